@@ -1,0 +1,148 @@
+#include "nadi/graph/builder.h"
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/graph/op_definition.h"
+
+namespace nadi {
+namespace {
+
+// Whether the number of inputs fits the definition, and those that must be there are.
+void check_inputs(const OpView& view, const OpDefinition& def) {
+  const bool any_number = !def.inputs.empty() && def.inputs.back().ends_with('*');
+  const std::size_t given = view.op.inputs.size();
+  view.require(any_number ? given + 1 >= def.inputs.size() : given <= def.inputs.size(),
+               format("takes {} inputs, got {}", def.inputs.size(), given));
+  for (std::size_t i = 0; i < def.inputs.size(); ++i) {
+    const std::string_view name = def.inputs[i];
+    if (name.ends_with('?') || name.ends_with('*')) continue;
+    view.require(view.has(i), format("input '{}' is missing", name));
+  }
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder(Graph graph) : graph_(std::move(graph)) {
+  for (std::size_t i = 0; i < graph_.layers_.size(); ++i)
+    layer_ids_.emplace(graph_.layers_[i], LayerId{static_cast<std::int32_t>(i)});
+  for (const Op& op : graph_.ops_) ++uses_of_name_[op.name];
+}
+
+TensorId GraphBuilder::input(std::string name, Shape shape, DType dtype) {
+  return add_tensor({.name = std::move(name), .shape = shape, .dtype = dtype, .role = Role::kInput});
+}
+
+TensorId GraphBuilder::constant(std::string name, Shape shape, DType dtype, Initializer value) {
+  return add_tensor({.name = std::move(name),
+                     .shape = shape,
+                     .dtype = dtype,
+                     .role = Role::kConstant,
+                     .initializer = value});
+}
+
+TensorId GraphBuilder::parameter(std::string name, Shape shape, DType dtype, Initializer initializer) {
+  return variable({.name = std::move(name),
+                   .shape = shape,
+                   .dtype = dtype,
+                   .role = Role::kParameter,
+                   .initializer = initializer});
+}
+
+TensorId GraphBuilder::variable(Tensor tensor) {
+  tensor.variable = true;
+  return add_tensor(std::move(tensor));
+}
+
+TensorId GraphBuilder::add_tensor(Tensor tensor) {
+  const TensorId id{static_cast<std::uint32_t>(graph_.tensors_.size())};
+  const bool fresh = graph_.tensor_by_name_.emplace(tensor.name, id).second;
+  if (!fresh) throw input_error({}, format("the graph already has a tensor named '{}'", tensor.name));
+  graph_.tensors_.push_back(std::move(tensor));
+  return id;
+}
+
+std::string GraphBuilder::unique_name(const std::string& wanted) {
+  const int uses = ++uses_of_name_[wanted];
+  return uses == 1 ? wanted : unique_name(format("{}_{}", wanted, uses));
+}
+
+LayerId GraphBuilder::layer_id(const std::string& name) {
+  const auto [entry, fresh] =
+      layer_ids_.emplace(name, LayerId{static_cast<std::int32_t>(graph_.layers_.size())});
+  if (fresh) graph_.layers_.push_back(name);
+  return entry->second;
+}
+
+std::vector<TensorId> GraphBuilder::add(NewOp request) {
+  const OpDefinition& def = definition(request.kind);
+  Op op;
+  op.kind = request.kind;
+  op.inputs = std::move(request.inputs);
+  op.phase = origin_.phase;
+  op.block = origin_.block;
+  op.core_attention = origin_.core_attention;
+  op.layer = layer_id(origin_.layer);
+  const std::string label = request.label.empty() ? std::string(def.name) : request.label;
+  op.name = unique_name(origin_.layer.empty() ? label : origin_.layer + "." + label);
+  op.attributes = request.attributes.completed(def.attributes, op.name);
+
+  const OpView view{graph_, op};
+  check_inputs(view, def);
+  const std::vector<OutputSpec> specs = def.infer(view);
+  view.require(request.into.size() <= specs.size(), "is asked to write more outputs than it has");
+
+  const OpId id{static_cast<std::uint32_t>(graph_.ops_.size())};
+  std::vector<TensorId> outputs;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    OpOutput target = i < request.into.size() ? request.into[i] : OpOutput{};
+    if (target.tensor == kNoTensor) {
+      std::string name = i == 0 ? op.name : format("{}:{}", op.name, i);
+      target = {add_tensor({.name = std::move(name),
+                            .shape = specs[i].shape,
+                            .dtype = specs[i].dtype,
+                            .role = Role::kActivation,
+                            .producer = id})};
+    } else {
+      const Tensor& tensor = graph_.tensor(target.tensor);
+      check(tensor.variable, "only variables can be written more than once");
+      view.require(tensor.shape == specs[i].shape,
+                   format("output {} has shape {} but '{}' has {}", i, specs[i].shape.to_string(),
+                          tensor.name, tensor.shape.to_string()));
+    }
+    op.outputs.push_back(target);
+    outputs.push_back(target.tensor);
+  }
+  graph_.ops_.push_back(std::move(op));
+  return outputs;
+}
+
+GraphBuilder::Scope GraphBuilder::in_layer(std::string_view name) {
+  Origin next = origin_;
+  if (!next.layer.empty()) next.layer += '.';
+  next.layer += name;
+  return {*this, std::move(next)};
+}
+
+GraphBuilder::Scope GraphBuilder::in_block(std::int32_t block) {
+  Origin next = origin_;
+  next.block = block;
+  return {*this, std::move(next)};
+}
+
+GraphBuilder::Scope GraphBuilder::in_core_attention() {
+  Origin next = origin_;
+  next.core_attention = true;
+  return {*this, std::move(next)};
+}
+
+GraphBuilder::Scope GraphBuilder::in_phase(Phase phase) {
+  Origin next = origin_;
+  next.phase = phase;
+  return {*this, std::move(next)};
+}
+
+GraphBuilder::Scope GraphBuilder::in_origin_of(const Op& op, Phase phase) {
+  return {*this, {graph_.layer(op.layer), phase, op.block, op.core_attention}};
+}
+
+}  // namespace nadi

@@ -1,0 +1,308 @@
+// Reverse-mode differentiation of a step graph.
+//
+// Method: one sweep over the forward ops marks the values that depend on a parameter; one sweep backwards
+// calls the rule of every op whose output has a gradient. A recomputed segment (a chunk of transformer
+// blocks, or the inside of one attention) is entered from its end: before the first rule of the segment runs,
+// the ops that lead to anything its rules read are copied in forward order, and from then on the rules see
+// the copies. Cost: linear in ops.
+
+#include "nadi/graph/gradient.h"
+
+#include <algorithm>
+#include <map>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/graph/gradient_rule.h"
+
+namespace nadi {
+
+std::string_view to_string(Recompute::Granularity granularity) {
+  switch (granularity) {
+    case Recompute::Granularity::kNone:
+      return "none";
+    case Recompute::Granularity::kSelective:
+      return "selective";
+    case Recompute::Granularity::kFull:
+      return "full";
+  }
+  unreachable();
+}
+
+std::string_view to_string(Recompute::Method method) {
+  switch (method) {
+    case Recompute::Method::kUniform:
+      return "uniform";
+    case Recompute::Method::kBlock:
+      return "block";
+  }
+  unreachable();
+}
+
+namespace {
+
+// "gelu_grad" stays; a forward op that serves in the backward pass, such as dropout, becomes "dropout.grad".
+std::string default_label(OpKind kind) {
+  const std::string_view name = definition(kind).name;
+  return name.ends_with("_grad") ? std::string(name) : format("{}.grad", name);
+}
+
+}  // namespace
+
+class BackwardPass {
+ public:
+  BackwardPass(GraphBuilder& builder, const BackwardOptions& options)
+      : builder_(builder), options_(options), forward_ops_(builder.graph().ops().size()) {}
+
+  Backward run();
+
+ private:
+  friend class GradientRule;
+
+  void mark_dependents();
+  void assign_segments();
+  void recompute(std::int32_t segment);
+  void visit(OpId id);
+
+  // The parameter or value that a gradient of `tensor` is booked on.
+  TensorId target_of(TensorId tensor) const;
+  TensorId gradient_variable(TensorId parameter);
+  void book(TensorId tensor, TensorId gradient);
+  TensorId saved(TensorId tensor) const;
+  bool runs_rule(const Op& op) const;
+  bool depends(TensorId tensor) const { return tensor != kNoTensor && depends_[index(tensor)]; }
+
+  GraphBuilder& builder_;
+  const BackwardOptions& options_;
+  const std::size_t forward_ops_;
+
+  std::vector<char> depends_;                // by tensor: its gradient is wanted
+  std::vector<std::int32_t> segment_of_;     // by forward op: recomputed segment, -1 for none
+  std::vector<std::vector<OpId>> segments_;  // forward ops of each, in order
+  std::vector<char> entered_;                // by segment
+  std::vector<TensorId> recomputed_;         // by tensor: its copy, or kNoTensor
+  std::vector<TensorId> gradients_;          // by tensor: of values
+  std::map<TensorId, TensorId> variables_;   // by parameter
+  Backward result_;
+};
+
+Backward BackwardPass::run() {
+  check(!options_.seeds.empty(), "a backward pass needs a place to start");
+  const std::size_t tensors = builder_.graph().tensors().size();
+  depends_.assign(tensors, 0);
+  recomputed_.assign(tensors, kNoTensor);
+  gradients_.assign(tensors, kNoTensor);
+  mark_dependents();
+  assign_segments();
+  for (const auto& [value, gradient] : options_.seeds) gradients_[index(value)] = gradient;
+  for (std::size_t i = forward_ops_; i-- > 0;) visit(OpId{static_cast<std::uint32_t>(i)});
+  for (const TensorId wanted : options_.with_respect_to)
+    result_.with_respect_to.push_back(gradients_[index(wanted)]);
+  return std::move(result_);
+}
+
+void BackwardPass::mark_dependents() {
+  const Graph& graph = builder_.graph();
+  for (const TensorId wanted : options_.with_respect_to) depends_[index(wanted)] = 1;
+  for (const TensorId parameter : graph.tensors_with(Role::kParameter)) depends_[index(parameter)] = 1;
+  for (const Op& op : graph.ops()) {
+    const OpDefinition& def = definition(op.kind);
+    if (def.gradient == nullptr && !def.straight_through) continue;
+    if (op.kind != OpKind::kReceive &&
+        std::ranges::none_of(op.inputs, [&](TensorId t) { return depends(t); }))
+      continue;
+    for (const OpOutput& output : op.outputs) depends_[index(output.tensor)] = 1;
+  }
+}
+
+void BackwardPass::assign_segments() {
+  segment_of_.assign(forward_ops_, -1);
+  const Recompute& recompute = options_.recompute;
+  if (recompute.granularity == Recompute::Granularity::kNone) return;
+  check(recompute.layers >= 1, "recomputation takes at least one layer");
+  std::map<std::int32_t, std::int32_t> segment_of_block;
+  // Blocks count from the first that this graph holds: a later pipeline stage starts at its own.
+  std::int32_t first_block = -1;
+  for (std::size_t i = 0; i < forward_ops_; ++i) {
+    const Op& op = builder_.graph().ops()[i];
+    if (op.block < 0) continue;
+    if (first_block < 0) first_block = op.block;
+    const std::int32_t block = op.block - first_block;
+    std::int32_t key = block;
+    if (recompute.granularity == Recompute::Granularity::kSelective) {
+      if (!op.core_attention) continue;
+    } else if (recompute.method == Recompute::Method::kUniform) {
+      key = block / recompute.layers;
+    } else if (block >= recompute.layers) {
+      continue;
+    }
+    const auto [entry, fresh] = segment_of_block.emplace(key, static_cast<std::int32_t>(segments_.size()));
+    if (fresh) segments_.emplace_back();
+    segment_of_[i] = entry->second;
+    segments_[entry->second].push_back(OpId{static_cast<std::uint32_t>(i)});
+  }
+  entered_.assign(segments_.size(), 0);
+}
+
+bool BackwardPass::runs_rule(const Op& op) const {
+  const OpDefinition& def = definition(op.kind);
+  if (def.gradient == nullptr) return false;
+  // What a peer sent may depend on the peer's parameters: its gradient goes back.
+  if (op.kind == OpKind::kReceive) return true;
+  return std::ranges::any_of(op.inputs, [&](TensorId tensor) { return depends(tensor); });
+}
+
+void BackwardPass::recompute(std::int32_t segment) {
+  const std::vector<OpId>& ops = segments_[segment];
+  // What the segment's rules read and its own ops made, then backwards what those need.
+  std::map<TensorId, char> needed;
+  for (const OpId id : ops) {
+    const Op& op = builder_.graph().op(id);
+    if (!runs_rule(op)) continue;
+    const Saved saved = definition(op.kind).saves(OpView{builder_.graph(), op});
+    for (std::size_t i = 0; i < op.inputs.size(); ++i)
+      if ((saved.inputs & bit(static_cast<int>(i))) && op.inputs[i] != kNoTensor) needed[op.inputs[i]] = 1;
+    for (std::size_t i = 0; i < op.outputs.size(); ++i)
+      if (saved.outputs & bit(static_cast<int>(i))) needed[op.outputs[i].tensor] = 1;
+  }
+  std::vector<OpId> again;
+  for (auto id = ops.rbegin(); id != ops.rend(); ++id) {
+    const Op& op = builder_.graph().op(*id);
+    if (std::ranges::none_of(op.outputs, [&](const OpOutput& out) { return needed.contains(out.tensor); }))
+      continue;
+    again.push_back(*id);
+    for (const TensorId input : op.inputs)
+      if (input != kNoTensor) needed[input] = 1;
+  }
+  std::ranges::reverse(again);
+  for (const OpId id : again) {
+    const Op op = builder_.graph().op(id);  // a copy: adding ops moves the originals
+    NewOp copy{.kind = op.kind, .inputs = op.inputs, .attributes = op.attributes};
+    for (TensorId& input : copy.inputs) input = saved(input);
+    const auto scope = builder_.in_origin_of(op, Phase::kRecompute);
+    copy.label = format("{}.recompute", definition(op.kind).name);
+    const std::vector<TensorId> outputs = builder_.add(std::move(copy));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      check(!builder_.tensor(op.outputs[i].tensor).variable,
+            "an op that writes a variable is not recomputed");
+      recomputed_[index(op.outputs[i].tensor)] = outputs[i];
+    }
+  }
+}
+
+void BackwardPass::visit(OpId id) {
+  const Op op = builder_.graph().op(id);  // a copy: adding ops moves the originals
+  if (!runs_rule(op)) return;
+  // A send has no output; its input's gradient comes from the peer.
+  const bool reached = op.outputs.empty() || std::ranges::any_of(op.outputs, [&](const OpOutput& out) {
+                         return gradients_[index(out.tensor)] != kNoTensor;
+                       });
+  if (!reached) return;
+  const std::int32_t segment = segment_of_[index(id)];
+  if (segment >= 0 && !entered_[segment]) {
+    entered_[segment] = 1;
+    recompute(segment);
+  }
+  const auto scope = builder_.in_origin_of(op, Phase::kBackward);
+  const OpView view{builder_.graph(), op};
+  GradientRule rule(*this, view, id);
+  definition(op.kind).gradient(rule);
+}
+
+TensorId BackwardPass::saved(TensorId tensor) const {
+  if (tensor == kNoTensor || index(tensor) >= recomputed_.size()) return tensor;
+  const TensorId copy = recomputed_[index(tensor)];
+  return copy == kNoTensor ? tensor : copy;
+}
+
+TensorId BackwardPass::target_of(TensorId tensor) const {
+  const Graph& graph = builder_.graph();
+  for (;;) {
+    const OpId producer = graph.tensor(tensor).producer;
+    if (producer == kNoOp || !definition(graph.op(producer).kind).straight_through) return tensor;
+    tensor = graph.op(producer).inputs[0];
+  }
+}
+
+TensorId BackwardPass::gradient_variable(TensorId parameter) {
+  const auto found = variables_.find(parameter);
+  if (found != variables_.end()) return found->second;
+  const Tensor& tensor = builder_.tensor(parameter);
+  const TensorId gradient = builder_.variable(
+      {.name = tensor.name + ".grad", .shape = tensor.shape, .dtype = DType::kF32, .role = Role::kGradient});
+  variables_.emplace(parameter, gradient);
+  result_.parameters.push_back({parameter, gradient});
+  return gradient;
+}
+
+void BackwardPass::book(TensorId tensor, TensorId gradient) {
+  TensorId& booked = gradients_[index(tensor)];
+  booked =
+      booked == kNoTensor
+          ? gradient
+          : builder_.add_one({.kind = OpKind::kAdd, .inputs = {booked, gradient}, .label = "add_gradients"});
+}
+
+bool GradientRule::wants(int i) const {
+  return view_.has(i) && pass_.depends(view_.op.inputs[i]);
+}
+
+TensorId GradientRule::input(int i) {
+  if (!view_.has(i)) return kNoTensor;
+  check(definition(view_.op.kind).saves(view_).inputs & bit(i),
+        "a gradient rule reads an input it did not save");
+  return pass_.saved(view_.op.inputs[i]);
+}
+
+TensorId GradientRule::output(int i) {
+  check(definition(view_.op.kind).saves(view_).outputs & bit(i),
+        "a gradient rule reads an output it did not save");
+  return pass_.saved(view_.op.outputs[i].tensor);
+}
+
+TensorId GradientRule::gradient(int i) const {
+  return pass_.gradients_[index(view_.op.outputs[i].tensor)];
+}
+
+std::vector<TensorId> GradientRule::emit(NewOp op, std::initializer_list<int> of) {
+  op.into.resize(of.size());
+  std::size_t k = 0;
+  for (const int i : of) {
+    OpOutput& into = op.into[k++];
+    if (i < 0 || !wants(i)) continue;
+    const TensorId target = pass_.target_of(view_.op.inputs[i]);
+    if (pass_.builder_.tensor(target).role != Role::kParameter) continue;
+    const bool again = pass_.variables_.contains(target);
+    into = {pass_.gradient_variable(target), pass_.options_.accumulate || again};
+  }
+  if (op.label.empty()) op.label = default_label(op.kind);
+  std::vector<TensorId> outputs = pass_.builder_.add(std::move(op));
+  k = 0;
+  for (const int i : of) {
+    const TensorId output = outputs[k++];
+    if (i < 0 || !wants(i)) continue;
+    const TensorId target = pass_.target_of(view_.op.inputs[i]);
+    if (pass_.builder_.tensor(target).role != Role::kParameter) pass_.book(target, output);
+  }
+  return outputs;
+}
+
+void GradientRule::pass(int i, TensorId gradient) {
+  if (!wants(i)) return;
+  const TensorId target = pass_.target_of(view_.op.inputs[i]);
+  if (pass_.builder_.tensor(target).role == Role::kParameter)
+    emit({.kind = OpKind::kCopy, .inputs = {gradient}}, {i});
+  else
+    pass_.book(target, gradient);
+}
+
+std::vector<TensorId> GradientRule::steps(NewOp op) {
+  if (op.label.empty()) op.label = default_label(op.kind);
+  return pass_.builder_.add(std::move(op));
+}
+
+Backward add_backward(GraphBuilder& builder, const BackwardOptions& options) {
+  return BackwardPass(builder, options).run();
+}
+
+}  // namespace nadi

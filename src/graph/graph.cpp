@@ -1,0 +1,104 @@
+#include "nadi/graph/graph.h"
+
+#include <algorithm>
+
+#include "nadi/base/error.h"
+
+namespace nadi {
+
+std::string_view to_string(Role role) {
+  switch (role) {
+    case Role::kParameter:
+      return "parameter";
+    case Role::kGradient:
+      return "gradient";
+    case Role::kOptimizerState:
+      return "optimizer_state";
+    case Role::kActivation:
+      return "activation";
+    case Role::kInput:
+      return "input";
+    case Role::kConstant:
+      return "constant";
+    case Role::kCache:
+      return "cache";
+    case Role::kMetric:
+      return "metric";
+  }
+  unreachable();
+}
+
+std::string_view to_string(Phase phase) {
+  switch (phase) {
+    case Phase::kForward:
+      return "forward";
+    case Phase::kRecompute:
+      return "recompute";
+    case Phase::kBackward:
+      return "backward";
+    case Phase::kOptimizer:
+      return "optimizer";
+  }
+  unreachable();
+}
+
+std::optional<TensorId> Graph::find_tensor(std::string_view name) const {
+  const auto found = tensor_by_name_.find(std::string(name));
+  if (found == tensor_by_name_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<TensorId> Graph::tensors_with(Role role) const {
+  std::vector<TensorId> found;
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (tensors_[i].role == role) found.push_back(TensorId{static_cast<std::uint32_t>(i)});
+  return found;
+}
+
+std::int64_t Graph::parameter_count() const {
+  std::int64_t count = 0;
+  for (const Tensor& tensor : tensors_)
+    if (tensor.role == Role::kParameter) count += tensor.shape.elements();
+  return count;
+}
+
+Bytes Graph::size_of_role(Role role) const {
+  Bytes total;
+  for (const Tensor& tensor : tensors_)
+    if (tensor.variable && tensor.role == role) total += tensor.size();
+  return total;
+}
+
+std::vector<std::vector<OpId>> dependencies(const Graph& graph) {
+  struct Access {
+    OpId writer = kNoOp;
+    std::vector<OpId> readers;  // since the last write; kept for variables only
+  };
+  std::vector<Access> accesses(graph.tensors().size());
+  std::vector<std::vector<OpId>> result(graph.ops().size());
+
+  for (std::size_t i = 0; i < graph.ops().size(); ++i) {
+    const Op& op = graph.ops()[i];
+    const OpId id{static_cast<std::uint32_t>(i)};
+    std::vector<OpId>& before = result[i];
+    for (const TensorId input : op.inputs) {
+      if (input == kNoTensor) continue;
+      Access& access = accesses[index(input)];
+      if (access.writer != kNoOp) before.push_back(access.writer);
+      if (graph.tensor(input).variable) access.readers.push_back(id);
+    }
+    for (const OpOutput& output : op.outputs) {
+      Access& access = accesses[index(output.tensor)];
+      if (access.writer != kNoOp) before.push_back(access.writer);
+      for (const OpId reader : access.readers)
+        if (reader != id) before.push_back(reader);
+      access.writer = id;
+      access.readers.clear();
+    }
+    std::ranges::sort(before);
+    before.erase(std::unique(before.begin(), before.end()), before.end());
+  }
+  return result;
+}
+
+}  // namespace nadi

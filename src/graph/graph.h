@@ -1,0 +1,51 @@
+// The step graph: ops in an order in which they may run one after the other, and the tensors between them.
+//
+// The order is part of the graph's meaning. An op reads the value that the last op before it wrote, so reads
+// and writes of variables are ordered, too; dependencies() turns that into edges. A graph only grows: ops are
+// added by GraphBuilder (builder.h), which checks shapes, and nothing is changed afterwards.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "nadi/graph/op.h"
+#include "nadi/graph/tensor.h"
+
+namespace nadi {
+
+class Graph {
+ public:
+  std::span<const Op> ops() const { return ops_; }
+  std::span<const Tensor> tensors() const { return tensors_; }
+  std::span<const std::string> layers() const { return layers_; }
+
+  const Op& op(OpId id) const { return ops_[index(id)]; }
+  const Tensor& tensor(TensorId id) const { return tensors_[index(id)]; }
+  const std::string& layer(LayerId id) const { return layers_[static_cast<std::size_t>(id)]; }
+
+  std::optional<TensorId> find_tensor(std::string_view name) const;
+  std::vector<TensorId> tensors_with(Role role) const;  // in the order in which they were made
+
+  // Sum over the parameter tensors: what people call the number of parameters. A tied weight is one tensor.
+  std::int64_t parameter_count() const;
+  Bytes size_of_role(Role role) const;  // variables only
+
+ private:
+  friend class GraphBuilder;
+  std::vector<Op> ops_;
+  std::vector<Tensor> tensors_;
+  std::vector<std::string> layers_;
+  // Names are looked up here and never iterated.
+  std::unordered_map<std::string, TensorId> tensor_by_name_;
+};
+
+// For each op, the ops that must have finished before it: those that wrote what it reads, and for a variable
+// that it writes, also the earlier writer and readers. Sorted, without repetition. Views are ops like any
+// other here.
+std::vector<std::vector<OpId>> dependencies(const Graph& graph);
+
+}  // namespace nadi

@@ -1,0 +1,38 @@
+// One step of Adam on one parameter, in place:
+//
+//   g' = g * grad_scale (+ weight_decay * p, when not decoupled)
+//   m = beta1 m + (1 - beta1) g',   v = beta2 v + (1 - beta2) g'^2
+//   p -= learning_rate * (m / (1 - beta1^step) / (sqrt(v / (1 - beta2^step)) + epsilon) + weight_decay * p)
+//
+// with the last term only when decoupled (AdamW). With mixed precision, p is the fp32 master and the
+// parameter gets its rounded value. When found_inf is not 0, nothing changes.
+#pragma once
+
+#include "nadi/graph/builder.h"
+
+namespace nadi {
+
+// What every optimizer op is given besides its own state.
+struct UpdateArgs {
+  TensorId parameter = kNoTensor;
+  TensorId gradient = kNoTensor;
+  TensorId master = kNoTensor;         // fp32 copy of a low-precision parameter
+  TensorId learning_rate = kNoTensor;  // f32 scalar
+  TensorId grad_scale = kNoTensor;     // f32 scalar: clipping and loss scale in one factor; 1 when absent
+  TensorId found_inf = kNoTensor;      // f32 scalar
+};
+
+struct AdamWArgs {
+  UpdateArgs update;
+  TensorId m = kNoTensor;
+  TensorId v = kNoTensor;
+  TensorId step = kNoTensor;  // i64 scalar, 1 for the first step
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  bool decoupled = true;
+};
+void adamw(GraphBuilder& builder, const AdamWArgs& args);
+
+}  // namespace nadi

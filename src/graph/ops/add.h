@@ -1,0 +1,11 @@
+// y = a + b. Where b has fewer axes, it is repeated along a's leading ones (position embeddings [T, C] on
+// [B, T, C]).
+#pragma once
+
+#include "nadi/graph/builder.h"
+
+namespace nadi {
+
+TensorId add(GraphBuilder& builder, TensorId a, TensorId b);
+
+}  // namespace nadi

@@ -1,0 +1,324 @@
+#include "nadi/graph/ops/collectives.h"
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/graph/gradient_rule.h"
+#include "nadi/graph/ops/definitions.h"
+
+namespace nadi {
+namespace {
+
+const AttributeSpec kGroup{"group", std::string()};
+const AttributeSpec kGroupSize{"group_size", std::int64_t{1}};
+
+Attributes group_attributes(const GroupArgs& group) {
+  return {{"group", group.group}, {"group_size", group.size}};
+}
+
+Attributes same_group(const GradientRule& rule) {
+  return {{"group", rule.attributes().text("group")},
+          {"group_size", rule.attributes().integer("group_size")}};
+}
+
+Attributes with(Attributes attributes, std::string_view name, AttributeValue value) {
+  attributes.set(name, std::move(value));
+  return attributes;
+}
+
+std::int64_t group_size(const OpView& op) {
+  const std::int64_t size = op.attributes().integer("group_size");
+  op.require(size >= 1, "a group has at least one member");
+  return size;
+}
+
+int axis_named(const OpView& op, std::string_view name) {
+  const std::int64_t axis = op.attributes().integer(name);
+  op.require(axis >= 0 && axis < op.in(0).rank(), format("{} {} is out of range", name, axis));
+  return static_cast<int>(axis);
+}
+
+std::vector<OutputSpec> like_input(const OpView& op) {
+  group_size(op);
+  return {{op.in(0), op.input(0).dtype}};
+}
+
+std::vector<OutputSpec> infer_all_reduce(const OpView& op) {
+  reduce_op_named(op.attributes().text("op"));
+  return like_input(op);
+}
+
+std::vector<OutputSpec> infer_rooted(const OpView& op) {
+  const std::int64_t root = op.attributes().integer("root");
+  op.require(root >= 0 && root < group_size(op), format("root {} is not in the group", root));
+  return like_input(op);
+}
+
+std::vector<OutputSpec> infer_all_gather(const OpView& op) {
+  const int axis = axis_named(op, "axis");
+  Shape y = op.in(0);
+  y.set(axis, y[axis] * group_size(op));
+  return {{y, op.input(0).dtype}};
+}
+
+Shape split_over_group(const OpView& op, int axis) {
+  Shape y = op.in(0);
+  const std::int64_t size = group_size(op);
+  op.require(y[axis] % size == 0, format("an extent of {} does not divide over {} ranks", y[axis], size));
+  y.set(axis, y[axis] / size);
+  return y;
+}
+
+std::vector<OutputSpec> infer_reduce_scatter(const OpView& op) {
+  return {{split_over_group(op, axis_named(op, "axis")), op.input(0).dtype}};
+}
+
+std::vector<OutputSpec> infer_all_to_all(const OpView& op) {
+  Shape y = split_over_group(op, axis_named(op, "split_axis"));
+  const int axis = axis_named(op, "concat_axis");
+  y.set(axis, y[axis] * group_size(op));
+  return {{y, op.input(0).dtype}};
+}
+
+std::vector<OutputSpec> infer_all_reduce_grad(const OpView& op) {
+  op.require(op.in(0) == op.in(1) && op.in(0) == op.in(2), "x, y and the gradient differ in shape");
+  return {{op.in(0), op.input(2).dtype}};
+}
+
+void sends_input(const OpView& op, const CostContext&, OpCost& cost) {
+  cost.sent += op.input(0).size();
+}
+
+Saved saves_nothing(const OpView&) {
+  return {};
+}
+
+// Minimum, maximum and product need to know which member contributed what.
+bool is_linear(ReduceOp op) {
+  return op == ReduceOp::kSum || op == ReduceOp::kAverage;
+}
+
+Saved all_reduce_saves(const OpView& op) {
+  if (is_linear(reduce_op_named(op.attributes().text("op")))) return {};
+  return {.inputs = bit(0), .outputs = bit(0)};
+}
+
+void all_reduce_gradient(GradientRule& rule) {
+  if (rule.attributes().boolean("replicated")) return rule.pass(0, rule.gradient(0));
+  const ReduceOp op = reduce_op_named(rule.attributes().text("op"));
+  if (is_linear(op)) {
+    rule.emit({.kind = OpKind::kAllReduce,
+               .inputs = {rule.gradient(0)},
+               .attributes = with(same_group(rule), "op", std::string(to_string(op)))},
+              {0});
+    return;
+  }
+  const TensorId summed =
+      rule.step({.kind = OpKind::kAllReduce, .inputs = {rule.gradient(0)}, .attributes = same_group(rule)});
+  rule.emit({.kind = OpKind::kAllReduceGrad,
+             .inputs = {rule.input(0), rule.output(0), summed},
+             .attributes = {{"op", std::string(to_string(op))}}},
+            {0});
+}
+
+void reduce_gradient(GradientRule& rule) {
+  rule.emit({.kind = OpKind::kBroadcast,
+             .inputs = {rule.gradient(0)},
+             .attributes = with(same_group(rule), "root", rule.attributes().integer("root"))},
+            {0});
+}
+
+void broadcast_gradient(GradientRule& rule) {
+  rule.emit({.kind = OpKind::kReduce,
+             .inputs = {rule.gradient(0)},
+             .attributes = with(same_group(rule), "root", rule.attributes().integer("root"))},
+            {0});
+}
+
+void all_gather_gradient(GradientRule& rule) {
+  rule.emit({.kind = OpKind::kReduceScatter,
+             .inputs = {rule.gradient(0)},
+             .attributes = with(same_group(rule), "axis", rule.attributes().integer("axis"))},
+            {0});
+}
+
+void reduce_scatter_gradient(GradientRule& rule) {
+  rule.emit({.kind = OpKind::kAllGather,
+             .inputs = {rule.gradient(0)},
+             .attributes = with(same_group(rule), "axis", rule.attributes().integer("axis"))},
+            {0});
+}
+
+void all_to_all_gradient(GradientRule& rule) {
+  Attributes back = with(same_group(rule), "split_axis", rule.attributes().integer("concat_axis"));
+  back.set("concat_axis", rule.attributes().integer("split_axis"));
+  rule.emit({.kind = OpKind::kAllToAll, .inputs = {rule.gradient(0)}, .attributes = back}, {0});
+}
+
+void copy_to_group_gradient(GradientRule& rule) {
+  rule.emit({.kind = OpKind::kAllReduce, .inputs = {rule.gradient(0)}, .attributes = same_group(rule)}, {0});
+}
+
+}  // namespace
+
+std::string_view to_string(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum:
+      return "sum";
+    case ReduceOp::kAverage:
+      return "avg";
+    case ReduceOp::kMinimum:
+      return "min";
+    case ReduceOp::kMaximum:
+      return "max";
+    case ReduceOp::kProduct:
+      return "prod";
+  }
+  unreachable();
+}
+
+ReduceOp reduce_op_named(std::string_view name) {
+  for (const ReduceOp op :
+       {ReduceOp::kSum, ReduceOp::kAverage, ReduceOp::kMinimum, ReduceOp::kMaximum, ReduceOp::kProduct})
+    if (to_string(op) == name) return op;
+  throw input_error({}, format("unknown reduction '{}'", name), "known: sum, avg, min, max, prod");
+}
+
+TensorId all_reduce(GraphBuilder& builder, const AllReduceArgs& args) {
+  Attributes attributes = with(group_attributes(args.group), "op", std::string(to_string(args.op)));
+  attributes.set("replicated", args.replicated);
+  return builder.add_one(
+      {.kind = OpKind::kAllReduce, .inputs = {args.x}, .attributes = attributes, .into = {args.into}});
+}
+
+TensorId reduce(GraphBuilder& builder, TensorId x, const GroupArgs& group, std::int64_t root) {
+  return builder.add_one(
+      {.kind = OpKind::kReduce, .inputs = {x}, .attributes = with(group_attributes(group), "root", root)});
+}
+
+TensorId all_gather(GraphBuilder& builder, TensorId x, const GroupArgs& group, int axis) {
+  return builder.add_one({.kind = OpKind::kAllGather,
+                          .inputs = {x},
+                          .attributes = with(group_attributes(group), "axis", std::int64_t{axis})});
+}
+
+TensorId reduce_scatter(GraphBuilder& builder, TensorId x, const GroupArgs& group, int axis) {
+  return builder.add_one({.kind = OpKind::kReduceScatter,
+                          .inputs = {x},
+                          .attributes = with(group_attributes(group), "axis", std::int64_t{axis})});
+}
+
+TensorId broadcast(GraphBuilder& builder, TensorId x, const GroupArgs& group, std::int64_t root) {
+  return builder.add_one(
+      {.kind = OpKind::kBroadcast, .inputs = {x}, .attributes = with(group_attributes(group), "root", root)});
+}
+
+TensorId all_to_all(GraphBuilder& builder, const AllToAllArgs& args) {
+  Attributes attributes = with(group_attributes(args.group), "split_axis", std::int64_t{args.split_axis});
+  attributes.set("concat_axis", std::int64_t{args.concat_axis});
+  return builder.add_one({.kind = OpKind::kAllToAll, .inputs = {args.x}, .attributes = attributes});
+}
+
+TensorId copy_to_group(GraphBuilder& builder, TensorId x, const GroupArgs& group) {
+  return builder.add_one(
+      {.kind = OpKind::kCopyToGroup, .inputs = {x}, .attributes = group_attributes(group)});
+}
+
+OpDefinition all_reduce_definition() {
+  return {.kind = OpKind::kAllReduce,
+          .name = "all_reduce",
+          .op_class = OpClass::kCollective,
+          .attributes = {kGroup, kGroupSize, {"op", std::string("sum")}, {"replicated", false}},
+          .inputs = {"x"},
+          .infer = infer_all_reduce,
+          .cost = sends_input,
+          .saves = all_reduce_saves,
+          .gradient = all_reduce_gradient,
+          .in_place_input = 0};
+}
+
+OpDefinition all_reduce_grad_definition() {
+  return {.kind = OpKind::kAllReduceGrad,
+          .name = "all_reduce_grad",
+          .attributes = {{"op", std::string("max")}},
+          .inputs = {"x", "y", "dy"},
+          .infer = infer_all_reduce_grad,
+          .cost = [](const OpView& op, const CostContext&,
+                     OpCost& cost) { cost.vector += Flops{op.in(0).elements()} * 2; },
+          .in_place_input = 2};
+}
+
+OpDefinition reduce_definition() {
+  return {.kind = OpKind::kReduce,
+          .name = "reduce",
+          .op_class = OpClass::kCollective,
+          .attributes = {kGroup, kGroupSize, {"root", std::int64_t{0}}},
+          .inputs = {"x"},
+          .infer = infer_rooted,
+          .cost = sends_input,
+          .saves = saves_nothing,
+          .gradient = reduce_gradient,
+          .in_place_input = 0};
+}
+
+OpDefinition all_gather_definition() {
+  return {.kind = OpKind::kAllGather,
+          .name = "all_gather",
+          .op_class = OpClass::kCollective,
+          .attributes = {kGroup, kGroupSize, {"axis", std::int64_t{0}}},
+          .inputs = {"x"},
+          .infer = infer_all_gather,
+          .cost = sends_input,
+          .saves = saves_nothing,
+          .gradient = all_gather_gradient};
+}
+
+OpDefinition reduce_scatter_definition() {
+  return {.kind = OpKind::kReduceScatter,
+          .name = "reduce_scatter",
+          .op_class = OpClass::kCollective,
+          .attributes = {kGroup, kGroupSize, {"axis", std::int64_t{0}}},
+          .inputs = {"x"},
+          .infer = infer_reduce_scatter,
+          .cost = sends_input,
+          .saves = saves_nothing,
+          .gradient = reduce_scatter_gradient};
+}
+
+OpDefinition broadcast_definition() {
+  return {.kind = OpKind::kBroadcast,
+          .name = "broadcast",
+          .op_class = OpClass::kCollective,
+          .attributes = {kGroup, kGroupSize, {"root", std::int64_t{0}}},
+          .inputs = {"x"},
+          .infer = infer_rooted,
+          .cost = sends_input,
+          .saves = saves_nothing,
+          .gradient = broadcast_gradient,
+          .in_place_input = 0};
+}
+
+OpDefinition all_to_all_definition() {
+  return {
+      .kind = OpKind::kAllToAll,
+      .name = "all_to_all",
+      .op_class = OpClass::kCollective,
+      .attributes = {kGroup, kGroupSize, {"split_axis", std::int64_t{0}}, {"concat_axis", std::int64_t{0}}},
+      .inputs = {"x"},
+      .infer = infer_all_to_all,
+      .cost = sends_input,
+      .saves = saves_nothing,
+      .gradient = all_to_all_gradient};
+}
+
+OpDefinition copy_to_group_definition() {
+  return {.kind = OpKind::kCopyToGroup,
+          .name = "copy_to_group",
+          .op_class = OpClass::kView,
+          .attributes = {kGroup, kGroupSize},
+          .inputs = {"x"},
+          .infer = like_input,
+          .saves = saves_nothing,
+          .gradient = copy_to_group_gradient};
+}
+
+}  // namespace nadi

@@ -1,0 +1,22 @@
+// loss = sum over the tokens that count of -log softmax(logits)[target], divided by `count`, the number of
+// tokens that count in the whole global batch. So padding, accumulation and data parallelism do not change
+// it. A target of kIgnoredTarget does not count. Columns from `vocabulary` on are padding and never get a
+// probability. Softmax and logarithm are fused; what is kept for the gradient is one fp32 number per row.
+#pragma once
+
+#include "nadi/graph/builder.h"
+
+namespace nadi {
+
+inline constexpr std::int64_t kIgnoredTarget = -100;
+
+struct CrossEntropyArgs {
+  TensorId logits = kNoTensor;   // [..., V]
+  TensorId targets = kNoTensor;  // i32 [...]
+  TensorId count = kNoTensor;    // f32 scalar
+  std::int64_t vocabulary = 0;   // 0: all columns
+  TensorId into = kNoTensor;     // the variable that takes the loss; kNoTensor makes a value
+};
+TensorId cross_entropy(GraphBuilder& builder, const CrossEntropyArgs& args);
+
+}  // namespace nadi

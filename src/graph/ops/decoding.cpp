@@ -1,0 +1,86 @@
+#include "nadi/graph/ops/decoding.h"
+
+#include "nadi/graph/ops/definitions.h"
+
+namespace nadi {
+namespace {
+
+std::vector<OutputSpec> infer_cache_write(const OpView& op) {
+  const Shape& cache = op.in(0);
+  const Shape& rows = op.in(1);
+  op.require(cache.rank() == 3 && rows.rank() == 3 && cache[0] == rows[0] && cache[2] == rows[2] &&
+                 rows[1] <= cache[1],
+             "takes a cache [B, L, W] and rows [B, T, W] with T at most L");
+  op.require(op.input(0).dtype == op.input(1).dtype, "cache and rows differ in element type");
+  if (op.has(2)) op.require(op.in(2) == Shape{cache[0]}, "positions must be [B]");
+  return {{cache, op.input(0).dtype}};
+}
+
+std::vector<OutputSpec> infer_select_rows(const OpView& op) {
+  const Shape& x = op.in(0);
+  op.require(x.rank() == 3 && op.in(1) == Shape{x[0]}, "takes [B, T, W] and lengths [B]");
+  return {{Shape{x[0], 1, x[2]}, op.input(0).dtype}};
+}
+
+std::vector<OutputSpec> infer_argmax(const OpView& op) {
+  const Shape& logits = op.in(0);
+  const std::int64_t vocabulary = op.attributes().integer("vocabulary");
+  op.require(logits.rank() >= 1 && vocabulary >= 1 && vocabulary <= logits[-1],
+             "the vocabulary does not fit");
+  return {{logits.slice(0, logits.rank() - 1), DType::kI32}};
+}
+
+}  // namespace
+
+void cache_write(GraphBuilder& builder, const CacheWriteArgs& args) {
+  builder.add({.kind = OpKind::kCacheWrite,
+               .inputs = {args.cache, args.rows, args.positions},
+               .into = {{args.cache}}});
+}
+
+TensorId select_last_rows(GraphBuilder& builder, TensorId x, TensorId lengths) {
+  return builder.add_one({.kind = OpKind::kSelectRows, .inputs = {x, lengths}});
+}
+
+void argmax(GraphBuilder& builder, const ArgmaxArgs& args) {
+  const std::int64_t columns = builder.shape(args.logits)[-1];
+  builder.add({.kind = OpKind::kArgmax,
+               .inputs = {args.logits},
+               .attributes = {{"vocabulary", args.vocabulary > 0 ? args.vocabulary : columns}},
+               .into = {{args.into}}});
+}
+
+OpDefinition cache_write_definition() {
+  return {.kind = OpKind::kCacheWrite,
+          .name = "cache_write",
+          .inputs = {"cache", "rows", "positions?"},
+          .infer = infer_cache_write,
+          // The rest of the cache stays where it is.
+          .cost = [](const OpView& op, const CostContext&, OpCost& cost) {
+            cost.read = op.input(1).size() + (op.has(2) ? op.input(2).size() : Bytes{});
+            cost.written = op.input(1).size();
+          }};
+}
+
+OpDefinition select_rows_definition() {
+  return {.kind = OpKind::kSelectRows,
+          .name = "select_rows",
+          .inputs = {"x", "lengths"},
+          .infer = infer_select_rows,
+          .cost = [](const OpView& op, const CostContext&, OpCost& cost) {
+            cost.read = op.output(0).size() + op.input(1).size();
+          }};
+}
+
+OpDefinition argmax_definition() {
+  return {.kind = OpKind::kArgmax,
+          .name = "argmax",
+          .attributes = {{"vocabulary", std::int64_t{0}}},
+          .inputs = {"logits"},
+          .infer = infer_argmax,
+          .cost = [](const OpView& op, const CostContext&, OpCost& cost) {
+            cost.vector += Flops{op.in(0).elements()};
+          }};
+}
+
+}  // namespace nadi

@@ -1,0 +1,10 @@
+// y = silu(gate) * up, with silu(x) = x / (1 + exp(-x)): the gated activation of Llama's feed-forward layers.
+#pragma once
+
+#include "nadi/graph/builder.h"
+
+namespace nadi {
+
+TensorId swiglu(GraphBuilder& builder, TensorId gate, TensorId up);
+
+}  // namespace nadi

@@ -1,0 +1,68 @@
+// What flows along the edges of a step graph.
+//
+// A tensor is either a *value* (SSA: written by exactly one op, dead after its last use) or a *variable*
+// (lives longer than a step, or is written in place: parameters, accumulated gradients, optimizer state, KV
+// caches, metrics). Variables are shared between the graphs of one program by name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nadi/base/units.h"
+#include "nadi/graph/dtype.h"
+#include "nadi/graph/shape.h"
+
+namespace nadi {
+
+enum class TensorId : std::uint32_t {};
+enum class OpId : std::uint32_t {};
+
+inline constexpr TensorId kNoTensor{0xffffffff};
+inline constexpr OpId kNoOp{0xffffffff};
+
+constexpr std::size_t index(TensorId id) {
+  return static_cast<std::size_t>(id);
+}
+constexpr std::size_t index(OpId id) {
+  return static_cast<std::size_t>(id);
+}
+
+enum class Role : std::uint8_t {
+  kParameter,
+  kGradient,        // of a parameter
+  kOptimizerState,  // moments, fp32 masters
+  kActivation,      // anything computed on the way, gradients of activations included
+  kInput,           // given anew for every step: tokens, targets, learning rate, step number
+  kConstant,        // the same in every step
+  kCache,           // keys and values of earlier tokens
+  kMetric,          // loss, gradient norm, loss scale: what a training loop reads back
+};
+inline constexpr int kRoleCount = 8;
+std::string_view to_string(Role role);
+
+// How a variable or a constant gets its first value. Random ones are drawn by element index, keyed by the
+// tensor's name, so that they do not depend on how the tensor is split.
+struct Initializer {
+  enum class Kind : std::uint8_t { kConstant, kNormal, kIota };
+  Kind kind = Kind::kConstant;
+  double value = 0;  // the constant, or the standard deviation of a normal distribution around 0
+
+  static Initializer constant(double value) { return {Kind::kConstant, value}; }
+  static Initializer normal(double deviation) { return {Kind::kNormal, deviation}; }
+  static Initializer iota() { return {Kind::kIota, 0}; }  // 0, 1, 2, ... by element index
+  bool operator==(const Initializer&) const = default;
+};
+
+struct Tensor {
+  std::string name;  // unique in its graph; parameters are named as in the checkpoint
+  Shape shape;
+  DType dtype = DType::kF32;
+  Role role = Role::kActivation;
+  bool variable = false;
+  Initializer initializer = {};  // of variables and constants
+  OpId producer = kNoOp;    // of values; kNoOp for inputs, constants and variables
+
+  Bytes size() const { return Bytes{checked_multiply(shape.elements(), size_of(dtype), "bytes")}; }
+};
+
+}  // namespace nadi
