@@ -1,1 +1,74 @@
+# What `make install` puts where: the program in bin/, the libraries in lib/, the headers in
+# include/nadi/<folder>/, and a package file, so that another project can write
+#   find_package(nadi REQUIRED)
+#   target_link_libraries(mine PRIVATE nadi::nadi)      # or single folders: nadi::graph, nadi::trace
+# examples/embed/ is such a project.
 
+include(CMakePackageConfigHelpers)
+
+get_property(nadi_folders GLOBAL PROPERTY NADI_LIBRARIES)
+set(nadi_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nadi)
+
+# All libraries in one. Within the build its name is nadi_all, since the program's is nadi.
+add_library(nadi_all INTERFACE)
+add_library(nadi::nadi ALIAS nadi_all)
+set_target_properties(nadi_all PROPERTIES EXPORT_NAME nadi)
+list(TRANSFORM nadi_folders PREPEND nadi:: OUTPUT_VARIABLE nadi_targets)
+target_link_libraries(nadi_all INTERFACE ${nadi_targets})
+
+list(TRANSFORM nadi_folders PREPEND nadi_ OUTPUT_VARIABLE nadi_targets)
+install(TARGETS nadi_all ${nadi_targets} EXPORT nadiTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT nadiTargets NAMESPACE nadi:: DESTINATION ${nadi_package_dir})
+if(TARGET nadi)
+  install(TARGETS nadi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+# Headers for our own sources only, as <folder>/<header>. They need other libraries' headers, or are the
+# inner side of a source file; no installed header may include them (tests/installed_package.sh looks).
+set(NADI_INTERNAL_HEADERS
+  base/format.h
+  base/json.h
+  base/json_position.h
+  base/json_source.h
+  model/config_keys.h)
+set(nadi_internal_patterns)
+foreach(header ${NADI_INTERNAL_HEADERS})
+  string(REPLACE "." "\\." pattern ${header})
+  list(APPEND nadi_internal_patterns REGEX "/src/${pattern}$" EXCLUDE)
+endforeach()
+foreach(folder ${nadi_folders})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nadi
+    FILES_MATCHING PATTERN "*.h" PATTERN testdata EXCLUDE ${nadi_internal_patterns})
+endforeach()
+
+# A static library leaves its own libraries to whoever links the final program, so the package file must
+# find them again. Targets of a namespace that is not in this table stop the configuration.
+set(NADI_PACKAGE_OF_fmt fmt)
+set(NADI_PACKAGE_OF_protobuf Protobuf)
+set(NADI_PACKAGE_OF_Threads Threads)
+set(NADI_DEPENDENCIES "")
+foreach(target ${nadi_targets})
+  get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
+  foreach(link ${links})
+    # Behind BUILD_INTERFACE: not exported. Ours: exported with the rest.
+    if(link MATCHES "BUILD_INTERFACE:" OR link MATCHES "(^|:)nadi::" OR NOT link MATCHES "([A-Za-z0-9_]+)::")
+      continue()
+    endif()
+    set(namespace ${CMAKE_MATCH_1})
+    if(NOT NADI_PACKAGE_OF_${namespace})
+      message(FATAL_ERROR "${target} links ${link}: add its package to the table in cmake/install.cmake")
+    endif()
+    string(APPEND NADI_DEPENDENCIES "find_dependency(${NADI_PACKAGE_OF_${namespace}})\n")
+  endforeach()
+endforeach()
+string(REPLACE "\n" ";" NADI_DEPENDENCIES "${NADI_DEPENDENCIES}")
+list(REMOVE_DUPLICATES NADI_DEPENDENCIES)
+list(JOIN NADI_DEPENDENCIES "\n" NADI_DEPENDENCIES)
+
+configure_package_config_file(cmake/nadiConfig.cmake.in ${PROJECT_BINARY_DIR}/nadiConfig.cmake
+  INSTALL_DESTINATION ${nadi_package_dir})
+# Until version 1 a new minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/nadiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/nadiConfig.cmake ${PROJECT_BINARY_DIR}/nadiConfigVersion.cmake
+  DESTINATION ${nadi_package_dir})
+install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -54,8 +54,10 @@ Error environment_error(std::string message, std::string hint) {
 }
 
 void fail_check(std::string_view message, std::source_location where) {
-  std::fprintf(stderr, "nadi: internal error: %.*s (%s:%u)\nThis is a bug in Nadi; please report it with the command.\n",
-               static_cast<int>(message.size()), message.data(), where.file_name(), where.line());
+  std::fprintf(
+      stderr,
+      "nadi: internal error: %.*s (%s:%u)\nThis is a bug in Nadi; please report it with the command.\n",
+      static_cast<int>(message.size()), message.data(), where.file_name(), where.line());
   std::abort();
 }
 

@@ -31,10 +31,10 @@ int exit_code(ErrorKind kind);
 // Where in the user's input the mistake is. All parts are optional; text files have line and column
 // (both from 1), binary files have a byte offset (from 0).
 struct Place {
-  std::string file;
-  std::optional<std::int64_t> line;
-  std::optional<std::int64_t> column;
-  std::optional<std::int64_t> byte;
+  std::string file = {};
+  std::optional<std::int64_t> line = {};
+  std::optional<std::int64_t> column = {};
+  std::optional<std::int64_t> byte = {};
 
   // "config.json:14:13", "trace.et: byte 17", or "" when nothing is known.
   std::string to_string() const;

@@ -30,7 +30,9 @@ std::string scaled(std::int64_t value, double base, std::span<const std::string_
 }  // namespace
 
 void throw_overflow(std::string_view unit) {
-  throw Error{ErrorKind::kInfeasible, {}, format("a count of {} exceeds 2^63 - 1", unit),
+  throw Error{ErrorKind::kInfeasible,
+              {},
+              format("a count of {} exceeds 2^63 - 1", unit),
               "use a smaller batch size, sequence length or model"};
 }
 

@@ -60,10 +60,18 @@ using Bytes = Quantity<ByteUnit>;
 using Flops = Quantity<FlopUnit>;
 using Nanoseconds = Quantity<NanosecondUnit>;
 
-constexpr Bytes operator""_B(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n)}; }
-constexpr Bytes operator""_KiB(unsigned long long n) { return Bytes{static_cast<std::int64_t>(n)} * 1024; }
-constexpr Bytes operator""_MiB(unsigned long long n) { return 1_KiB * static_cast<std::int64_t>(n) * 1024; }
-constexpr Bytes operator""_GiB(unsigned long long n) { return 1_MiB * static_cast<std::int64_t>(n) * 1024; }
+constexpr Bytes operator""_B(unsigned long long n) {
+  return Bytes{static_cast<std::int64_t>(n)};
+}
+constexpr Bytes operator""_KiB(unsigned long long n) {
+  return Bytes{static_cast<std::int64_t>(n)} * 1024;
+}
+constexpr Bytes operator""_MiB(unsigned long long n) {
+  return 1_KiB * static_cast<std::int64_t>(n) * 1024;
+}
+constexpr Bytes operator""_GiB(unsigned long long n) {
+  return 1_MiB * static_cast<std::int64_t>(n) * 1024;
+}
 
 // a * b, or Error (infeasible) naming `what` when it does not fit.
 std::int64_t checked_multiply(std::int64_t a, std::int64_t b, std::string_view what);

@@ -11,7 +11,7 @@ namespace {
 
 TEST(Units, PrintsBytesInPowersOf1024) {
   EXPECT_EQ(to_string(Bytes{1023}), "1023 B");
-  EXPECT_EQ(to_string(Bytes{1536}), "1.50 KiB");       // 1.5 * 1024
+  EXPECT_EQ(to_string(Bytes{1536}), "1.50 KiB");  // 1.5 * 1024
   EXPECT_EQ(to_string(Bytes{1024 * 1024}), "1.00 MiB");
   EXPECT_EQ(to_string(80_GiB), "80.0 GiB");
 }

@@ -87,14 +87,17 @@ class BackwardPass {
 };
 
 Backward BackwardPass::run() {
-  check(!options_.seeds.empty(), "a backward pass needs a place to start");
+  // A pipeline stage that ends in a send starts with the gradient that its peer sends back.
+  check(!options_.seeds.empty() ||
+            std::ranges::any_of(builder_.graph().ops(), [](const Op& op) { return op.kind == OpKind::kSend; }),
+        "a backward pass needs a place to start");
   const std::size_t tensors = builder_.graph().tensors().size();
   depends_.assign(tensors, 0);
   recomputed_.assign(tensors, kNoTensor);
   gradients_.assign(tensors, kNoTensor);
   mark_dependents();
   assign_segments();
-  for (const auto& [value, gradient] : options_.seeds) gradients_[index(value)] = gradient;
+  for (const auto& [value, gradient] : options_.seeds) book(target_of(value), gradient);
   for (std::size_t i = forward_ops_; i-- > 0;) visit(OpId{static_cast<std::uint32_t>(i)});
   for (const TensorId wanted : options_.with_respect_to)
     result_.with_respect_to.push_back(gradients_[index(wanted)]);
@@ -257,6 +260,8 @@ TensorId GradientRule::input(int i) {
 TensorId GradientRule::output(int i) {
   check(definition(view_.op.kind).saves(view_).outputs & bit(i),
         "a gradient rule reads an output it did not save");
+  check(static_cast<std::size_t>(i) < view_.op.outputs.size(),
+        "an op that was built without what its gradient needs is differentiated");
   return pass_.saved(view_.op.outputs[i].tensor);
 }
 
@@ -265,8 +270,14 @@ TensorId GradientRule::gradient(int i) const {
 }
 
 std::vector<TensorId> GradientRule::emit(NewOp op, std::initializer_list<int> of) {
-  op.into.resize(of.size());
   std::size_t k = 0;
+  if (definition(op.kind).op_class == OpClass::kView) {
+    // A view moves nothing, so it cannot fill a parameter's gradient; pass() copies where it must.
+    const std::vector<TensorId> views = steps(std::move(op));
+    for (const int i : of) pass(i, views[k++]);
+    return views;
+  }
+  op.into.resize(of.size());
   for (const int i : of) {
     OpOutput& into = op.into[k++];
     if (i < 0 || !wants(i)) continue;

@@ -43,24 +43,27 @@ std::string_view to_string(Role role);
 // How a variable or a constant gets its first value. Random ones are drawn by element index, keyed by the
 // tensor's name, so that they do not depend on how the tensor is split.
 struct Initializer {
-  enum class Kind : std::uint8_t { kConstant, kNormal, kIota };
+  enum class Kind : std::uint8_t { kConstant, kNormal, kIota, kCopy };
   Kind kind = Kind::kConstant;
-  double value = 0;  // the constant, or the standard deviation of a normal distribution around 0
+  double value = 0;             // the constant, or the standard deviation of a normal distribution around 0
+  TensorId source = kNoTensor;  // of kCopy
 
-  static Initializer constant(double value) { return {Kind::kConstant, value}; }
-  static Initializer normal(double deviation) { return {Kind::kNormal, deviation}; }
-  static Initializer iota() { return {Kind::kIota, 0}; }  // 0, 1, 2, ... by element index
+  static Initializer constant(double value) { return {.kind = Kind::kConstant, .value = value}; }
+  static Initializer normal(double deviation) { return {.kind = Kind::kNormal, .value = deviation}; }
+  static Initializer iota() { return {.kind = Kind::kIota}; }  // 0, 1, 2, ... by element index
+  // What the other variable starts with, before rounding: an fp32 master of a parameter.
+  static Initializer copy_of(TensorId other) { return {.kind = Kind::kCopy, .source = other}; }
   bool operator==(const Initializer&) const = default;
 };
 
 struct Tensor {
   std::string name;  // unique in its graph; parameters are named as in the checkpoint
-  Shape shape;
+  Shape shape = {};
   DType dtype = DType::kF32;
   Role role = Role::kActivation;
   bool variable = false;
   Initializer initializer = {};  // of variables and constants
-  OpId producer = kNoOp;    // of values; kNoOp for inputs, constants and variables
+  OpId producer = kNoOp;         // of values; kNoOp for inputs, constants and variables
 
   Bytes size() const { return Bytes{checked_multiply(shape.elements(), size_of(dtype), "bytes")}; }
 };

@@ -43,7 +43,9 @@ std::vector<OutputSpec> like_input(const OpView& op) {
 }
 
 std::vector<OutputSpec> infer_all_reduce(const OpView& op) {
-  reduce_op_named(op.attributes().text("op"));
+  const ReduceOp reduce_op = reduce_op_named(op.attributes().text("op"));
+  op.require(reduce_op != ReduceOp::kAverage || !op.attributes().boolean("replicated"),
+             "the gradient of a replicated average would have to be divided; use a sum");
   return like_input(op);
 }
 
@@ -103,17 +105,20 @@ Saved all_reduce_saves(const OpView& op) {
 }
 
 void all_reduce_gradient(GradientRule& rule) {
-  if (rule.attributes().boolean("replicated")) return rule.pass(0, rule.gradient(0));
+  const bool replicated = rule.attributes().boolean("replicated");
   const ReduceOp op = reduce_op_named(rule.attributes().text("op"));
   if (is_linear(op)) {
+    if (replicated) return rule.pass(0, rule.gradient(0));
     rule.emit({.kind = OpKind::kAllReduce,
                .inputs = {rule.gradient(0)},
                .attributes = with(same_group(rule), "op", std::string(to_string(op)))},
               {0});
     return;
   }
-  const TensorId summed =
-      rule.step({.kind = OpKind::kAllReduce, .inputs = {rule.gradient(0)}, .attributes = same_group(rule)});
+  const TensorId summed = replicated ? rule.gradient(0)
+                                     : rule.step({.kind = OpKind::kAllReduce,
+                                                  .inputs = {rule.gradient(0)},
+                                                  .attributes = same_group(rule)});
   rule.emit({.kind = OpKind::kAllReduceGrad,
              .inputs = {rule.input(0), rule.output(0), summed},
              .attributes = {{"op", std::string(to_string(op))}}},

@@ -47,7 +47,7 @@ TensorId cross_entropy(GraphBuilder& builder, const CrossEntropyArgs& args) {
   return builder.add_one({.kind = OpKind::kCrossEntropy,
                           .inputs = {args.logits, args.targets, args.count},
                           .attributes = {{"vocabulary", args.vocabulary > 0 ? args.vocabulary : columns}},
-                          .into = {{args.into}}});
+                          .into = {args.into}});
 }
 
 OpDefinition cross_entropy_definition() {

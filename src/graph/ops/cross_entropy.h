@@ -15,7 +15,7 @@ struct CrossEntropyArgs {
   TensorId targets = kNoTensor;  // i32 [...]
   TensorId count = kNoTensor;    // f32 scalar
   std::int64_t vocabulary = 0;   // 0: all columns
-  TensorId into = kNoTensor;     // the variable that takes the loss; kNoTensor makes a value
+  OpOutput into = {};            // the variable that takes the loss; a new value when left out
 };
 TensorId cross_entropy(GraphBuilder& builder, const CrossEntropyArgs& args);
 

@@ -93,29 +93,44 @@ void gradient(GradientRule& rule) {
     dp = quantized[0];
     dp_scale = quantized[1];
   }
-  const auto product = [&](TensorId left, bool transpose_left, TensorId right, bool transpose_right,
-                           TensorId left_scale, TensorId right_scale, const char* label) {
-    return NewOp{.kind = OpKind::kMatmul,
-                 .inputs = {left, right, kNoTensor, left_scale, right_scale},
-                 .attributes = {{"transpose_a", transpose_left},
-                                {"transpose_b", transpose_right},
-                                {"batch_axes", attributes.integer("batch_axes")},
-                                {"alpha", attributes.real("alpha")}},
-                 .label = label};
+  // Emits the product of two operands as the gradient of input i.
+  struct Operand {
+    TensorId tensor;
+    bool transpose;
+    TensorId scale;
+  };
+  const std::int64_t batch_axes = attributes.integer("batch_axes");
+  const auto emit_product = [&](const Operand& left, const Operand& right, int i, const char* label) {
+    NewOp product{.kind = OpKind::kMatmul,
+                  .inputs = {left.tensor, right.tensor, kNoTensor, left.scale, right.scale},
+                  .attributes = {{"transpose_a", left.transpose},
+                                 {"transpose_b", right.transpose},
+                                 {"batch_axes", batch_axes},
+                                 {"alpha", attributes.real("alpha")}},
+                  .label = label};
+    const Shape from = rule.op().graph.tensor(left.tensor).shape;
+    const Shape rows = left.transpose ? from.slice(0, static_cast<int>(batch_axes)).append(from[-1])
+                                      : from.slice(0, from.rank() - 1);
+    const Shape wanted = rule.input_shape(i);
+    if (rows == wanted.slice(0, wanted.rank() - 1)) {
+      rule.emit(std::move(product), {i});
+      return;
+    }
+    // The same rows along other axes than the operand has.
+    rule.emit({.kind = OpKind::kReshape,
+               .inputs = {rule.step(std::move(product))},
+               .attributes = {{"shape", Integers(wanted.extents().begin(), wanted.extents().end())}}},
+              {i});
   };
   if (rule.wants(kA)) {
-    const TensorId b = rule.input(kB);
-    const TensorId scale = rule.input(kBScale);
-    rule.emit(ta ? product(b, tb, dp, true, scale, dp_scale, "matmul.grad_a")
-                 : product(dp, false, b, !tb, dp_scale, scale, "matmul.grad_a"),
-              {kA});
+    const Operand b{rule.input(kB), ta ? tb : !tb, rule.input(kBScale)};
+    const Operand dy{dp, ta, dp_scale};
+    ta ? emit_product(b, dy, kA, "matmul.grad_a") : emit_product(dy, b, kA, "matmul.grad_a");
   }
   if (rule.wants(kB)) {
-    const TensorId a = rule.input(kA);
-    const TensorId scale = rule.input(kAScale);
-    rule.emit(tb ? product(dp, true, a, ta, dp_scale, scale, "matmul.grad_b")
-                 : product(a, !ta, dp, false, scale, dp_scale, "matmul.grad_b"),
-              {kB});
+    const Operand a{rule.input(kA), tb ? ta : !ta, rule.input(kAScale)};
+    const Operand dy{dp, tb, dp_scale};
+    tb ? emit_product(dy, a, kB, "matmul.grad_b") : emit_product(a, dy, kB, "matmul.grad_b");
   }
 }
 

@@ -117,8 +117,13 @@ std::vector<OutputSpec> infer_concat(const OpView& op) {
 }
 
 void reshape_gradient(GradientRule& rule) {
+  TensorId dy = rule.gradient(0);
+  // It may come as a view, say permuted, that cannot be regrouped in place.
+  const Layout layout = layout_of(rule.op().graph, dy);
+  if (!reshaped_strides(rule.op().graph.tensor(dy).shape, layout.strides, rule.input_shape(0)))
+    dy = rule.step({.kind = OpKind::kCopy, .inputs = {dy}});
   rule.emit({.kind = OpKind::kReshape,
-             .inputs = {rule.gradient(0)},
+             .inputs = {dy},
              .attributes = {{"shape", as_integers(rule.input_shape(0))}}},
             {0});
 }

@@ -1,0 +1,51 @@
+# The way in: `make` lists what there is. The build itself is CMake's (CMakeLists.txt, CMakePresets.json).
+
+BUILD  := build/release
+PREFIX ?= /usr/local
+# `dev` is the same build with warnings as errors, for work on Nadi itself.
+PRESET ?= release
+
+# One job per core, but no more than the memory allows: the larger sources take close to 1 GiB each.
+JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemAvailable:/ { jobs = int($$2 / 1048576) } \
+	END { if (jobs == 0 || jobs > cores) jobs = jobs == 0 ? 1 : cores; print jobs }' /proc/meminfo)
+
+SOURCES = $(shell find src bench examples tests \( -name '*.h' -o -name '*.cpp' \) -print)
+
+.DEFAULT_GOAL := help
+.PHONY: help dependencies build demo test test-fast install bench format clean
+
+help: ## list these commands
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+dependencies: ## install the libraries and tools that are missing (Debian, Ubuntu)
+	@scripts/install_dependencies.sh
+
+build: $(BUILD)/build.ninja ## compile everything into build/release
+	cmake --build $(BUILD) --parallel $(JOBS)
+
+demo: dependencies ## install what is missing, build, and run a short tour
+	$(MAKE) build
+	scripts/demo.sh
+
+test: demo ## set-up and demo, then every test
+	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS)
+
+test-fast: build ## the tests that take seconds
+	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --label-regex fast
+
+install: build ## install program, libraries and headers (PREFIX=/usr/local, DESTDIR)
+	DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+bench: ## build and run the benchmarks
+	cmake --preset $(PRESET) -DNADI_BUILD_BENCHMARKS=ON
+	cmake --build $(BUILD) --parallel $(JOBS)
+	set -e; for program in $(BUILD)/bench/*_bench; do "$$program"; done
+
+format: ## format the C++ sources in place (clang-format 14)
+	clang-format -i $(SOURCES)
+
+clean: ## remove build/ and out/
+	rm -rf build out
+
+$(BUILD)/build.ninja:
+	cmake --preset $(PRESET)

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# A short tour of what Nadi does. Needs nothing but the build; writes to out/demo/.
+# Another program than build/release/src/cli/nadi can be given in the variable NADI.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+nadi=${NADI:-build/release/src/cli/nadi}
+if ! command -v "$nadi" >/dev/null; then
+  echo "error: $nadi: no such program" >&2
+  echo "  hint: run 'make build' first" >&2
+  exit 4
+fi
+
+run() {
+  printf '\n$ nadi %s\n' "$*"
+  "$nadi" "$@"
+}
+
+run models
+run show gpt2 --batch-size 4 --seq-length 512
+run trace gpt2 --batch-size 4 --seq-length 512 -o out/demo/gpt2 --force
+run trace gpt3-175b --step generate --num-input-tokens 10 --num-output-tokens 20 -o out/demo/gpt3 --force
+run show out/demo/gpt2.0.et
+
+printf '\nThe demo made, in out/demo/:\n'
+find out/demo -type f -printf '%10s bytes  %p\n' | sort -k 3

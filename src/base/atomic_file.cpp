@@ -1,0 +1,178 @@
+#include "nadi/base/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kBufferSize = std::size_t{1} << 20;
+constexpr int kTemporaryNames = 10'000;  // tried before giving up: leftovers of killed programs take some
+
+Error file_error(const fs::path& path, std::string_view action, int error_number) {
+  const std::string reason = std::generic_category().message(error_number);
+  return {ErrorKind::kEnvironment, {.file = path.string()}, format("cannot {}: {}", action, reason)};
+}
+
+Error exists_error(const fs::path& path) {
+  return {ErrorKind::kUsage, {.file = path.string()}, "the file exists", "use --force to overwrite"};
+}
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path{"."};
+}
+
+// Where a chain of symbolic links ends, whether or not something is there.
+fs::path followed(const fs::path& link) {
+  constexpr int kMaximumLinks = 40;  // as the kernel
+  fs::path path = link;
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(path, error); ++links) {
+    if (links == kMaximumLinks) throw file_error(link, "write", ELOOP);
+    const fs::path next = fs::read_symlink(path, error);
+    if (error) throw file_error(link, "write", error.value());
+    path = path.parent_path() / next;
+  }
+  return path;
+}
+
+void create_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw file_error(folder, "create the folder", error.value());
+}
+
+// Opens a file of a new name in `folder` with the permissions the user's umask gives (mkstemp would make it
+// private). O_EXCL decides between programs that try the same name.
+std::pair<fs::path, int> create_temporary(const fs::path& folder) {
+  for (int attempt = 0; attempt < kTemporaryNames; ++attempt) {
+    fs::path path = folder / format(".nadi.{}.{}.tmp", getpid(), attempt);
+    const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0) return {std::move(path), descriptor};
+    if (errno != EEXIST) throw file_error(folder, "create a file in this folder", errno);
+  }
+  throw file_error(folder, "create a file in this folder", EEXIST);
+}
+
+void sync_folder(const fs::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) {
+    // A folder may be writable and not readable; the file itself is already synced.
+    if (errno == EACCES) return;
+    throw file_error(folder, "open the folder", errno);
+  }
+  const int failed = fsync(descriptor) == 0 ? 0 : errno;
+  close(descriptor);
+  // EINVAL: some network file systems cannot sync a folder, and do it themselves.
+  if (failed != 0 && failed != EINVAL) throw file_error(folder, "sync the folder", failed);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(fs::path target, Overwrite overwrite)
+    : target_(std::move(target)), overwrite_(overwrite) {
+  if (!target_.has_filename()) throw file_error(target_, "write", EISDIR);
+  struct stat existing {};
+  bool keep_mode = false;
+  if (lstat(target_.c_str(), &existing) == 0) {
+    if (S_ISLNK(existing.st_mode) && overwrite_ == Overwrite::kAllow) {
+      target_ = followed(target_);
+      if (stat(target_.c_str(), &existing) != 0) existing = {};  // the link pointed nowhere
+    }
+    if (S_ISDIR(existing.st_mode)) throw file_error(target_, "write", EISDIR);
+    if (overwrite_ == Overwrite::kRefuse) throw exists_error(target_);
+    // Renaming over a device or a pipe would replace it (as root even /dev/null).
+    if (existing.st_mode != 0 && !S_ISREG(existing.st_mode))
+      throw Error{ErrorKind::kEnvironment, {.file = target_.string()}, "cannot write: not a regular file"};
+    keep_mode = existing.st_mode != 0;
+  } else if (errno != ENOENT) {
+    throw file_error(target_, "write", errno);
+  }
+  create_folder(folder_of(target_));
+  std::tie(temporary_, descriptor_) = create_temporary(folder_of(target_));
+  // Failing to keep the permissions of a file that belongs to somebody else is no reason to fail.
+  if (keep_mode && fchmod(descriptor_, existing.st_mode & 0777) != 0) errno = 0;
+  buffer_.reserve(kBufferSize);
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : target_(std::move(other.target_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      overwrite_(other.overwrite_),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      buffer_(std::move(other.buffer_)),
+      size_(other.size_) {}
+
+AtomicFile::~AtomicFile() {
+  discard();
+}
+
+void AtomicFile::write(std::string_view bytes) {
+  check(descriptor_ >= 0, "AtomicFile::write() after commit()");
+  size_ += Bytes{static_cast<std::int64_t>(bytes.size())};
+  while (!bytes.empty()) {
+    const std::string_view piece = bytes.substr(0, kBufferSize - buffer_.size());
+    buffer_ += piece;
+    bytes.remove_prefix(piece.size());
+    if (buffer_.size() == kBufferSize) flush();
+  }
+}
+
+void AtomicFile::flush() {
+  std::string_view rest = buffer_;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw file_error(target_, "write", errno);
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  buffer_.clear();
+}
+
+void AtomicFile::commit() {
+  check(descriptor_ >= 0, "AtomicFile::commit() called twice");
+  flush();
+  if (fsync(descriptor_) != 0) throw file_error(target_, "write", errno);
+  if (close(std::exchange(descriptor_, -1)) != 0) throw file_error(target_, "write", errno);
+  publish();
+  sync_folder(folder_of(target_));
+}
+
+// Gives the finished temporary its name.
+void AtomicFile::publish() {
+  if (overwrite_ == Overwrite::kAllow) {
+    if (rename(temporary_.c_str(), target_.c_str()) != 0) throw file_error(target_, "write", errno);
+  } else if (renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) != 0) {
+    if (errno == EEXIST) throw exists_error(target_);
+    if (errno != EINVAL && errno != ENOSYS) throw file_error(target_, "write", errno);
+    // The file system cannot rename that way (NFS). link() never replaces either.
+    if (link(temporary_.c_str(), target_.c_str()) != 0)
+      throw errno == EEXIST ? exists_error(target_) : file_error(target_, "write", errno);
+    unlink(temporary_.c_str());
+  }
+  temporary_.clear();
+}
+
+void AtomicFile::discard() noexcept {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void write_atomically(const fs::path& path, std::string_view bytes, Overwrite overwrite) {
+  AtomicFile file(path, overwrite);
+  file.write(bytes);
+  file.commit();
+}
+
+}  // namespace nadi

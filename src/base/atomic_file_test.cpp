@@ -1,0 +1,206 @@
+#include "nadi/base/atomic_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "nadi/base/error.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class AtomicFileTest : public testing::Test {
+ protected:
+  AtomicFileTest() {
+    std::string pattern = (fs::temp_directory_path() / "nadi_atomic_file_XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~AtomicFileTest() override { fs::remove_all(folder_); }
+
+  static std::string contents(const fs::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static std::ptrdiff_t entries(const fs::path& folder) {
+    return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
+  }
+  template <typename Action>
+  static std::optional<Error> error_of(Action action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      return error;
+    }
+    return std::nullopt;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(AtomicFileTest, AppearsOnlyWhenCommitted) {
+  const fs::path path = folder_ / "trace.et";
+  AtomicFile file(path, Overwrite::kRefuse);
+  file.write("ab");
+  file.write("c");
+  EXPECT_FALSE(fs::exists(path));
+  file.commit();
+  EXPECT_EQ(contents(path), "abc");
+  EXPECT_EQ(file.size(), 3_B);
+  EXPECT_EQ(entries(folder_), 1);  // no temporary left
+}
+
+TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
+  const fs::path path = folder_ / "trace.et";
+  write_atomically(path, "old", Overwrite::kRefuse);
+  {
+    AtomicFile file(path, Overwrite::kAllow);
+    file.write("new");
+    EXPECT_EQ(entries(folder_), 2);
+  }
+  EXPECT_EQ(contents(path), "old");
+  EXPECT_EQ(entries(folder_), 1);
+}
+
+TEST_F(AtomicFileTest, WritesMoreThanItsBuffer) {
+  // 3 pieces of 700,001 bytes: 2,100,003 bytes, two full blocks of 1,048,576 and a rest.
+  std::string expected;
+  AtomicFile file(folder_ / "big", Overwrite::kRefuse);
+  for (const char letter : {'a', 'b', 'c'}) {
+    const std::string piece(700'001, letter);
+    expected += piece;
+    file.write(piece);
+  }
+  file.commit();
+  EXPECT_EQ(contents(folder_ / "big"), expected);
+}
+
+TEST_F(AtomicFileTest, CreatesMissingFolders) {
+  write_atomically(folder_ / "a/b/c.json", "{}", Overwrite::kRefuse);
+  EXPECT_EQ(contents(folder_ / "a/b/c.json"), "{}");
+}
+
+TEST_F(AtomicFileTest, RefusesAnExistingFileAtOnce) {
+  const fs::path path = folder_ / "trace.et";
+  write_atomically(path, "old", Overwrite::kRefuse);
+  const auto error = error_of([&] { AtomicFile(path, Overwrite::kRefuse); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kUsage);
+  EXPECT_EQ(error->what(), path.string() + ": the file exists");
+  EXPECT_EQ(error->hint(), "use --force to overwrite");
+  EXPECT_EQ(entries(folder_), 1);
+}
+
+TEST_F(AtomicFileTest, RefusesAFileThatAppearedMeanwhile) {
+  const fs::path path = folder_ / "trace.et";
+  AtomicFile file(path, Overwrite::kRefuse);
+  file.write("mine");
+  std::ofstream(path) << "theirs";
+  const auto error = error_of([&] { file.commit(); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kUsage);
+  EXPECT_EQ(contents(path), "theirs");
+}
+
+TEST_F(AtomicFileTest, OverwritesWhenAllowedAndKeepsPermissions) {
+  const fs::path path = folder_ / "private.json";
+  write_atomically(path, "old", Overwrite::kRefuse);
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+  write_atomically(path, "new", Overwrite::kAllow);
+  EXPECT_EQ(contents(path), "new");
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(AtomicFileTest, NewFileHasTheUsersPermissions) {
+  const mode_t old_mask = umask(022);
+  write_atomically(folder_ / "new", "", Overwrite::kRefuse);
+  umask(old_mask);
+  EXPECT_EQ(static_cast<unsigned>(fs::status(folder_ / "new").permissions()), 0644U);  // 0666 without 022
+}
+
+TEST_F(AtomicFileTest, FollowsALinkInsteadOfReplacingIt) {
+  write_atomically(folder_ / "real", "old", Overwrite::kRefuse);
+  fs::create_symlink("real", folder_ / "link");
+  write_atomically(folder_ / "link", "new", Overwrite::kAllow);
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(contents(folder_ / "real"), "new");
+  fs::create_symlink("nowhere", folder_ / "dangling");
+  write_atomically(folder_ / "dangling", "made", Overwrite::kAllow);
+  EXPECT_EQ(contents(folder_ / "nowhere"), "made");
+  fs::create_symlink("circle", folder_ / "circle");
+  const auto error = error_of([&] { AtomicFile(folder_ / "circle", Overwrite::kAllow); });
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->what(), HasSubstr("circle: cannot write: Too many levels of symbolic links"));
+}
+
+TEST_F(AtomicFileTest, RefusesFoldersAndDevices) {
+  const fs::path with_slash = folder_ / "";
+  for (const fs::path& path : {folder_, with_slash}) {
+    const auto error = error_of([&] { AtomicFile(path, Overwrite::kAllow); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);
+    EXPECT_THAT(error->what(), HasSubstr(path.string() + ": cannot write: Is a directory"));
+  }
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  const auto error = error_of([&] { AtomicFile(folder_ / "pipe", Overwrite::kAllow); });
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->what(), HasSubstr("not a regular file"));
+}
+
+TEST_F(AtomicFileTest, NamesTheFileInTheWay) {
+  write_atomically(folder_ / "file", "", Overwrite::kRefuse);
+  const auto error = error_of([&] { AtomicFile(folder_ / "file/below.et", Overwrite::kRefuse); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error->what(), HasSubstr("Not a directory"));
+}
+
+TEST_F(AtomicFileTest, NamesAFolderItMayNotWriteTo) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  const auto error = error_of([&] { AtomicFile(folder_ / "trace.et", Overwrite::kRefuse); });
+  fs::permissions(folder_, fs::perms::owner_all);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error->what(),
+              HasSubstr(folder_.string() + ": cannot create a file in this folder: Permission"));
+}
+
+// A file size limit of 1 MiB stands in for a full disk: the second block of 1 MiB does not fit.
+TEST_F(AtomicFileTest, AFullDiskIsAnErrorAndLeavesNothing) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit{};
+  getrlimit(RLIMIT_FSIZE, &old_limit);
+  const rlimit one_mebibyte{1 << 20, old_limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &one_mebibyte);
+  const fs::path path = folder_ / "trace.et";
+  const auto error =
+      error_of([&] { write_atomically(path, std::string((1 << 20) + 1, 'x'), Overwrite::kRefuse); });
+  setrlimit(RLIMIT_FSIZE, &old_limit);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);
+  EXPECT_EQ(error->what(), path.string() + ": cannot write: File too large");
+  EXPECT_EQ(entries(folder_), 0);
+}
+
+TEST_F(AtomicFileTest, MovesKeepOneOwner) {
+  AtomicFile first(folder_ / "trace.et", Overwrite::kRefuse);
+  first.write("a");
+  AtomicFile second = std::move(first);
+  second.write("b");
+  second.commit();
+  EXPECT_EQ(contents(folder_ / "trace.et"), "ab");
+}
+
+}  // namespace
+}  // namespace nadi

@@ -1,0 +1,16 @@
+// What a JsonDocument owns. Internal to json.cpp and json_parser.cpp.
+#pragma once
+
+#include <string>
+
+#include "nadi/base/json.h"
+
+namespace nadi {
+
+struct JsonSource {
+  std::string file;
+  std::string text;
+  Json root;
+};
+
+}  // namespace nadi

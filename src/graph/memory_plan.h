@@ -1,0 +1,42 @@
+// Where every value of a graph lives, decided before anything runs.
+//
+// Values share one arena: liveness over the graph's order gives each a span of ops, and values whose spans do
+// not overlap may share bytes. Views take no space of their own. Where an op's definition allows it and
+// nobody needs the input any more, its output takes over the input's bytes. Variables, inputs and constants
+// stay put for the whole step and are only added up.
+//
+// The same plan is what an engine allocates and what is printed as the memory prediction.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "nadi/base/units.h"
+#include "nadi/graph/graph.h"
+
+namespace nadi {
+
+struct MemoryPlan {
+  static constexpr std::int64_t kOutsideArena = -1;
+
+  // By tensor: its byte offset in the arena, or kOutsideArena. Views have the offset of what they show.
+  std::vector<std::int64_t> offsets;
+  Bytes arena;              // size
+  Bytes peak;               // the most that is alive at once; the arena cannot be smaller
+  OpId peak_op = kNoOp;     // when
+  std::vector<Bytes> live;  // by op: bytes of values alive while it runs
+
+  // What stays for the whole step, by role.
+  std::array<Bytes, kRoleCount> resident{};
+  Bytes resident_of(Role role) const { return resident[static_cast<std::size_t>(role)]; }
+
+  Bytes total() const;  // resident and arena together
+};
+
+// Offsets are multiples of this: a cache line, and what vector loads like.
+inline constexpr std::int64_t kArenaAlignment = 64;
+
+MemoryPlan plan_memory(const Graph& graph);
+
+}  // namespace nadi

@@ -1,0 +1,121 @@
+#include "nadi/graph/optimizer.h"
+
+#include "nadi/base/error.h"
+#include "nadi/graph/builder.h"
+#include "nadi/graph/ops/adamw.h"
+#include "nadi/graph/ops/gradient_scaling.h"
+#include "nadi/graph/ops/sgd.h"
+
+namespace nadi {
+namespace {
+
+constexpr double kFirstLossScale = 65536;
+
+// "transformer.h.0.attn.c_attn.weight" belongs to "transformer.h.0.attn.c_attn".
+std::string layer_of(const std::string& parameter) {
+  const std::size_t dot = parameter.rfind('.');
+  return dot == std::string::npos ? parameter : parameter.substr(0, dot);
+}
+
+class OptimizerBuilder {
+ public:
+  OptimizerBuilder(GraphBuilder& builder, const OptimizerOptions& options)
+      : builder_(builder), options_(options) {
+    update_.learning_rate = builder.input("learning_rate", Shape{}, DType::kF32);
+    if (options.kind != OptimizerKind::kSgd) step_ = builder.input("step", Shape{}, DType::kI64);
+  }
+
+  void scale_gradients(const Backward& backward, const LossScale& loss_scale) {
+    const auto scope = builder_.in_layer("optimizer");
+    std::vector<TensorId> gradients;
+    for (const auto& [parameter, gradient] : backward.parameters) gradients.push_back(gradient);
+    const TensorId metric = builder_.variable({.name = "grad_norm", .role = Role::kMetric});
+    const GradScale scaled = grad_scale(builder_, {.squared_norm = squared_norm(builder_, gradients),
+                                                   .loss_scale = loss_scale.scale,
+                                                   .max_norm = options_.max_grad_norm,
+                                                   .grad_norm = metric});
+    update_.grad_scale = scaled.scale;
+    if (loss_scale.scale == kNoTensor) return;
+    update_.found_inf = scaled.found_inf;
+    update_loss_scale(
+        builder_,
+        {.found_inf = scaled.found_inf, .loss_scale = loss_scale.scale, .good_steps = loss_scale.good_steps});
+  }
+
+  void update(TensorId parameter, TensorId gradient) {
+    const Tensor tensor = builder_.tensor(parameter);
+    const auto scope = builder_.in_layer(layer_of(tensor.name));
+    UpdateArgs update = update_;
+    update.parameter = parameter;
+    update.gradient = gradient;
+    if (tensor.dtype != DType::kF32)
+      update.master = state(tensor, ".master", Initializer::copy_of(parameter));
+    const double decay = tensor.shape.rank() >= 2 ? options_.weight_decay : 0;
+    switch (options_.kind) {
+      case OptimizerKind::kAdamW:
+      case OptimizerKind::kAdam:
+        return adamw(builder_, {.update = update,
+                                .m = state(tensor, ".m"),
+                                .v = state(tensor, ".v"),
+                                .step = step_,
+                                .beta1 = options_.beta1,
+                                .beta2 = options_.beta2,
+                                .epsilon = options_.epsilon,
+                                .weight_decay = decay,
+                                .decoupled = options_.kind == OptimizerKind::kAdamW});
+      case OptimizerKind::kSgd:
+        return sgd(builder_,
+                   {.update = update,
+                    .momentum_buffer = options_.momentum != 0 ? state(tensor, ".momentum") : kNoTensor,
+                    .momentum = options_.momentum,
+                    .weight_decay = decay});
+    }
+    unreachable();
+  }
+
+ private:
+  TensorId state(const Tensor& parameter, const char* suffix, Initializer initializer = {}) {
+    return builder_.variable({.name = parameter.name + suffix,
+                              .shape = parameter.shape,
+                              .dtype = DType::kF32,
+                              .role = Role::kOptimizerState,
+                              .initializer = initializer});
+  }
+
+  GraphBuilder& builder_;
+  const OptimizerOptions& options_;
+  UpdateArgs update_;  // what is the same for all parameters
+  TensorId step_ = kNoTensor;
+};
+
+}  // namespace
+
+std::string_view to_string(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::kAdamW:
+      return "adamw";
+    case OptimizerKind::kAdam:
+      return "adam";
+    case OptimizerKind::kSgd:
+      return "sgd";
+  }
+  unreachable();
+}
+
+LossScale make_loss_scale(GraphBuilder& builder) {
+  return {.scale = builder.variable({.name = "loss_scale",
+                                     .role = Role::kMetric,
+                                     .initializer = Initializer::constant(kFirstLossScale)}),
+          .good_steps = builder.variable({.name = "loss_scale.good_steps", .role = Role::kMetric})};
+}
+
+void add_optimizer(GraphBuilder& builder, const Backward& backward, const OptimizerOptions& options,
+                   const LossScale& loss_scale) {
+  const auto phase = builder.in_phase(Phase::kOptimizer);
+  OptimizerBuilder optimizer(builder, options);
+  // Without clipping and loss scale nobody reads the norm but the user, who wants it in the log all the same.
+  optimizer.scale_gradients(backward, loss_scale);
+  for (const auto& [parameter, gradient] : backward.parameters) optimizer.update(parameter, gradient);
+}
+
+}  // namespace nadi

@@ -1,0 +1,38 @@
+// Appends the optimizer to a graph that has its backward pass: gradient norm, clipping, loss scale, and one
+// update op per parameter. State it makes: "<parameter>.m" and ".v" (Adam), ".momentum" (SGD), ".master"
+// (fp32 copy of a low-precision parameter). Inputs it makes: learning_rate and step. Metric: grad_norm.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "nadi/graph/gradient.h"
+
+namespace nadi {
+
+enum class OptimizerKind : std::uint8_t { kAdamW, kAdam, kSgd };
+std::string_view to_string(OptimizerKind kind);  // "adamw", "adam", "sgd"
+
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::kAdamW;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double momentum = 0.9;       // SGD; 0 for none
+  double weight_decay = 0.01;  // of matrices; biases and norms have none
+  double max_grad_norm = 1;    // 0: no clipping
+};
+
+// `loss_scale` and `good_steps` are the variables of fp16's dynamic loss scale, kNoTensor without.
+struct LossScale {
+  TensorId scale = kNoTensor;
+  TensorId good_steps = kNoTensor;
+};
+
+void add_optimizer(GraphBuilder& builder, const Backward& backward, const OptimizerOptions& options,
+                   const LossScale& loss_scale = {});
+
+// The variables of a dynamic loss scale that starts at 2^16.
+LossScale make_loss_scale(GraphBuilder& builder);
+
+}  // namespace nadi

@@ -1,0 +1,115 @@
+#include "nadi/model/catalogue.h"
+
+namespace nadi {
+namespace {
+
+struct GptSize {
+  const char* name;
+  std::int64_t layers, width, heads;
+};
+
+// GPT-2: the four published sizes.
+constexpr GptSize kGpt2[]{{"gpt2", 12, 768, 12},
+                          {"gpt2-medium", 24, 1024, 16},
+                          {"gpt2-large", 36, 1280, 20},
+                          {"gpt2-xl", 48, 1600, 25}};
+
+// GPT-3: table 2.1 of Brown et al. 2020, with two entries mended that contradict themselves there: 1.3B with
+// 24 heads of 128 on a width of 2048 (16 heads fit), and 13B with a width of 5140 for 40 heads of 128 (5120
+// fits).
+constexpr GptSize kGpt3[]{{"gpt3-125m", 12, 768, 12},  {"gpt3-350m", 24, 1024, 16},
+                          {"gpt3-760m", 24, 1536, 16}, {"gpt3-1.3b", 24, 2048, 16},
+                          {"gpt3-2.7b", 32, 2560, 32}, {"gpt3-6.7b", 32, 4096, 32},
+                          {"gpt3-13b", 40, 5120, 40},  {"gpt3-175b", 96, 12288, 96}};
+
+// Dropout 0.1 throughout, as GPT-2 was trained; GPT-3's paper does not say otherwise.
+ModelConfig gpt(const GptSize& size, std::int64_t positions) {
+  return {.name = size.name,
+          .architecture = Architecture::kGpt2,
+          .vocabulary = 50257,
+          .positions = positions,
+          .layers = size.layers,
+          .width = size.width,
+          .heads = size.heads,
+          .kv_heads = size.heads,
+          .head_width = size.width / size.heads,
+          .ffn_width = 4 * size.width,
+          .activation = Activation::kGeluTanh,
+          .norm_epsilon = 1e-5,
+          .embedding_dropout = 0.1,
+          .attention_dropout = 0.1,
+          .residual_dropout = 0.1};
+}
+
+ModelConfig bert(const char* name, std::int64_t layers, std::int64_t width, std::int64_t heads) {
+  return {.name = name,
+          .architecture = Architecture::kBert,
+          .vocabulary = 30522,
+          .positions = 512,
+          .layers = layers,
+          .width = width,
+          .heads = heads,
+          .kv_heads = heads,
+          .head_width = width / heads,
+          .ffn_width = 4 * width,
+          .token_types = 2,
+          .activation = Activation::kGeluErf,
+          .norm_epsilon = 1e-12,
+          .embedding_dropout = 0.1,
+          .attention_dropout = 0.1,
+          .residual_dropout = 0.1};
+}
+
+struct LlamaSize {
+  const char* name;
+  std::int64_t layers, width, heads, ffn_width;
+};
+
+ModelConfig llama31(const LlamaSize& size) {
+  return {.name = size.name,
+          .architecture = Architecture::kLlama,
+          .vocabulary = 128256,
+          .positions = 131072,
+          .layers = size.layers,
+          .width = size.width,
+          .heads = size.heads,
+          .kv_heads = 8,
+          .head_width = size.width / size.heads,
+          .ffn_width = size.ffn_width,
+          .norm_epsilon = 1e-5,
+          .tied_embeddings = false,
+          .attention_bias = false,
+          .ffn_bias = false,
+          .rotary = {.theta = 500000,
+                     .factor = 8,
+                     .low_frequency_factor = 1,
+                     .high_frequency_factor = 4,
+                     .original_positions = 8192}};
+}
+
+std::vector<ModelConfig> make_catalogue() {
+  std::vector<ModelConfig> models;
+  for (const GptSize& size : kGpt2) models.push_back(gpt(size, 1024));
+  for (const GptSize& size : kGpt3) models.push_back(gpt(size, 2048));
+  models.push_back(bert("bert-base-uncased", 12, 768, 12));
+  models.push_back(bert("bert-large-uncased", 24, 1024, 16));
+  models.push_back(llama31({"llama3.1-8b", 32, 4096, 32, 14336}));
+  models.push_back(llama31({"llama3.1-70b", 80, 8192, 64, 28672}));
+  models.push_back(llama31({"llama3.1-405b", 126, 16384, 128, 53248}));
+  return models;
+}
+
+}  // namespace
+
+std::span<const ModelConfig> built_in_models() {
+  static const std::vector<ModelConfig> kModels = make_catalogue();
+  return kModels;
+}
+
+const ModelConfig* find_built_in_model(std::string_view name) {
+  for (const ModelConfig& model : built_in_models())
+    if (model.name == name) return &model;
+  return nullptr;
+}
+
+}  // namespace nadi

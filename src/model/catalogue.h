@@ -1,0 +1,17 @@
+// The models that are built in, by name.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "nadi/model/model_config.h"
+
+namespace nadi {
+
+std::span<const ModelConfig> built_in_models();
+
+// nullptr when there is none of that name.
+const ModelConfig* find_built_in_model(std::string_view name);
+
+}  // namespace nadi

@@ -1,0 +1,233 @@
+#include "nadi/model/layers.h"
+
+#include <array>
+
+#include "nadi/base/error.h"
+#include "nadi/graph/ops.h"
+
+namespace nadi {
+
+std::string_view to_string(StepMode mode) {
+  switch (mode) {
+    case StepMode::kTrain:
+      return "train";
+    case StepMode::kEvaluate:
+      return "evaluate";
+    case StepMode::kPrefill:
+      return "prefill";
+    case StepMode::kDecode:
+      return "decode";
+  }
+  unreachable();
+}
+
+Layers::Layers(GraphBuilder& builder, const ModelConfig& config, const StepOptions& options)
+    : builder_(builder), config_(config), options_(options) {}
+
+TensorId Layers::input(const std::string& name, const Shape& shape, DType dtype) {
+  if (const auto found = builder_.graph().find_tensor(name)) return *found;
+  return builder_.input(name, shape, dtype);
+}
+
+// The token that the last step chose and the next one reads.
+TensorId Layers::next_token() {
+  if (const auto found = builder_.graph().find_tensor("next_token")) return *found;
+  return builder_.variable({.name = "next_token",
+                            .shape = Shape{options_.batch_size, 1},
+                            .dtype = DType::kI32,
+                            .role = Role::kCache});
+}
+
+TensorId Layers::token_ids() {
+  if (options_.mode == StepMode::kDecode) return next_token();
+  return input("input_ids", Shape{options_.batch_size, options_.seq_length}, DType::kI32);
+}
+
+TensorId Layers::token_type_ids() {
+  return input("token_type_ids", Shape{options_.batch_size, options_.seq_length}, DType::kI32);
+}
+
+TensorId Layers::positions() {
+  if (options_.mode != StepMode::kDecode) return kNoTensor;
+  return input("positions", Shape{options_.batch_size}, DType::kI32);
+}
+
+TensorId Layers::position_ids() {
+  if (options_.mode == StepMode::kDecode)
+    return reshape(builder_, positions(), Shape{options_.batch_size, 1});
+  if (const auto found = builder_.graph().find_tensor("position_ids")) return *found;
+  return builder_.constant("position_ids", Shape{options_.seq_length}, DType::kI32, Initializer::iota());
+}
+
+TensorId Layers::lengths() {
+  return input("lengths", Shape{options_.batch_size}, DType::kI32);
+}
+
+TensorId Layers::parameter_named(const std::string& full_name, const Shape& shape, Initializer initializer) {
+  if (const auto found = builder_.graph().find_tensor(full_name)) return *found;
+  return builder_.parameter(full_name, shape, options_.dtype, initializer);
+}
+
+TensorId Layers::parameter(const std::string& name, const Shape& shape, Initializer initializer) {
+  return parameter_named(builder_.layer() + "." + name, shape, initializer);
+}
+
+TensorId Layers::word_embedding(const std::string& name) {
+  const auto scope = builder_.in_layer(name);
+  const TensorId table = parameter("weight", Shape{config_.vocabulary, config_.width},
+                                   Initializer::normal(config_.initializer_range));
+  return embedding(builder_, token_ids(), table);
+}
+
+TensorId Layers::position_embedding(const std::string& name) {
+  const auto scope = builder_.in_layer(name);
+  const TensorId table = parameter("weight", Shape{config_.positions, config_.width},
+                                   Initializer::normal(config_.initializer_range));
+  return embedding(builder_, position_ids(), table);
+}
+
+TensorId Layers::token_type_embedding(const std::string& name) {
+  const auto scope = builder_.in_layer(name);
+  const TensorId table = parameter("weight", Shape{config_.token_types, config_.width},
+                                   Initializer::normal(config_.initializer_range));
+  return embedding(builder_, token_type_ids(), table);
+}
+
+TensorId Layers::product(MatmulArgs args) {
+  args.save_pre_activation = training();
+  if (options_.fp8) {
+    const QuantizedTensor a = quantize_fp8(builder_, args.a, DType::kF8E4M3);
+    const QuantizedTensor b = quantize_fp8(builder_, args.b, DType::kF8E4M3);
+    args.a = a.values;
+    args.a_scale = a.scale;
+    args.b = b.values;
+    args.b_scale = b.scale;
+  }
+  return matmul(builder_, args);
+}
+
+TensorId Layers::linear(TensorId x, const LinearSpec& spec) {
+  const auto scope = builder_.in_layer(spec.name);
+  const std::int64_t inputs = builder_.shape(x)[-1];
+  const double deviation = spec.deviation > 0 ? spec.deviation : config_.initializer_range;
+  const Shape shape = spec.weight_is_out_in ? Shape{spec.outputs, inputs} : Shape{inputs, spec.outputs};
+  const TensorId weight = parameter("weight", shape, Initializer::normal(deviation));
+  const TensorId bias =
+      spec.bias ? parameter("bias", Shape{spec.outputs}, Initializer::constant(0)) : kNoTensor;
+  return product({.a = x,
+                  .b = weight,
+                  .bias = bias,
+                  .transpose_b = spec.weight_is_out_in,
+                  .activation = spec.activation});
+}
+
+TensorId Layers::cache(const std::string& name) {
+  return builder_.variable(
+      {.name = builder_.layer() + "." + name,
+       .shape = Shape{options_.batch_size, options_.cache_length, config_.kv_heads * config_.head_width},
+       .dtype = options_.dtype,
+       .role = Role::kCache});
+}
+
+TensorId Layers::attention(const AttentionSpec& spec) {
+  AttentionArgs args{.q = spec.q,
+                     .k = spec.k,
+                     .v = spec.v,
+                     .heads = config_.heads,
+                     .kv_heads = config_.kv_heads,
+                     .causal = spec.causal,
+                     .lengths = spec.lengths,
+                     .dropout = training() ? config_.attention_dropout : 0,
+                     .training = training()};
+  if (args.dropout > 0) args.random = random_input(builder_);
+
+  const bool packed = spec.k == kNoTensor;
+  if (packed && (with_cache() || !options_.fused_attention)) {
+    const std::int64_t q_width = config_.heads * config_.head_width;
+    const std::int64_t kv_width = config_.kv_heads * config_.head_width;
+    const std::vector<TensorId> parts = split(builder_, spec.q, 2, std::array{q_width, kv_width, kv_width});
+    args.k = parts[1];
+    args.v = parts[2];
+    // Prefill attends to the new tokens only and can stay packed.
+    if (options_.mode != StepMode::kPrefill || !options_.fused_attention) args.q = parts[0];
+  }
+  if (with_cache()) {
+    const TensorId keys = cache("k_cache");
+    const TensorId values = cache("v_cache");
+    cache_write(builder_, {.cache = keys, .rows = args.k, .positions = positions()});
+    cache_write(builder_, {.cache = values, .rows = args.v, .positions = positions()});
+    if (options_.mode == StepMode::kDecode) {
+      args.k = keys;
+      args.v = values;
+      args.positions = positions();
+    } else if (packed && options_.fused_attention) {
+      args.k = args.v = kNoTensor;
+    }
+  }
+  // One query against a cache has no [T, T] to keep or to recompute: fused is all there is.
+  if (options_.fused_attention || options_.mode == StepMode::kDecode) return fused_attention(builder_, args);
+  return unfused_attention(builder_, args);
+}
+
+TensorId Layers::layer_norm(TensorId x, const std::string& name) {
+  const auto scope = builder_.in_layer(name);
+  const Shape shape{builder_.shape(x)[-1]};
+  return nadi::layer_norm(builder_, {.x = x,
+                                     .weight = parameter("weight", shape, Initializer::constant(1)),
+                                     .bias = parameter("bias", shape, Initializer::constant(0)),
+                                     .epsilon = config_.norm_epsilon});
+}
+
+TensorId Layers::rms_norm(TensorId x, const std::string& name) {
+  const auto scope = builder_.in_layer(name);
+  const Shape shape{builder_.shape(x)[-1]};
+  return nadi::rms_norm(builder_, {.x = x,
+                                   .weight = parameter("weight", shape, Initializer::constant(1)),
+                                   .epsilon = config_.norm_epsilon});
+}
+
+TensorId Layers::rotary(TensorId x, std::int64_t heads) {
+  return nadi::rotary(builder_,
+                      {.x = x, .positions = positions(), .heads = heads, .frequencies = config_.rotary});
+}
+
+TensorId Layers::dropout(TensorId x, double rate, const std::string& name) {
+  if (!training() || rate == 0) return x;
+  const auto scope = builder_.in_layer(name);
+  return nadi::dropout(builder_, {.x = x, .random = random_input(builder_), .rate = rate});
+}
+
+TensorId Layers::add(TensorId a, TensorId b) {
+  return nadi::add(builder_, a, b);
+}
+
+TensorId Layers::last_states(TensorId x) {
+  if (options_.mode != StepMode::kPrefill) return x;
+  return select_last_rows(builder_, x, lengths());
+}
+
+void Layers::head(TensorId x, const HeadSpec& spec) {
+  const TensorId weight = parameter_named(spec.weight, Shape{config_.vocabulary, config_.width},
+                                          Initializer::normal(config_.initializer_range));
+  const TensorId bias = spec.bias.empty()
+                            ? kNoTensor
+                            : parameter_named(spec.bias, Shape{config_.vocabulary}, Initializer::constant(0));
+  // Never in fp8: the softmax over the vocabulary needs the precision.
+  finish(matmul(builder_, {.a = x, .b = weight, .bias = bias, .transpose_b = true}));
+}
+
+void Layers::finish(TensorId logits) {
+  if (with_cache()) {
+    argmax(builder_, {.logits = logits, .vocabulary = config_.vocabulary, .into = next_token()});
+    return;
+  }
+  loss_ = builder_.variable({.name = "loss", .role = Role::kMetric});
+  cross_entropy(builder_,
+                {.logits = logits,
+                 .targets = input("targets", Shape{options_.batch_size, options_.seq_length}, DType::kI32),
+                 .count = input("token_count", Shape{}, DType::kF32),
+                 .vocabulary = config_.vocabulary,
+                 .into = loss_});
+}
+
+}  // namespace nadi

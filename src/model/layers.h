@@ -1,0 +1,115 @@
+// The vocabulary in which models are written: linear layers, embeddings, attention, norms, the output head.
+// A model calls these in its own order and with its checkpoint's names; what they put into the graph is
+// decided here. This class builds whole, unsplit layers. Splitting them over ranks is a subclass's work:
+// every linear layer says whether its columns or its rows may be split, every vocabulary layer comes through
+// here, and so a model does not know about ranks.
+//
+// Names passed in are relative to the builder's scope: linear(x, {.name = "c_attn"}) within scope
+// "transformer.h.0.attn" makes parameter "transformer.h.0.attn.c_attn.weight".
+#pragma once
+
+#include <string>
+
+#include "nadi/graph/builder.h"
+#include "nadi/graph/ops/matmul.h"
+#include "nadi/model/model_config.h"
+#include "nadi/model/step_options.h"
+
+namespace nadi {
+
+// How tensor parallelism may split a linear layer, as Megatron does: a column-split layer is followed by a
+// row-split one, and only the latter needs a reduction.
+enum class Split : std::uint8_t { kNone, kColumns, kRows };
+
+struct LinearSpec {
+  std::string name;
+  std::int64_t outputs = 0;
+  bool bias = true;
+  bool weight_is_out_in = true;  // the checkpoint stores [out, in] (torch's Linear); GPT-2 stores [in, out]
+  Split split = Split::kNone;
+  Activation activation = Activation::kNone;
+  double deviation = 0;  // of the fresh weight; 0 means the configuration's
+};
+
+struct AttentionSpec {
+  TensorId q = kNoTensor;  // [B, T, H*D]; or packed with keys and values, when those are absent
+  TensorId k = kNoTensor;
+  TensorId v = kNoTensor;
+  bool causal = false;
+  TensorId lengths = kNoTensor;
+};
+
+class Layers {
+ public:
+  Layers(GraphBuilder& builder, const ModelConfig& config, const StepOptions& options);
+  virtual ~Layers() = default;
+  Layers(const Layers&) = delete;
+  Layers& operator=(const Layers&) = delete;
+
+  GraphBuilder& builder() { return builder_; }
+  const ModelConfig& config() const { return config_; }
+  const StepOptions& options() const { return options_; }
+  bool training() const { return options_.mode == StepMode::kTrain; }
+  bool with_cache() const {
+    return options_.mode == StepMode::kPrefill || options_.mode == StepMode::kDecode;
+  }
+
+  // Inputs of the step, each made on first use.
+  TensorId token_ids();       // i32 [B, T]
+  TensorId token_type_ids();  // i32 [B, T]
+  TensorId position_ids();    // i32 [T] counting from 0; when decoding, i32 [B, 1] with the tokens' positions
+  TensorId positions();       // i32 [B]: position of each sequence's first token; kNoTensor when that is 0
+  TensorId lengths();         // i32 [B]: tokens of each sequence that are not padding
+
+  virtual TensorId word_embedding(const std::string& name);  // of token_ids()
+  TensorId position_embedding(const std::string& name);      // of position_ids()
+  TensorId token_type_embedding(const std::string& name);    // of token_type_ids()
+
+  virtual TensorId linear(TensorId x, const LinearSpec& spec);
+  // Keys and values go through the cache where there is one. `heads` of the configuration.
+  virtual TensorId attention(const AttentionSpec& spec);
+  virtual TensorId layer_norm(TensorId x, const std::string& name);
+  virtual TensorId rms_norm(TensorId x, const std::string& name);
+  TensorId rotary(TensorId x, std::int64_t heads);
+  TensorId dropout(TensorId x, double rate, const std::string& name);
+  TensorId add(TensorId a, TensorId b);
+
+  // The output layer on top of the last hidden states, and what the step is for: the loss, or the next token.
+  // `weight` is the full name of its matrix [vocabulary, width], which exists already when it is tied.
+  struct HeadSpec {
+    std::string weight;
+    std::string bias = {};  // full name; none when empty
+  };
+  virtual void head(TensorId x, const HeadSpec& spec);
+
+  // When generating, all but each sequence's last hidden state can be dropped before the head.
+  TensorId last_states(TensorId x);
+
+  // Adds the loss to what its variable holds, for a step of several micro-batches, instead of overwriting it.
+  void accumulate_loss(bool accumulate) { accumulate_loss_ = accumulate; }
+
+  // The variable that head() wrote: the loss in training and evaluation, else kNoTensor.
+  TensorId loss() const { return loss_; }
+
+ protected:
+  // A parameter of the current scope ("<layer>.<name>"), made on first use.
+  TensorId parameter(const std::string& name, const Shape& shape, Initializer initializer);
+  // The same by its full name.
+  TensorId parameter_named(const std::string& full_name, const Shape& shape, Initializer initializer);
+  // Quantizes both operands first where the step uses fp8.
+  TensorId product(MatmulArgs args);
+  void finish(TensorId logits);
+
+  GraphBuilder& builder_;
+  const ModelConfig& config_;
+  const StepOptions& options_;
+  TensorId loss_ = kNoTensor;
+  bool accumulate_loss_ = false;
+
+ private:
+  TensorId input(const std::string& name, const Shape& shape, DType dtype);
+  TensorId cache(const std::string& name);
+  TensorId next_token();
+};
+
+}  // namespace nadi

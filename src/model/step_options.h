@@ -1,0 +1,29 @@
+// What kind of step a graph is built for, beyond the model itself.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "nadi/graph/dtype.h"
+
+namespace nadi {
+
+enum class StepMode : std::uint8_t {
+  kTrain,     // forward with loss, all that gradients need is kept
+  kEvaluate,  // forward with loss, no dropout
+  kPrefill,   // a prompt at once: fills the KV cache, picks the next token
+  kDecode,    // one token per sequence, on top of the cache
+};
+std::string_view to_string(StepMode mode);  // "train", "evaluate", "prefill", "decode"
+
+struct StepOptions {
+  StepMode mode = StepMode::kTrain;
+  std::int64_t batch_size = 1;    // sequences
+  std::int64_t seq_length = 1;    // tokens of each; 1 when decoding
+  std::int64_t cache_length = 0;  // room in the KV cache, for prefill and decode
+  DType dtype = DType::kF32;      // of parameters and activations: kF32, kBF16, kF16
+  bool fp8 = false;               // matrix products of transformer blocks on fp8 operands; wants dtype kBF16
+  bool fused_attention = true;
+};
+
+}  // namespace nadi

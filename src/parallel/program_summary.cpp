@@ -1,0 +1,151 @@
+#include "nadi/parallel/program_summary.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "nadi/base/error.h"
+
+namespace nadi {
+namespace {
+
+void add(WorkSummary& sum, const WorkSummary& part) {
+  sum.ops += part.ops;
+  sum.linear += part.linear;
+  sum.head += part.head;
+  sum.attention += part.attention;
+  sum.cost += part.cost;
+}
+
+WorkSummary work_of(const Graph& graph, const Op& op, const CostContext& context) {
+  WorkSummary work;
+  work.ops = 1;
+  work.cost = cost_of(graph, op, context);
+  // A product with batch axes is one of activations with each other: attention that is not fused.
+  const bool linear = op.kind == OpKind::kMatmul && op.attributes.integer("batch_axes") == 0;
+  if (linear) {
+    work.linear = work.cost.matrix;
+    if (op.block < 0) work.head = work.cost.matrix;
+  } else {
+    work.attention = work.cost.matrix;
+  }
+  return work;
+}
+
+// Ops of one block are one row, named by what their layers have in common: "transformer.h.3".
+std::string block_prefix(const std::string& layer, std::int32_t block) {
+  const std::string number = "." + std::to_string(block);
+  for (std::size_t at = layer.find(number); at != std::string::npos; at = layer.find(number, at + 1)) {
+    const std::size_t end = at + number.size();
+    if (end == layer.size() || layer[end] == '.') return layer.substr(0, end);
+  }
+  return layer;
+}
+
+class Summarizer {
+ public:
+  explicit Summarizer(const Program& program) : program_(program) {}
+
+  ProgramSummary run() {
+    for (const Instruction& instruction : program_.instructions) add_instruction(instruction);
+    add_parameters();
+    add_memory();
+    summary_.parameters = program_.parameter_count();
+    return std::move(summary_);
+  }
+
+ private:
+  void add_instruction(const Instruction& instruction) {
+    const Section& section = program_.section(instruction.section);
+    const Graph& graph = program_.graph_of(section);
+    for (std::uint32_t i = section.first_op; i < section.end_op; ++i) {
+      const Op& op = graph.ops()[i];
+      if (definition(op.kind).op_class == OpClass::kView) continue;
+      const WorkSummary work = work_of(graph, op, instruction.context);
+      add(summary_.phases[static_cast<std::size_t>(op.phase)], work);
+      add(summary_.op_kinds[op.kind], work);
+      add(row_of(graph.layer(op.layer), op.block).phases[static_cast<std::size_t>(op.phase)], work);
+    }
+  }
+
+  // Optimizer ops carry the layer of their parameter but no block: the prefix of a block's row finds it.
+  LayerSummary& row_of(const std::string& layer, std::int32_t block) {
+    const auto known = row_by_layer_.find(layer);
+    if (known != row_by_layer_.end()) return summary_.layers[known->second];
+    std::string name = block >= 0 ? block_prefix(layer, block) : layer;
+    std::size_t row = summary_.layers.size();
+    if (block < 0)
+      for (std::size_t i = 0; i < summary_.layers.size(); ++i)
+        if (summary_.layers[i].block >= 0 && layer.starts_with(summary_.layers[i].name + ".")) row = i;
+    if (row == summary_.layers.size()) {
+      const auto [entry, fresh] = row_by_name_.emplace(name, row);
+      if (fresh)
+        summary_.layers.push_back({.name = std::move(name), .block = block});
+      else
+        row = entry->second;
+    }
+    row_by_layer_.emplace(layer, row);
+    return summary_.layers[row];
+  }
+
+  void add_parameters() {
+    std::unordered_set<std::string_view> seen;
+    for (const Graph& graph : program_.graphs)
+      for (const Tensor& tensor : graph.tensors()) {
+        if (tensor.role != Role::kParameter || !seen.insert(tensor.name).second) continue;
+        const std::string layer = tensor.name.substr(0, tensor.name.rfind('.'));
+        row_of(layer, -1).parameters += tensor.shape.elements();
+      }
+  }
+
+  void add_memory() {
+    MemorySummary& memory = summary_.memory;
+    std::unordered_set<std::string_view> seen;
+    for (const Graph& graph : program_.graphs) {
+      for (const Tensor& tensor : graph.tensors())
+        if (tensor.producer == kNoOp && seen.insert(tensor.name).second)
+          memory.resident[static_cast<std::size_t>(tensor.role)] += tensor.size();
+      const MemoryPlan plan = plan_memory(graph);
+      for (std::size_t i = 0; i < plan.live.size(); ++i) {
+        Bytes& most = memory.live_by_phase[static_cast<std::size_t>(graph.ops()[i].phase)];
+        most = std::max(most, plan.live[i]);
+      }
+      if (plan.arena >= memory.activations) {
+        memory.activations = plan.arena;
+        memory.activations_live = plan.peak;
+        if (plan.peak_op != kNoOp) memory.peak_op = graph.op(plan.peak_op).name;
+      }
+    }
+  }
+
+  const Program& program_;
+  ProgramSummary summary_;
+  std::unordered_map<std::string, std::size_t> row_by_layer_;
+  std::unordered_map<std::string, std::size_t> row_by_name_;
+};
+
+}  // namespace
+
+WorkSummary LayerSummary::total() const {
+  WorkSummary sum;
+  for (const WorkSummary& phase : phases) add(sum, phase);
+  return sum;
+}
+
+WorkSummary ProgramSummary::total() const {
+  WorkSummary sum;
+  for (const WorkSummary& phase : phases) add(sum, phase);
+  return sum;
+}
+
+Bytes MemorySummary::total() const {
+  Bytes sum = activations;
+  for (const Bytes size : resident) sum += size;
+  return sum;
+}
+
+ProgramSummary summarize(const Program& program) {
+  return Summarizer(program).run();
+}
+
+}  // namespace nadi
