@@ -88,8 +88,8 @@ class BackwardPass {
 
 Backward BackwardPass::run() {
   // A pipeline stage that ends in a send starts with the gradient that its peer sends back.
-  check(!options_.seeds.empty() ||
-            std::ranges::any_of(builder_.graph().ops(), [](const Op& op) { return op.kind == OpKind::kSend; }),
+  check(!options_.seeds.empty() || std::ranges::any_of(builder_.graph().ops(),
+                                                       [](const Op& op) { return op.kind == OpKind::kSend; }),
         "a backward pass needs a place to start");
   const std::size_t tensors = builder_.graph().tensors().size();
   depends_.assign(tensors, 0);

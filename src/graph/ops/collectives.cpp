@@ -115,10 +115,11 @@ void all_reduce_gradient(GradientRule& rule) {
               {0});
     return;
   }
-  const TensorId summed = replicated ? rule.gradient(0)
-                                     : rule.step({.kind = OpKind::kAllReduce,
-                                                  .inputs = {rule.gradient(0)},
-                                                  .attributes = same_group(rule)});
+  const TensorId summed =
+      replicated
+          ? rule.gradient(0)
+          : rule.step(
+                {.kind = OpKind::kAllReduce, .inputs = {rule.gradient(0)}, .attributes = same_group(rule)});
   rule.emit({.kind = OpKind::kAllReduceGrad,
              .inputs = {rule.input(0), rule.output(0), summed},
              .attributes = {{"op", std::string(to_string(op))}}},

@@ -122,10 +122,9 @@ void reshape_gradient(GradientRule& rule) {
   const Layout layout = layout_of(rule.op().graph, dy);
   if (!reshaped_strides(rule.op().graph.tensor(dy).shape, layout.strides, rule.input_shape(0)))
     dy = rule.step({.kind = OpKind::kCopy, .inputs = {dy}});
-  rule.emit({.kind = OpKind::kReshape,
-             .inputs = {dy},
-             .attributes = {{"shape", as_integers(rule.input_shape(0))}}},
-            {0});
+  rule.emit(
+      {.kind = OpKind::kReshape, .inputs = {dy}, .attributes = {{"shape", as_integers(rule.input_shape(0))}}},
+      {0});
 }
 
 void permute_gradient(GradientRule& rule) {
