@@ -81,7 +81,7 @@ void read_config(ConfigKeys& keys, ModelConfig& config) {
   config.norm_epsilon = keys.real_or("layer_norm_eps", 1e-12);
   config.initializer_range = keys.real_or("initializer_range", 0.02);
   config.tied_embeddings = keys.boolean_or("tie_word_embeddings", true);
-  keys.only("position_embedding_type", "absolute");
+  keys.only_text("position_embedding_type", "absolute");
   keys.only("is_decoder", false);
   keys.only("add_cross_attention", false);
 }

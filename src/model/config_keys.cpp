@@ -94,7 +94,7 @@ void ConfigKeys::only(std::string_view key, bool supported) {
     throw error_at(object_.at(key), format("Nadi builds this model only with {} = {}", key, supported));
 }
 
-void ConfigKeys::only(std::string_view key, std::string_view supported) {
+void ConfigKeys::only_text(std::string_view key, std::string_view supported) {
   if (text_or(key, std::string(supported)) != supported)
     throw error_at(object_.at(key), format("Nadi builds this model only with {} = '{}'", key, supported));
 }

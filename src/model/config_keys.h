@@ -27,7 +27,7 @@ class ConfigKeys {
 
   // Refuses a value that would make another model than the one Nadi builds.
   void only(std::string_view key, bool supported);
-  void only(std::string_view key, std::string_view supported);
+  void only_text(std::string_view key, std::string_view supported);
   Activation activation(std::string_view key, std::string_view fallback);
 
   // Keys that say nothing about the computation: tokens, file names, generation settings.

@@ -114,7 +114,7 @@ void read_config(ConfigKeys& keys, ModelConfig& config) {
   config.rotary.theta = keys.real_or("rope_theta", 10000);
   for (const char* key : {"rope_scaling", "rope_parameters"})
     if (const auto rope = keys.object(key)) read_rope(*rope, config.rotary);
-  keys.only("hidden_act", "silu");
+  keys.only_text("hidden_act", "silu");
 }
 
 }  // namespace

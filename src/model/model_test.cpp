@@ -1,0 +1,129 @@
+#include "nadi/model/model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "nadi/graph/op_definition.h"
+#include "nadi/model/catalogue.h"
+
+namespace nadi {
+namespace {
+
+Graph forward_of(const ModelConfig& config, StepOptions options) {
+  GraphBuilder builder;
+  Layers layers(builder, config, options);
+  build_forward(config, layers);
+  return builder.take();
+}
+
+Graph forward_of(const char* name, StepOptions options = {.batch_size = 2, .seq_length = 8}) {
+  return forward_of(*find_built_in_model(name), options);
+}
+
+// Published counts, summed over the graph's parameter tensors.
+TEST(Parameters, OfTheBuiltInModels) {
+  EXPECT_EQ(forward_of("gpt2").parameter_count(), 124'439'808);
+  EXPECT_EQ(forward_of("gpt2-xl").parameter_count(), 1'557'611'200);
+  EXPECT_EQ(forward_of("bert-base-uncased").parameter_count(), 109'514'298);
+  EXPECT_EQ(forward_of("llama3.1-8b").parameter_count(), 8'030'261'248);
+  EXPECT_EQ(forward_of("llama3.1-70b").parameter_count(), 70'553'706'496);
+  EXPECT_EQ(forward_of("llama3.1-405b").parameter_count(), 405'853'388'800);
+  const double gpt3 = static_cast<double>(forward_of("gpt3-175b").parameter_count());
+  EXPECT_NEAR(gpt3 / 175e9, 1, 0.005);
+}
+
+TEST(Parameters, DoNotDependOnTheKindOfStep) {
+  for (const ModelConfig& config : built_in_models()) {
+    const std::int64_t training = forward_of(config, {.batch_size = 1, .seq_length = 2}).parameter_count();
+    EXPECT_EQ(
+        forward_of(config, {.mode = StepMode::kEvaluate, .batch_size = 1, .seq_length = 2}).parameter_count(),
+        training);
+    if (!model_of(config.architecture).generates()) continue;
+    for (const StepMode mode : {StepMode::kPrefill, StepMode::kDecode})
+      EXPECT_EQ(forward_of(config, {.mode = mode, .batch_size = 1, .seq_length = 1, .cache_length = 4})
+                    .parameter_count(),
+                training)
+          << config.name << " " << to_string(mode);
+  }
+}
+
+std::set<std::string> parameter_names(const Graph& graph) {
+  std::set<std::string> names;
+  for (const TensorId id : graph.tensors_with(Role::kParameter)) names.insert(graph.tensor(id).name);
+  return names;
+}
+
+// The names of Hugging Face's checkpoints; the tied output layers have none of their own.
+TEST(Parameters, AreNamedAsInTheCheckpoint) {
+  const auto gpt2 = parameter_names(forward_of("gpt2"));
+  EXPECT_EQ(gpt2.size(), 2u + 12 * 12 + 2);
+  for (const char* name :
+       {"transformer.wte.weight", "transformer.wpe.weight", "transformer.h.11.ln_1.weight",
+        "transformer.h.0.attn.c_attn.bias", "transformer.h.0.mlp.c_proj.weight", "transformer.ln_f.bias"})
+    EXPECT_TRUE(gpt2.contains(name)) << name;
+  const auto bert = parameter_names(forward_of("bert-base-uncased"));
+  EXPECT_EQ(bert.size(), 5u + 12 * 16 + 5);
+  for (const char* name :
+       {"bert.embeddings.token_type_embeddings.weight", "bert.embeddings.LayerNorm.weight",
+        "bert.encoder.layer.3.attention.self.query.weight",
+        "bert.encoder.layer.3.attention.output.LayerNorm.bias",
+        "bert.encoder.layer.3.intermediate.dense.weight", "bert.encoder.layer.3.output.dense.bias",
+        "cls.predictions.transform.dense.weight", "cls.predictions.bias"})
+    EXPECT_TRUE(bert.contains(name)) << name;
+  const auto llama = parameter_names(forward_of("llama3.1-8b"));
+  EXPECT_EQ(llama.size(), 1u + 32 * 9 + 2);
+  for (const char* name :
+       {"model.embed_tokens.weight", "model.layers.31.self_attn.q_proj.weight",
+        "model.layers.31.mlp.gate_proj.weight", "model.layers.0.post_attention_layernorm.weight",
+        "model.norm.weight", "lm_head.weight"})
+    EXPECT_TRUE(llama.contains(name)) << name;
+}
+
+TEST(Parameters, Gpt2StoresItsWeightsInByOut) {
+  const Graph graph = forward_of("gpt2");
+  EXPECT_EQ(graph.tensor(*graph.find_tensor("transformer.h.0.attn.c_attn.weight")).shape, (Shape{768, 2304}));
+  const Graph bert = forward_of("bert-base-uncased");
+  EXPECT_EQ(bert.tensor(*bert.find_tensor("bert.encoder.layer.0.intermediate.dense.weight")).shape,
+            (Shape{3072, 768}));
+}
+
+int count(const Graph& graph, OpKind kind) {
+  return static_cast<int>(std::ranges::count_if(graph.ops(), [&](const Op& op) { return op.kind == kind; }));
+}
+
+TEST(Dropout, IsThereInTrainingOnly) {
+  // One on the embeddings, two per block; attention has its own inside.
+  EXPECT_EQ(count(forward_of("gpt2"), OpKind::kDropout), 1 + 2 * 12);
+  EXPECT_EQ(count(forward_of("gpt2", {.mode = StepMode::kEvaluate, .seq_length = 8}), OpKind::kDropout), 0);
+  EXPECT_EQ(count(forward_of("llama3.1-8b"), OpKind::kDropout), 0);
+}
+
+TEST(Attention, UnfusedIsMadeOfProductsAndSoftmax) {
+  const Graph graph = forward_of("llama3.1-8b", {.seq_length = 8, .fused_attention = false});
+  EXPECT_EQ(count(graph, OpKind::kAttention), 0);
+  EXPECT_EQ(count(graph, OpKind::kSoftmax), 32);
+  EXPECT_EQ(count(graph, OpKind::kRepeatHeads), 2 * 32);  // 8 key-value heads for 32 queries
+}
+
+TEST(Decode, WritesOneRowPerCacheAndReadsAllOfIt) {
+  const Graph graph =
+      forward_of("gpt2", {.mode = StepMode::kDecode, .batch_size = 3, .seq_length = 1, .cache_length = 30});
+  EXPECT_EQ(count(graph, OpKind::kCacheWrite), 2 * 12);
+  const Tensor& cache = graph.tensor(*graph.find_tensor("transformer.h.0.attn.k_cache"));
+  EXPECT_EQ(cache.shape, (Shape{3, 30, 768}));
+  EXPECT_EQ(cache.role, Role::kCache);
+  EXPECT_EQ(count(graph, OpKind::kArgmax), 1);
+  EXPECT_EQ(count(graph, OpKind::kCrossEntropy), 0);
+}
+
+TEST(Fp8, QuantizesBothOperandsOfEveryProductInBlocksOnly) {
+  const Graph graph = forward_of("gpt2", {.seq_length = 8, .dtype = DType::kBF16, .fp8 = true});
+  EXPECT_EQ(count(graph, OpKind::kQuantizeFp8),
+            2 * 4 * 12);  // four linear layers per block; the head stays bf16
+}
+
+}  // namespace
+}  // namespace nadi

@@ -1,0 +1,85 @@
+#include "nadi/parallel/step_program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nadi/base/error.h"
+#include "nadi/model/catalogue.h"
+
+namespace nadi {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> schedule_of(const Program& program) {
+  std::vector<std::string> names;
+  for (const Instruction& instruction : program.instructions)
+    names.push_back(program.section(instruction.section).name + " " +
+                    std::to_string(instruction.micro_batch));
+  return names;
+}
+
+TEST(StepProgram, TrainingRunsForwardBackwardOptimizer) {
+  const Program program = build_step(*find_built_in_model("gpt2"), {.batch_size = 2, .seq_length = 16});
+  EXPECT_THAT(schedule_of(program), ElementsAre("forward 0", "backward 0", "optimizer 0"));
+  // The sections cut one graph without gaps.
+  EXPECT_EQ(program.graphs.size(), 1u);
+  EXPECT_EQ(program.sections[0].end_op, program.sections[1].first_op);
+  EXPECT_EQ(program.sections[1].end_op, program.sections[2].first_op);
+  EXPECT_EQ(program.sections[2].end_op, program.graphs[0].ops().size());
+}
+
+TEST(StepProgram, MicroBatchesShareTheirSections) {
+  const Program program =
+      build_step(*find_built_in_model("gpt2"), {.batch_size = 4, .micro_batches = 2, .seq_length = 16});
+  EXPECT_THAT(schedule_of(program), ElementsAre("zero_gradients 0", "forward 0", "backward 0", "forward 1",
+                                                "backward 1", "optimizer 0"));
+  for (const Op& op : program.graphs[0].ops())
+    for (const OpOutput& output : op.outputs)
+      EXPECT_TRUE(output.accumulate || program.graphs[0].tensor(output.tensor).role != Role::kGradient)
+          << op.name;
+}
+
+TEST(StepProgram, GenerateIsPrefillAndOneDecodePerToken) {
+  const Program program = build_step(*find_built_in_model("gpt3-125m"),
+                                     {.kind = StepKind::kGenerate, .input_tokens = 10, .output_tokens = 3});
+  EXPECT_THAT(schedule_of(program), ElementsAre("prefill 0", "decode 0", "decode 1", "decode 2"));
+  EXPECT_EQ(program.instructions[1].context.position, 10);
+  EXPECT_EQ(program.instructions[3].context.position, 12);
+  EXPECT_EQ(program.parameter_count(), 125'226'240);  // prefill and decode share their weights
+}
+
+TEST(StepProgram, Fp16HasADynamicLossScale) {
+  const Program program = build_step(*find_built_in_model("gpt2"), {.seq_length = 16, .dtype = DType::kF16});
+  EXPECT_TRUE(program.graphs[0].find_tensor("loss_scale"));
+  const Program plain = build_step(*find_built_in_model("gpt2"), {.seq_length = 16, .dtype = DType::kBF16});
+  EXPECT_FALSE(plain.graphs[0].find_tensor("loss_scale"));
+}
+
+TEST(StepProgram, RefusesWhatDoesNotFitWithTheNumbers) {
+  const auto message = [](const char* model, const StepRequest& request) -> std::string {
+    try {
+      build_step(*find_built_in_model(model), request);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+      return error.message();
+    }
+    return "(no error)";
+  };
+  EXPECT_THAT(message("gpt2", {.seq_length = 1025}),
+              HasSubstr("1025 tokens does not fit gpt2, which has 1024"));
+  EXPECT_THAT(message("gpt2", {.kind = StepKind::kGenerate, .input_tokens = 1000, .output_tokens = 25}),
+              HasSubstr("1025 tokens"));
+  EXPECT_THAT(message("gpt2", {.batch_size = 0}), HasSubstr("batch size must be at least 1, not 0"));
+  EXPECT_THAT(message("gpt2", {.batch_size = 5, .micro_batches = 2}),
+              HasSubstr("a batch of 5 does not divide into 2 micro-batches"));
+  EXPECT_THAT(message("bert-base-uncased", {.kind = StepKind::kGenerate}),
+              HasSubstr("not a model that generates"));
+  EXPECT_THAT(message("gpt2", {.fp8 = true}), HasSubstr("fp8 matrix products go with bf16"));
+  EXPECT_THAT(message("gpt2", {.recompute = {.granularity = Recompute::Granularity::kFull, .layers = 13}}),
+              HasSubstr("cannot recompute 13 layers at a time: gpt2 has 12"));
+}
+
+}  // namespace
+}  // namespace nadi
