@@ -53,11 +53,11 @@ Error environment_error(std::string message, std::string hint) {
   return {ErrorKind::kEnvironment, {}, std::move(message), std::move(hint)};
 }
 
-void fail_check(std::string_view message, std::source_location where) {
+void fail_check(std::string_view message, const char* file, int line) {
   std::fprintf(
       stderr,
-      "nadi: internal error: %.*s (%s:%u)\nThis is a bug in Nadi; please report it with the command.\n",
-      static_cast<int>(message.size()), message.data(), where.file_name(), where.line());
+      "nadi: internal error: %.*s (%s:%d)\nThis is a bug in Nadi; please report it with the command.\n",
+      static_cast<int>(message.size()), message.data(), file, line);
   std::abort();
 }
 

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -69,17 +68,18 @@ Error usage_error(std::string message, std::string hint = "");
 Error input_error(Place place, std::string message, std::string hint = "");
 Error environment_error(std::string message, std::string hint = "");
 
-// Stops the program with the message when an invariant of ours does not hold.
-[[noreturn]] void fail_check(std::string_view message, std::source_location where);
-inline void check(bool condition, std::string_view message,
-                  std::source_location where = std::source_location::current()) {
+// Stops the program with the message when an invariant of ours does not hold. (Not std::source_location,
+// which clang 14 lacks: the fuzzers are built with it.)
+[[noreturn]] void fail_check(std::string_view message, const char* file, int line);
+inline void check(bool condition, std::string_view message, const char* file = __builtin_FILE(),
+                  int line = __builtin_LINE()) {
   if (!condition) [[unlikely]]
-    fail_check(message, where);
+    fail_check(message, file, line);
 }
 
 // Ends an exhaustive switch over an enum class; reached only when memory was overwritten.
-[[noreturn]] inline void unreachable(std::source_location where = std::source_location::current()) {
-  fail_check("a switch met a value outside its enumeration", where);
+[[noreturn]] inline void unreachable(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  fail_check("a switch met a value outside its enumeration", file, line);
 }
 
 }  // namespace nadi

@@ -227,7 +227,7 @@ void Layers::finish(TensorId logits) {
                  .targets = input("targets", Shape{options_.batch_size, options_.seq_length}, DType::kI32),
                  .count = input("token_count", Shape{}, DType::kF32),
                  .vocabulary = config_.vocabulary,
-                 .into = loss_});
+                 .into = {loss_, accumulate_loss_}});
 }
 
 }  // namespace nadi

@@ -1,0 +1,65 @@
+// Writes a Chakra execution trace (.et), schema 0.0.4, node by node.
+//
+//   std::string bytes;
+//   ChakraWriter writer([&](std::string_view part) { bytes += part; });
+//   writer.write(node);       // as often as there are nodes
+//   writer.finish();          // hands over what is still in the buffer
+//
+// The sink is called with about 1 MiB at a time, in order. A writer that goes without finish() leaves the
+// output cut short, so a file should appear under its name only after finish().
+//
+// Chakra's times are whole microseconds, rounded down. A start or duration that is not is written a second
+// time, exactly, as the int64 attribute `start_ns` or `duration_ns` (the last attributes of the node);
+// ChakraReader puts it back, so writing and reading loses nothing. Fields that are zero or empty are left
+// out, as proto3 does; attribute values never are. Texts are written as they are, though protobuf wants
+// UTF-8. The same nodes give the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "nadi/trace/protobuf_wire.h"
+#include "nadi/trace/trace_node.h"
+
+namespace nadi {
+
+class Trace;
+
+using ByteSink = std::function<void(std::string_view)>;
+
+class ChakraWriter {
+ public:
+  // Starts the file with metadata of schema version 0.0.4 and no attributes.
+  explicit ChakraWriter(ByteSink sink);
+  // Starts the file with the given metadata.
+  ChakraWriter(ByteSink sink, const GlobalMetadata& metadata);
+
+  // The node must have no attribute `start_ns` or `duration_ns` of an integer kind and no negative time.
+  void write(const TraceNode& node);
+
+  // To be called once, after the last node.
+  void finish();
+
+  std::uint64_t nodes() const { return nodes_; }
+  std::uint64_t bytes() const { return flushed_ + out_.size(); }
+
+ private:
+  void write_dependencies(std::uint32_t field, const std::vector<TraceNodeId>& ids);
+  void write_io(std::uint32_t field, const IoInfo& io);
+  void write_attribute(std::uint32_t field, const TraceAttribute& attribute);
+  void write_exact_time(std::string_view name, Nanoseconds time);
+  void flush();
+
+  ByteSink sink_;
+  WireWriter out_;
+  std::uint64_t nodes_ = 0;
+  std::uint64_t flushed_ = 0;
+  bool finished_ = false;
+};
+
+// A whole trace with its metadata.
+void write_chakra(const Trace& trace, const ByteSink& sink);
+
+}  // namespace nadi

@@ -1,0 +1,67 @@
+// A file or a block of memory, seen through a window that moves forward only.
+//
+//   ChunkedInput input(path);
+//   while (!input.ahead(1).empty()) {
+//     std::string_view bytes = input.ahead(wanted);   // at least `wanted` bytes, fewer only at the end
+//     ...
+//     input.consume(used);
+//   }
+//
+// A file is read in chunks rather than mapped: a mapped file that another process cuts short kills the
+// program with SIGBUS instead of giving an error, a pipe cannot be mapped at all, and reading 256 KiB at a
+// time is as fast. Memory is the largest `wanted`, and never more than twice what the file really
+// delivered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace nadi {
+
+class ChunkedInput {
+ public:
+  // Opens a file or a pipe; Error (input) when that fails.
+  explicit ChunkedInput(const std::filesystem::path& path);
+  // Looks at memory, which must outlive the input. `name` stands for a file name in messages.
+  ChunkedInput(std::string_view bytes, std::string name);
+  ~ChunkedInput();
+  ChunkedInput(const ChunkedInput&) = delete;
+  ChunkedInput& operator=(const ChunkedInput&) = delete;
+
+  const std::string& name() const { return name_; }
+  // Byte of the input at which the window starts.
+  std::uint64_t position() const { return position_; }
+  // Bytes from position() to the end, where that is known beforehand: not for pipes.
+  std::optional<std::uint64_t> remaining() const;
+
+  // What lies ahead of position(): at least `wanted` bytes, unless the input ends before that. Valid until
+  // the next call of ahead().
+  std::string_view ahead(std::size_t wanted) {
+    if (window_.size() < wanted && !at_end_) fill(wanted);
+    return window_;
+  }
+  // Moves on. `count` may not be more than ahead() has shown.
+  void consume(std::size_t count) {
+    window_.remove_prefix(count);
+    position_ += count;
+  }
+
+ private:
+  void fill(std::size_t wanted);
+
+  std::string name_;
+  int file_ = -1;                      // descriptor; -1 for memory
+  std::optional<std::uint64_t> size_;  // of the whole input
+  bool at_end_ = false;                // nothing follows the window
+  std::uint64_t position_ = 0;
+  std::string_view window_;
+  std::unique_ptr<char[]> buffer_;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace nadi

@@ -1,0 +1,14 @@
+// Texts from files, made fit for a message: foreign names hold control characters that would move the
+// cursor, colour the terminal or break a line.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace nadi {
+
+// 'aten::mm' in single quotes. Control characters (also the C1 ones), quotes, backslashes and bytes that
+// are not UTF-8 become \n, \t, \' or \x9b; what is longer than 80 bytes is cut and ends with "…'".
+std::string quote_for_message(std::string_view text);
+
+}  // namespace nadi

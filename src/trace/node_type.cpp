@@ -1,0 +1,65 @@
+#include "nadi/trace/node_type.h"
+
+#include "nadi/base/error.h"
+
+namespace nadi {
+
+std::string_view to_string(NodeType type) {
+  switch (type) {
+    case NodeType::kInvalid:
+      return "INVALID";
+    case NodeType::kMetadata:
+      return "METADATA";
+    case NodeType::kMemLoad:
+      return "MEM_LOAD";
+    case NodeType::kMemStore:
+      return "MEM_STORE";
+    case NodeType::kComp:
+      return "COMP";
+    case NodeType::kCommSend:
+      return "COMM_SEND";
+    case NodeType::kCommRecv:
+      return "COMM_RECV";
+    case NodeType::kCommColl:
+      return "COMM_COLL";
+  }
+  unreachable();
+}
+
+std::string_view to_string(CollectiveType type) {
+  switch (type) {
+    case CollectiveType::kAllReduce:
+      return "ALL_REDUCE";
+    case CollectiveType::kReduce:
+      return "REDUCE";
+    case CollectiveType::kAllGather:
+      return "ALL_GATHER";
+    case CollectiveType::kGather:
+      return "GATHER";
+    case CollectiveType::kScatter:
+      return "SCATTER";
+    case CollectiveType::kBroadcast:
+      return "BROADCAST";
+    case CollectiveType::kAllToAll:
+      return "ALL_TO_ALL";
+    case CollectiveType::kReduceScatter:
+      return "REDUCE_SCATTER";
+    case CollectiveType::kReduceScatterBlock:
+      return "REDUCE_SCATTER_BLOCK";
+    case CollectiveType::kBarrier:
+      return "BARRIER";
+  }
+  unreachable();
+}
+
+std::optional<NodeType> node_type_from_number(std::uint64_t number) {
+  if (number > static_cast<std::uint64_t>(NodeType::kCommColl)) return std::nullopt;
+  return static_cast<NodeType>(number);
+}
+
+std::optional<CollectiveType> collective_type_from_number(std::int64_t number) {
+  if (number < 0 || number > static_cast<std::int64_t>(CollectiveType::kBarrier)) return std::nullopt;
+  return static_cast<CollectiveType>(number);
+}
+
+}  // namespace nadi

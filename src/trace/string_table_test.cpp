@@ -1,0 +1,35 @@
+#include "nadi/trace/string_table.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace nadi {
+namespace {
+
+TEST(StringTable, NumbersTextsInTheOrderOfFirstAppearance) {
+  StringTable table;
+  EXPECT_EQ(table.intern(""), 0u);
+  EXPECT_EQ(table.intern("a"), 1u);
+  EXPECT_EQ(table.intern("b"), 2u);
+  EXPECT_EQ(table.intern("a"), 1u);
+  EXPECT_EQ(table.size(), 3u);
+  EXPECT_EQ(table.find("b"), 2u);
+  EXPECT_EQ(table.find("c"), std::nullopt);
+  EXPECT_EQ(table.find(""), 0u);
+}
+
+TEST(StringTable, TextsStayInPlaceAsItGrowsAndMoves) {
+  StringTable table;
+  const std::string_view first = table.text(table.intern("the first"));
+  for (int i = 0; i < 10000; ++i) EXPECT_EQ(table.intern(std::to_string(i)), 2u + static_cast<unsigned>(i));
+  const StringTable moved = std::move(table);
+  EXPECT_EQ(moved.text(1).data(), first.data());
+  EXPECT_EQ(first, "the first");
+  for (int i = 0; i < 10000; ++i) EXPECT_EQ(moved.text(*moved.find(std::to_string(i))), std::to_string(i));
+}
+
+}  // namespace
+}  // namespace nadi
