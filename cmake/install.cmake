@@ -30,6 +30,11 @@ set(NADI_INTERNAL_HEADERS
   base/json.h
   base/json_position.h
   base/json_source.h
+  engine/reference/collective.h
+  engine/reference/gradient_check.h
+  engine/reference/interpreter.h
+  engine/reference/kernel.h
+  engine/reference/problem.h
   model/config_keys.h)
 set(nadi_internal_patterns)
 foreach(header ${NADI_INTERNAL_HEADERS})

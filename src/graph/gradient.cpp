@@ -109,12 +109,11 @@ void BackwardPass::mark_dependents() {
   for (const TensorId wanted : options_.with_respect_to) depends_[index(wanted)] = 1;
   for (const TensorId parameter : graph.tensors_with(Role::kParameter)) depends_[index(parameter)] = 1;
   for (const Op& op : graph.ops()) {
-    const OpDefinition& def = definition(op.kind);
-    if (def.gradient == nullptr && !def.straight_through) continue;
     if (op.kind != OpKind::kReceive &&
         std::ranges::none_of(op.inputs, [&](TensorId t) { return depends(t); }))
       continue;
-    for (const OpOutput& output : op.outputs) depends_[index(output.tensor)] = 1;
+    for (const OpOutput& output : op.outputs)
+      if (is_floating(graph.tensor(output.tensor).dtype)) depends_[index(output.tensor)] = 1;
   }
 }
 
@@ -195,12 +194,15 @@ void BackwardPass::recompute(std::int32_t segment) {
 
 void BackwardPass::visit(OpId id) {
   const Op op = builder_.graph().op(id);  // a copy: adding ops moves the originals
-  if (!runs_rule(op)) return;
   // A send has no output; its input's gradient comes from the peer.
   const bool reached = op.outputs.empty() || std::ranges::any_of(op.outputs, [&](const OpOutput& out) {
                          return gradients_[index(out.tensor)] != kNoTensor;
                        });
   if (!reached) return;
+  const OpDefinition& def = definition(op.kind);
+  if (def.gradient == nullptr && !def.straight_through)
+    OpView{builder_.graph(), op}.refuse("has no gradient, but one is asked for");
+  if (!runs_rule(op)) return;
   const std::int32_t segment = segment_of_[index(id)];
   if (segment >= 0 && !entered_[segment]) {
     entered_[segment] = 1;

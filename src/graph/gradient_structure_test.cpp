@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "nadi/base/error.h"
 #include "nadi/graph/builder.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/memory_plan.h"
@@ -87,6 +88,14 @@ TEST(Backward, GradientsOfInputsOnRequest) {
   const Backward result = add_backward(b, {.seeds = {{y, seed}}, .with_respect_to = {x}});
   ASSERT_NE(result.with_respect_to[0], kNoTensor);
   EXPECT_EQ(b.shape(result.with_respect_to[0]), (Shape{4, 8}));
+}
+
+TEST(Backward, AnOpWithoutGradientInTheWayIsAnError) {
+  GraphBuilder b;
+  const TensorId x = b.parameter("x", {2, 3, 8}, DType::kF32, {});
+  const TensorId last = select_last_rows(b, x, b.input("lengths", {2}, DType::kI32));
+  const TensorId seed = b.input("dy", {2, 1, 8}, DType::kF32);
+  EXPECT_THROW(add_backward(b, {.seeds = {{last, seed}}}), Error);
 }
 
 int recomputed_matmuls(Recompute recompute) {

@@ -1,0 +1,16 @@
+// Collectives as functions: from what all members of a group give to what all of them get.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "nadi/engine/reference/reference_store.h"
+#include "nadi/graph/op_definition.h"
+
+namespace nadi {
+
+// `op` is that of any member, for they agree in kind, attributes and shapes. Inputs and results are by the
+// members' places in the group.
+std::vector<Doubles> run_collective(const OpView& op, std::span<const std::span<const double>> inputs);
+
+}  // namespace nadi

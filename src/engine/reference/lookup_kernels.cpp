@@ -1,0 +1,65 @@
+// Rows chosen by numbers: embeddings, caches, the next token. Letters: B sequences, T tokens of each, W
+// width.
+#include <algorithm>
+
+#include "nadi/base/format.h"
+#include "nadi/engine/reference/kernel.h"
+
+namespace nadi {
+namespace {
+
+std::int64_t row_of(const KernelCall& call, std::int64_t element, std::int64_t rows) {
+  const std::int64_t id = call.integer(0, element);
+  call.op().require(id >= 0 && id < rows, format("id {} at element {} of '{}' is not in a table of {} rows",
+                                                 id, element, call.op().input(0).name, rows));
+  return id;
+}
+
+}  // namespace
+
+void embedding_kernel(KernelCall& call) {
+  const std::int64_t rows = call.shape(1)[0], W = call.shape(1)[1];
+  for (std::int64_t i = 0; i < call.shape(0).elements(); ++i)
+    std::ranges::copy(call.in(1).subspan(row_of(call, i, rows) * W, W), call.out(0).begin() + i * W);
+}
+
+void embedding_grad_kernel(KernelCall& call) {
+  const std::int64_t rows = call.attributes().integer("rows"), W = call.shape(1)[-1];
+  for (std::int64_t i = 0; i < call.shape(0).elements(); ++i) {
+    const std::int64_t row = row_of(call, i, rows);
+    for (std::int64_t w = 0; w < W; ++w) call.out(0)[row * W + w] += call.in(1)[i * W + w];
+  }
+}
+
+// The first of several equal ones.
+void argmax_kernel(KernelCall& call) {
+  const std::int64_t columns = call.shape(0)[-1], vocabulary = call.attributes().integer("vocabulary");
+  for (std::size_t row = 0; row < call.out(0).size(); ++row) {
+    const std::span<const double> logits = call.in(0).subspan(row * columns, vocabulary);
+    call.out(0)[row] = static_cast<double>(std::ranges::max_element(logits) - logits.begin());
+  }
+}
+
+void select_rows_kernel(KernelCall& call) {
+  const std::int64_t B = call.shape(0)[0], T = call.shape(0)[1], W = call.shape(0)[2];
+  for (std::int64_t b = 0; b < B; ++b) {
+    const std::int64_t length = call.integer(1, b);
+    call.op().require(length >= 1 && length <= T,
+                      format("length {} of sequence {} is not between 1 and {}", length, b, T));
+    std::ranges::copy(call.in(0).subspan((b * T + length - 1) * W, W), call.out(0).begin() + b * W);
+  }
+}
+
+void cache_write_kernel(KernelCall& call) {
+  const std::int64_t B = call.shape(0)[0], L = call.shape(0)[1], W = call.shape(0)[2], T = call.shape(1)[1];
+  call.pass(0, 0);
+  for (std::int64_t b = 0; b < B; ++b) {
+    const std::int64_t position = call.has(2) ? call.integer(2, b) : 0;
+    call.op().require(
+        position >= 0 && position + T <= L,
+        format("{} rows from position {} of sequence {} do not fit a cache of {}", T, position, b, L));
+    std::ranges::copy(call.in(1).subspan(b * T * W, T * W), call.out(0).begin() + (b * L + position) * W);
+  }
+}
+
+}  // namespace nadi
