@@ -32,20 +32,24 @@ TensorId GraphBuilder::input(std::string name, Shape shape, DType dtype) {
   return add_tensor({.name = std::move(name), .shape = shape, .dtype = dtype, .role = Role::kInput});
 }
 
-TensorId GraphBuilder::constant(std::string name, Shape shape, DType dtype, Initializer value) {
+TensorId GraphBuilder::constant(std::string name, Shape shape, DType dtype, Initializer value,
+                                std::vector<Shard> shards) {
   return add_tensor({.name = std::move(name),
                      .shape = shape,
                      .dtype = dtype,
                      .role = Role::kConstant,
-                     .initializer = value});
+                     .initializer = value,
+                     .shards = std::move(shards)});
 }
 
-TensorId GraphBuilder::parameter(std::string name, Shape shape, DType dtype, Initializer initializer) {
+TensorId GraphBuilder::parameter(std::string name, Shape shape, DType dtype, Initializer initializer,
+                                 std::vector<Shard> shards) {
   return variable({.name = std::move(name),
                    .shape = shape,
                    .dtype = dtype,
                    .role = Role::kParameter,
-                   .initializer = initializer});
+                   .initializer = initializer,
+                   .shards = std::move(shards)});
 }
 
 TensorId GraphBuilder::variable(Tensor tensor) {

@@ -47,8 +47,10 @@ class GraphBuilder {
   explicit GraphBuilder(Graph graph);  // goes on where the graph ends
 
   TensorId input(std::string name, Shape shape, DType dtype);
-  TensorId constant(std::string name, Shape shape, DType dtype, Initializer value);
-  TensorId parameter(std::string name, Shape shape, DType dtype, Initializer initializer);
+  TensorId constant(std::string name, Shape shape, DType dtype, Initializer value,
+                    std::vector<Shard> shards = {});
+  TensorId parameter(std::string name, Shape shape, DType dtype, Initializer initializer,
+                     std::vector<Shard> shards = {});
   TensorId variable(Tensor tensor);  // any other; `variable` is set
 
   // The op's outputs, in order.

@@ -233,8 +233,11 @@ TensorId BackwardPass::gradient_variable(TensorId parameter) {
   const auto found = variables_.find(parameter);
   if (found != variables_.end()) return found->second;
   const Tensor& tensor = builder_.tensor(parameter);
-  const TensorId gradient = builder_.variable(
-      {.name = tensor.name + ".grad", .shape = tensor.shape, .dtype = DType::kF32, .role = Role::kGradient});
+  const TensorId gradient = builder_.variable({.name = tensor.name + ".grad",
+                                               .shape = tensor.shape,
+                                               .dtype = DType::kF32,
+                                               .role = Role::kGradient,
+                                               .shards = tensor.shards});
   variables_.emplace(parameter, gradient);
   result_.parameters.push_back({parameter, gradient});
   return gradient;

@@ -3,6 +3,7 @@
 #include "nadi/base/error.h"
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops/adamw.h"
+#include "nadi/graph/ops/add.h"
 #include "nadi/graph/ops/gradient_scaling.h"
 #include "nadi/graph/ops/sgd.h"
 
@@ -25,12 +26,10 @@ class OptimizerBuilder {
     if (options.kind != OptimizerKind::kSgd) step_ = builder.input("step", Shape{}, DType::kI64);
   }
 
-  void scale_gradients(const Backward& backward, const LossScale& loss_scale) {
+  void scale_gradients(const OptimizerInput& input, const LossScale& loss_scale) {
     const auto scope = builder_.in_layer("optimizer");
-    std::vector<TensorId> gradients;
-    for (const auto& [parameter, gradient] : backward.parameters) gradients.push_back(gradient);
     const TensorId metric = builder_.variable({.name = "grad_norm", .role = Role::kMetric});
-    const GradScale scaled = grad_scale(builder_, {.squared_norm = squared_norm(builder_, gradients),
+    const GradScale scaled = grad_scale(builder_, {.squared_norm = global_squares(input),
                                                    .loss_scale = loss_scale.scale,
                                                    .max_norm = options_.max_grad_norm,
                                                    .grad_norm = metric});
@@ -42,7 +41,7 @@ class OptimizerBuilder {
         {.found_inf = scaled.found_inf, .loss_scale = loss_scale.scale, .good_steps = loss_scale.good_steps});
   }
 
-  void update(TensorId parameter, TensorId gradient) {
+  void update(TensorId parameter, TensorId gradient, bool decays) {
     const Tensor tensor = builder_.tensor(parameter);
     const auto scope = builder_.in_layer(layer_of(tensor.name));
     UpdateArgs update = update_;
@@ -50,7 +49,7 @@ class OptimizerBuilder {
     update.gradient = gradient;
     if (tensor.dtype != DType::kF32)
       update.master = state(tensor, ".master", Initializer::copy_of(parameter));
-    const double decay = tensor.shape.rank() >= 2 ? options_.weight_decay : 0;
+    const double decay = decays ? options_.weight_decay : 0;
     switch (options_.kind) {
       case OptimizerKind::kAdamW:
       case OptimizerKind::kAdam:
@@ -74,12 +73,27 @@ class OptimizerBuilder {
   }
 
  private:
+  // Sum of squares of the gradients of all ranks.
+  TensorId global_squares(const OptimizerInput& input) {
+    TensorId sum = kNoTensor;
+    for (const OptimizerInput::NormPart& part : input.norm) {
+      if (part.gradients.empty()) continue;
+      const TensorId squares = squared_norm(builder_, part.gradients, part.factor);
+      sum = sum == kNoTensor ? squares : add(builder_, sum, squares);
+    }
+    if (sum == kNoTensor)  // a pipeline stage without parameters
+      sum = builder_.add_one({.kind = OpKind::kFill, .inputs = {}});
+    for (const GroupArgs& group : input.norm_groups) sum = all_reduce(builder_, {.x = sum, .group = group});
+    return sum;
+  }
+
   TensorId state(const Tensor& parameter, const char* suffix, Initializer initializer = {}) {
     return builder_.variable({.name = parameter.name + suffix,
                               .shape = parameter.shape,
                               .dtype = DType::kF32,
                               .role = Role::kOptimizerState,
-                              .initializer = initializer});
+                              .initializer = initializer,
+                              .shards = parameter.shards});
   }
 
   GraphBuilder& builder_;
@@ -109,13 +123,25 @@ LossScale make_loss_scale(GraphBuilder& builder) {
           .good_steps = builder.variable({.name = "loss_scale.good_steps", .role = Role::kMetric})};
 }
 
-void add_optimizer(GraphBuilder& builder, const Backward& backward, const OptimizerOptions& options,
+void add_optimizer(GraphBuilder& builder, const OptimizerInput& input, const OptimizerOptions& options,
                    const LossScale& loss_scale) {
   const auto phase = builder.in_phase(Phase::kOptimizer);
   OptimizerBuilder optimizer(builder, options);
   // Without clipping and loss scale nobody reads the norm but the user, who wants it in the log all the same.
-  optimizer.scale_gradients(backward, loss_scale);
-  for (const auto& [parameter, gradient] : backward.parameters) optimizer.update(parameter, gradient);
+  optimizer.scale_gradients(input, loss_scale);
+  for (const auto& [parameter, gradient, decays] : input.updates)
+    optimizer.update(parameter, gradient, decays);
+}
+
+void add_optimizer(GraphBuilder& builder, const Backward& backward, const OptimizerOptions& options,
+                   const LossScale& loss_scale) {
+  OptimizerInput input;
+  input.norm.emplace_back();
+  for (const auto& [parameter, gradient] : backward.parameters) {
+    input.updates.push_back({parameter, gradient, builder.shape(parameter).rank() >= 2});
+    input.norm[0].gradients.push_back(gradient);
+  }
+  add_optimizer(builder, input, options, loss_scale);
 }
 
 }  // namespace nadi

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "nadi/graph/gradient.h"
+#include "nadi/graph/ops/collectives.h"
 
 namespace nadi {
 
@@ -29,6 +31,27 @@ struct LossScale {
   TensorId good_steps = kNoTensor;
 };
 
+// What is updated, and how the global gradient norm comes about where several ranks share the work.
+struct OptimizerInput {
+  struct Update {
+    TensorId parameter;
+    TensorId gradient;
+    bool decays;  // whether weight decay acts on it
+  };
+  // Gradients that enter the norm; `factor` is 1 / n for those that n of the ranks summed over hold alike.
+  struct NormPart {
+    std::vector<TensorId> gradients;
+    double factor = 1;
+  };
+  std::vector<Update> updates;
+  std::vector<NormPart> norm;
+  std::vector<GroupArgs> norm_groups;  // over which the sum of squares is summed, one after the other
+};
+
+void add_optimizer(GraphBuilder& builder, const OptimizerInput& input, const OptimizerOptions& options,
+                   const LossScale& loss_scale = {});
+
+// The same for one rank that holds everything.
 void add_optimizer(GraphBuilder& builder, const Backward& backward, const OptimizerOptions& options,
                    const LossScale& loss_scale = {});
 

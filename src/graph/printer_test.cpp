@@ -52,7 +52,7 @@ TEST(CompareGraphs, NamesWhatIsOnlyInOne) {
   ASSERT_EQ(differences.size(), 4u);
   EXPECT_EQ(differences[0], "~ op act.gelu: inputs 'fc.matmul' became 'act.dropout'");
   EXPECT_THAT(differences[1],
-              testing::StartsWith("+ op act.dropout: f32[2, 3] = dropout(fc.matmul, random) {rate=0.5"));
+              testing::StartsWith("+ op act.dropout: f32[2, 3] = dropout(fc.matmul, random, -) {rate=0.5"));
   EXPECT_EQ(differences[2], "+ input random: i64[3]");
   EXPECT_EQ(differences[3], "+ activation act.dropout: f32[2, 3]");
 }

@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "nadi/base/units.h"
 #include "nadi/graph/dtype.h"
 #include "nadi/graph/shape.h"
+#include "nadi/graph/shard.h"
 
 namespace nadi {
 
@@ -43,16 +45,27 @@ std::string_view to_string(Role role);
 // How a variable or a constant gets its first value. Random ones are drawn by element index, keyed by the
 // tensor's name, so that they do not depend on how the tensor is split.
 struct Initializer {
-  enum class Kind : std::uint8_t { kConstant, kNormal, kIota, kCopy };
+  enum class Kind : std::uint8_t { kConstant, kNormal, kIota, kZigzag, kCopy, kFlat };
   Kind kind = Kind::kConstant;
-  double value = 0;             // the constant, or the standard deviation of a normal distribution around 0
-  TensorId source = kNoTensor;  // of kCopy
+  double value = 0;  // the constant, the standard deviation of a normal distribution around 0, or the parts
+  TensorId source = kNoTensor;         // of kCopy
+  std::vector<TensorId> sources = {};  // of kFlat
 
   static Initializer constant(double value) { return {.kind = Kind::kConstant, .value = value}; }
   static Initializer normal(double deviation) { return {.kind = Kind::kNormal, .value = deviation}; }
   static Initializer iota() { return {.kind = Kind::kIota}; }  // 0, 1, 2, ... by element index
+  // Positions of the tokens of a sequence when the parts of a zigzag shard (shard.h) stand one after the
+  // other.
+  static Initializer zigzag(std::int64_t parts) {
+    return {.kind = Kind::kZigzag, .value = static_cast<double>(parts)};
+  }
   // What the other variable starts with, before rounding: an fp32 master of a parameter.
   static Initializer copy_of(TensorId other) { return {.kind = Kind::kCopy, .source = other}; }
+  // The elements of other variables one after the other, padded with zeros to the whole shape: what a rank
+  // keeps of a bucket of parameters. The tensor's shards say which part.
+  static Initializer flat(std::vector<TensorId> others) {
+    return {.kind = Kind::kFlat, .sources = std::move(others)};
+  }
   bool operator==(const Initializer&) const = default;
 };
 
@@ -63,7 +76,10 @@ struct Tensor {
   Role role = Role::kActivation;
   bool variable = false;
   Initializer initializer = {};  // of variables and constants
-  OpId producer = kNoOp;         // of values; kNoOp for inputs, constants and variables
+  // Which part of a whole tensor this is, of variables and constants; empty: all of it. Ranks that run the
+  // same graph differ in nothing but their places in these shards' groups.
+  std::vector<Shard> shards = {};
+  OpId producer = kNoOp;  // of values; kNoOp for inputs, constants and variables
 
   Bytes size() const { return Bytes{checked_multiply(shape.elements(), size_of(dtype), "bytes")}; }
 };

@@ -11,7 +11,7 @@ namespace {
 class Bert : public Model {
  public:
   bool generates() const override { return false; }
-
+  std::string_view word_embeddings() const override { return "bert.embeddings.word_embeddings.weight"; }
   TensorId embed(Layers& layers) const override {
     const auto scope = layers.builder().in_layer("bert.embeddings");
     TensorId x = layers.word_embedding("word_embeddings");
@@ -51,9 +51,8 @@ class Bert : public Model {
     }
     const bool tied = layers.config().tied_embeddings;
     const auto decoder = layers.builder().in_layer("decoder");
-    layers.head(x,
-                {.weight = tied ? "bert.embeddings.word_embeddings.weight" : "cls.predictions.decoder.weight",
-                 .bias = "cls.predictions.bias"});
+    layers.head(x, {.weight = tied ? std::string(word_embeddings()) : "cls.predictions.decoder.weight",
+                    .bias = "cls.predictions.bias"});
   }
 
  private:

@@ -13,7 +13,7 @@ namespace {
 class Gpt2 : public Model {
  public:
   bool generates() const override { return true; }
-
+  std::string_view word_embeddings() const override { return "transformer.wte.weight"; }
   TensorId embed(Layers& layers) const override {
     const auto scope = layers.builder().in_layer("transformer");
     const TensorId words = layers.word_embedding("wte");
@@ -29,11 +29,13 @@ class Gpt2 : public Model {
     {
       const TensorId normed = layers.layer_norm(x, "ln_1");
       const auto attn = layers.builder().in_layer("attn");
-      const TensorId qkv =
-          layers.linear(normed, {.name = "c_attn",
-                                 .outputs = (config.heads + 2 * config.kv_heads) * config.head_width,
-                                 .weight_is_out_in = false,
-                                 .split = Split::kColumns});
+      const std::int64_t q_width = config.heads * config.head_width;
+      const std::int64_t kv_width = config.kv_heads * config.head_width;
+      const TensorId qkv = layers.linear(normed, {.name = "c_attn",
+                                                  .outputs = q_width + 2 * kv_width,
+                                                  .weight_is_out_in = false,
+                                                  .split = Split::kColumns,
+                                                  .segments = {q_width, kv_width, kv_width}});
       const TensorId context = layers.attention({.q = qkv, .causal = true});
       const TensorId y = layers.linear(context, {.name = "c_proj",
                                                  .outputs = config.width,
@@ -66,8 +68,8 @@ class Gpt2 : public Model {
       last = layers.layer_norm(last, "ln_f");
     }
     const auto scope = layers.builder().in_layer("lm_head");
-    layers.head(last,
-                {.weight = layers.config().tied_embeddings ? "transformer.wte.weight" : "lm_head.weight"});
+    layers.head(last, {.weight = layers.config().tied_embeddings ? std::string(word_embeddings())
+                                                                 : "lm_head.weight"});
   }
 };
 

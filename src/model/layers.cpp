@@ -52,24 +52,31 @@ TensorId Layers::positions() {
   return input("positions", Shape{options_.batch_size}, DType::kI32);
 }
 
+TensorId Layers::constant(const std::string& name, const Shape& shape, Initializer value,
+                          std::vector<Shard> shards) {
+  if (const auto found = builder_.graph().find_tensor(name)) return *found;
+  return builder_.constant(name, shape, DType::kI32, value, std::move(shards));
+}
+
 TensorId Layers::position_ids() {
   if (options_.mode == StepMode::kDecode)
     return reshape(builder_, positions(), Shape{options_.batch_size, 1});
-  if (const auto found = builder_.graph().find_tensor("position_ids")) return *found;
-  return builder_.constant("position_ids", Shape{options_.seq_length}, DType::kI32, Initializer::iota());
+  return constant("position_ids", Shape{options_.seq_length}, Initializer::iota());
 }
 
 TensorId Layers::lengths() {
   return input("lengths", Shape{options_.batch_size}, DType::kI32);
 }
 
-TensorId Layers::parameter_named(const std::string& full_name, const Shape& shape, Initializer initializer) {
+TensorId Layers::parameter_named(const std::string& full_name, const Shape& shape, Initializer initializer,
+                                 std::vector<Shard> shards) {
   if (const auto found = builder_.graph().find_tensor(full_name)) return *found;
-  return builder_.parameter(full_name, shape, options_.dtype, initializer);
+  return builder_.parameter(full_name, shape, options_.dtype, initializer, std::move(shards));
 }
 
-TensorId Layers::parameter(const std::string& name, const Shape& shape, Initializer initializer) {
-  return parameter_named(builder_.layer() + "." + name, shape, initializer);
+TensorId Layers::parameter(const std::string& name, const Shape& shape, Initializer initializer,
+                           std::vector<Shard> shards) {
+  return parameter_named(builder_.layer() + "." + name, shape, initializer, std::move(shards));
 }
 
 TensorId Layers::word_embedding(const std::string& name) {
@@ -124,7 +131,7 @@ TensorId Layers::linear(TensorId x, const LinearSpec& spec) {
 TensorId Layers::cache(const std::string& name) {
   return builder_.variable(
       {.name = builder_.layer() + "." + name,
-       .shape = Shape{options_.batch_size, options_.cache_length, config_.kv_heads * config_.head_width},
+       .shape = Shape{options_.batch_size, options_.cache_length, kv_heads() * config_.head_width},
        .dtype = options_.dtype,
        .role = Role::kCache});
 }
@@ -133,8 +140,8 @@ TensorId Layers::attention(const AttentionSpec& spec) {
   AttentionArgs args{.q = spec.q,
                      .k = spec.k,
                      .v = spec.v,
-                     .heads = config_.heads,
-                     .kv_heads = config_.kv_heads,
+                     .heads = heads(),
+                     .kv_heads = kv_heads(),
                      .causal = spec.causal,
                      .lengths = spec.lengths,
                      .dropout = training() ? config_.attention_dropout : 0,
@@ -142,9 +149,9 @@ TensorId Layers::attention(const AttentionSpec& spec) {
   if (args.dropout > 0) args.random = random_input(builder_);
 
   const bool packed = spec.k == kNoTensor;
-  if (packed && (with_cache() || !options_.fused_attention)) {
-    const std::int64_t q_width = config_.heads * config_.head_width;
-    const std::int64_t kv_width = config_.kv_heads * config_.head_width;
+  if (packed && (with_cache() || !options_.fused_attention || separates_heads())) {
+    const std::int64_t q_width = heads() * config_.head_width;
+    const std::int64_t kv_width = kv_heads() * config_.head_width;
     const std::vector<TensorId> parts = split(builder_, spec.q, 2, std::array{q_width, kv_width, kv_width});
     args.k = parts[1];
     args.v = parts[2];
@@ -164,6 +171,7 @@ TensorId Layers::attention(const AttentionSpec& spec) {
       args.k = args.v = kNoTensor;
     }
   }
+  complete(args);
   // One query against a cache has no [T, T] to keep or to recompute: fused is all there is.
   if (options_.fused_attention || options_.mode == StepMode::kDecode) return fused_attention(builder_, args);
   return unfused_attention(builder_, args);
@@ -186,9 +194,12 @@ TensorId Layers::rms_norm(TensorId x, const std::string& name) {
                                    .epsilon = config_.norm_epsilon});
 }
 
-TensorId Layers::rotary(TensorId x, std::int64_t heads) {
-  return nadi::rotary(builder_,
-                      {.x = x, .positions = positions(), .heads = heads, .frequencies = config_.rotary});
+TensorId Layers::rotary(TensorId x) {
+  return nadi::rotary(builder_, {.x = x,
+                                 .positions = positions(),
+                                 .token_positions = token_positions(),
+                                 .heads = builder_.shape(x)[-1] / config_.head_width,
+                                 .frequencies = config_.rotary});
 }
 
 TensorId Layers::dropout(TensorId x, double rate, const std::string& name) {
@@ -218,16 +229,21 @@ void Layers::head(TensorId x, const HeadSpec& spec) {
 
 void Layers::finish(TensorId logits) {
   if (with_cache()) {
-    argmax(builder_, {.logits = logits, .vocabulary = config_.vocabulary, .into = next_token()});
+    argmax(builder_,
+           {.logits = whole_logits(logits), .vocabulary = config_.vocabulary, .into = next_token()});
     return;
   }
   loss_ = builder_.variable({.name = "loss", .role = Role::kMetric});
-  cross_entropy(builder_,
-                {.logits = logits,
-                 .targets = input("targets", Shape{options_.batch_size, options_.seq_length}, DType::kI32),
-                 .count = input("token_count", Shape{}, DType::kF32),
-                 .vocabulary = config_.vocabulary,
-                 .into = {loss_, accumulate_loss_}});
+  loss_of(logits, input("targets", Shape{options_.batch_size, options_.seq_length}, DType::kI32),
+          input("token_count", Shape{}, DType::kF32));
+}
+
+void Layers::loss_of(TensorId logits, TensorId targets, TensorId count) {
+  cross_entropy(builder_, {.logits = logits,
+                           .targets = targets,
+                           .count = count,
+                           .vocabulary = config_.vocabulary,
+                           .into = {loss_, accumulate_loss_}});
 }
 
 }  // namespace nadi

@@ -9,8 +9,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "nadi/graph/builder.h"
+#include "nadi/graph/ops/attention.h"
+#include "nadi/graph/ops/cross_entropy.h"
 #include "nadi/graph/ops/matmul.h"
 #include "nadi/model/model_config.h"
 #include "nadi/model/step_options.h"
@@ -27,6 +30,7 @@ struct LinearSpec {
   bool bias = true;
   bool weight_is_out_in = true;  // the checkpoint stores [out, in] (torch's Linear); GPT-2 stores [in, out]
   Split split = Split::kNone;
+  std::vector<std::int64_t> segments = {};  // of packed outputs: each is split by itself; empty: one
   Activation activation = Activation::kNone;
   double deviation = 0;  // of the fresh weight; 0 means the configuration's
 };
@@ -55,11 +59,12 @@ class Layers {
   }
 
   // Inputs of the step, each made on first use.
-  TensorId token_ids();       // i32 [B, T]
-  TensorId token_type_ids();  // i32 [B, T]
-  TensorId position_ids();    // i32 [T] counting from 0; when decoding, i32 [B, 1] with the tokens' positions
-  TensorId positions();       // i32 [B]: position of each sequence's first token; kNoTensor when that is 0
-  TensorId lengths();         // i32 [B]: tokens of each sequence that are not padding
+  TensorId token_ids();               // i32 [B, T]
+  virtual TensorId token_type_ids();  // i32 [B, T]
+  virtual TensorId
+  position_ids();        // i32 [T] counting from 0; when decoding, i32 [B, 1] with the tokens' positions
+  TensorId positions();  // i32 [B]: position of each sequence's first token; kNoTensor when that is 0
+  TensorId lengths();    // i32 [B]: tokens of each sequence that are not padding
 
   virtual TensorId word_embedding(const std::string& name);  // of token_ids()
   TensorId position_embedding(const std::string& name);      // of position_ids()
@@ -70,8 +75,8 @@ class Layers {
   virtual TensorId attention(const AttentionSpec& spec);
   virtual TensorId layer_norm(TensorId x, const std::string& name);
   virtual TensorId rms_norm(TensorId x, const std::string& name);
-  TensorId rotary(TensorId x, std::int64_t heads);
-  TensorId dropout(TensorId x, double rate, const std::string& name);
+  TensorId rotary(TensorId x);  // on heads of the configuration's width
+  virtual TensorId dropout(TensorId x, double rate, const std::string& name);
   TensorId add(TensorId a, TensorId b);
 
   // The output layer on top of the last hidden states, and what the step is for: the loss, or the next token.
@@ -92,10 +97,29 @@ class Layers {
   TensorId loss() const { return loss_; }
 
  protected:
-  // A parameter of the current scope ("<layer>.<name>"), made on first use.
-  TensorId parameter(const std::string& name, const Shape& shape, Initializer initializer);
+  // A parameter of the current scope ("<layer>.<name>"), made on first use. Where it is part of a whole one,
+  // `shards` says which, and `shape` is that of the part.
+  TensorId parameter(const std::string& name, const Shape& shape, Initializer initializer,
+                     std::vector<Shard> shards = {});
   // The same by its full name.
-  TensorId parameter_named(const std::string& full_name, const Shape& shape, Initializer initializer);
+  TensorId parameter_named(const std::string& full_name, const Shape& shape, Initializer initializer,
+                           std::vector<Shard> shards = {});
+  // Whether packed queries, keys and values must come apart before attention.
+  virtual bool separates_heads() const { return false; }
+  // Heads that this rank has.
+  virtual std::int64_t heads() const { return config_.heads; }
+  virtual std::int64_t kv_heads() const { return config_.kv_heads; }
+  // What a split over ranks changes about attention, and about rotary positions.
+  virtual void complete(AttentionArgs&) {}
+  virtual TensorId token_positions() { return kNoTensor; }
+  // An input or a constant, made on first use.
+  TensorId input(const std::string& name, const Shape& shape, DType dtype);
+  TensorId constant(const std::string& name, const Shape& shape, Initializer value,
+                    std::vector<Shard> shards = {});
+  // The loss of these logits, from which the backward pass starts.
+  virtual void loss_of(TensorId logits, TensorId targets, TensorId count);
+  // Logits with all columns, for choosing a token.
+  virtual TensorId whole_logits(TensorId logits) { return logits; }
   // Quantizes both operands first where the step uses fp8.
   TensorId product(MatmulArgs args);
   void finish(TensorId logits);
@@ -107,7 +131,6 @@ class Layers {
   bool accumulate_loss_ = false;
 
  private:
-  TensorId input(const std::string& name, const Shape& shape, DType dtype);
   TensorId cache(const std::string& name);
   TensorId next_token();
 };

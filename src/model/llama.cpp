@@ -15,7 +15,7 @@ namespace {
 class Llama : public Model {
  public:
   bool generates() const override { return true; }
-
+  std::string_view word_embeddings() const override { return "model.embed_tokens.weight"; }
   TensorId embed(Layers& layers) const override {
     const auto scope = layers.builder().in_layer("model");
     return layers.word_embedding("embed_tokens");
@@ -33,8 +33,8 @@ class Llama : public Model {
                                       .bias = config.attention_bias,
                                       .split = Split::kColumns});
       };
-      const TensorId q = layers.rotary(project("q_proj", config.heads), config.heads);
-      const TensorId k = layers.rotary(project("k_proj", config.kv_heads), config.kv_heads);
+      const TensorId q = layers.rotary(project("q_proj", config.heads));
+      const TensorId k = layers.rotary(project("k_proj", config.kv_heads));
       const TensorId v = project("v_proj", config.kv_heads);
       const TensorId context = layers.attention({.q = q, .k = k, .v = v, .causal = true});
       x = layers.add(x, layers.linear(context, {.name = "o_proj",
@@ -65,8 +65,8 @@ class Llama : public Model {
       last = layers.rms_norm(last, "norm");
     }
     const auto scope = layers.builder().in_layer("lm_head");
-    layers.head(last,
-                {.weight = layers.config().tied_embeddings ? "model.embed_tokens.weight" : "lm_head.weight"});
+    layers.head(last, {.weight = layers.config().tied_embeddings ? std::string(word_embeddings())
+                                                                 : "lm_head.weight"});
   }
 };
 

@@ -24,6 +24,8 @@ class Model {
   virtual void head(Layers& layers, TensorId x) const = 0;
   // Whether the model predicts the next token, and so can generate.
   virtual bool generates() const = 0;
+  // The parameter that the output layer uses, too, where they are tied.
+  virtual std::string_view word_embeddings() const = 0;
 };
 
 // Of the given architecture; lives as long as the program.

@@ -30,12 +30,17 @@ struct Instruction {
   SectionId section{};
   std::int32_t micro_batch = 0;  // when generating: the number of the token
   CostContext context = {};
+  // Transfers to and from other stages that are posted together and end together: true for all of a group but
+  // its last.
+  bool with_next = false;
 };
 
 struct Program {
   std::vector<Graph> graphs;
   std::vector<Section> sections;
   std::vector<Instruction> instructions;
+  // By graph: how many micro-batches hold their activations at once, at most.
+  std::vector<std::int64_t> slots = {};
 
   const Section& section(SectionId id) const { return sections[static_cast<std::size_t>(id)]; }
   const Graph& graph_of(const Section& section) const { return graphs[section.graph]; }

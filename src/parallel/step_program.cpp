@@ -1,12 +1,18 @@
 #include "nadi/parallel/step_program.h"
 
+#include <algorithm>
 #include <array>
+#include <numeric>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/graph/builder.h"
 #include "nadi/graph/ops/copy.h"
-#include "nadi/model/layers.h"
 #include "nadi/model/model.h"
+#include "nadi/parallel/chunk_graph.h"
+#include "nadi/parallel/gradient_reduction.h"
+#include "nadi/parallel/pipeline_schedule.h"
 
 namespace nadi {
 namespace {
@@ -58,111 +64,269 @@ void check_request(const ModelConfig& config, const StepRequest& request) {
                  config.positions));
 }
 
-StepOptions options_for(const StepRequest& request, StepMode mode) {
-  return {.mode = mode,
-          .batch_size = request.batch_size / request.micro_batches,
-          .seq_length = request.seq_length,
-          .dtype = request.dtype,
-          .fp8 = request.fp8,
-          .fused_attention = request.fused_attention};
-}
+// Every condition with the numbers that break it.
+void check_plan(const ModelConfig& config, const StepRequest& request, const Plan& plan) {
+  for (const auto& [degree, name] : {std::pair{plan.tp, "tensor"},
+                                     {plan.cp, "context"},
+                                     {plan.dp, "data"},
+                                     {plan.pp, "pipeline"},
+                                     {plan.virtual_stages, "virtual pipeline"}})
+    require(degree >= 1, format("the {}-parallel degree must be at least 1, not {}", name, degree));
+  constexpr std::int64_t kMostRanks = std::int64_t{1} << 30;
+  require(plan.tp <= kMostRanks / plan.cp / plan.dp / plan.pp && plan.world_size() <= kMostRanks,
+          "a plan has at most 2^30 ranks");
+  require(plan.micro_batches == request.micro_batches,
+          format("the plan has {} micro-batches, the request {}", plan.micro_batches, request.micro_batches));
+  require(config.heads % plan.tp == 0,
+          format("{} attention heads do not divide over {} tensor-parallel ranks", config.heads, plan.tp));
+  require(config.kv_heads % plan.tp == 0,
+          format("{} key-value heads do not divide over {} tensor-parallel ranks", config.kv_heads, plan.tp));
+  require(config.ffn_width % plan.tp == 0,
+          format("a feed-forward width of {} does not divide over {} tensor-parallel ranks", config.ffn_width,
+                 plan.tp));
+  require(!plan.sequence_parallel || plan.tp > 1, "sequence parallelism needs tensor parallelism",
+          "add --tp, or leave --sequence-parallel out");
+  require(plan.zero_stage == 0 || plan.zero_stage == 1,
+          format("ZeRO stage {} is not known; 0 and 1 are", plan.zero_stage));
 
-// Adds a section over the ops that the graph has gained since `first`.
-SectionId add_section(Program& program, std::string name, std::uint32_t first, std::uint32_t end) {
-  program.sections.push_back(
-      {.name = std::move(name), .graph = program.graphs.size(), .first_op = first, .end_op = end});
-  return SectionId{static_cast<std::uint32_t>(program.sections.size() - 1)};
-}
-
-std::uint32_t op_count(const GraphBuilder& builder) {
-  return static_cast<std::uint32_t>(builder.graph().ops().size());
-}
-
-// With several micro-batches the gradients and the loss are sums: they start from zero.
-Graph clearing_graph(const Graph& step) {
-  GraphBuilder builder;
-  const auto phase = builder.in_phase(Phase::kOptimizer);
-  const auto scope = builder.in_layer("optimizer");
-  for (const Tensor& tensor : step.tensors())
-    if (tensor.role == Role::kGradient || tensor.name == "loss") fill(builder, builder.variable(tensor), 0);
-  return builder.take();
-}
-
-Program training_program(const ModelConfig& config, const StepRequest& request) {
-  const bool accumulate = request.micro_batches > 1;
-  const StepOptions options = options_for(request, StepMode::kTrain);
-  GraphBuilder builder;
-  Layers layers(builder, config, options);
-  layers.accumulate_loss(accumulate);
-  build_forward(config, layers);
-  Program program;
-  const std::uint32_t forward_end = op_count(builder);
-  const SectionId forward = add_section(program, "forward", 0, forward_end);
-
-  LossScale loss_scale;
-  TensorId seed;
-  if (request.dtype == DType::kF16) {
-    loss_scale = make_loss_scale(builder);
-    seed = loss_scale.scale;
+  const bool trains = request.kind == StepKind::kTrain;
+  if (!trains) {
+    require(plan.pp == 1,
+            format("a {} step runs on one pipeline stage, not {}", to_string(request.kind), plan.pp));
+    require(plan.cp == 1, format("a {} step has no context parallelism", to_string(request.kind)));
+    require(!plan.sequence_parallel,
+            format("a {} step has no sequence parallelism", to_string(request.kind)));
   } else {
-    seed = builder.constant("loss.grad", Shape{}, DType::kF32, Initializer::constant(1));
+    const std::int64_t pieces = plan.cp > 1 ? 2 * plan.cp : 1;
+    require(request.seq_length % pieces == 0,
+            format("{} tokens do not divide into {} pieces, two for each of {} context-parallel ranks",
+                   request.seq_length, pieces, plan.cp));
+    require(!plan.sequence_parallel || request.seq_length / plan.cp % plan.tp == 0,
+            format("{} tokens do not divide over {} sequence-parallel ranks", request.seq_length / plan.cp,
+                   plan.tp));
   }
-  const Backward gradients = add_backward(
-      builder, {.seeds = {{layers.loss(), seed}}, .recompute = request.recompute, .accumulate = accumulate});
-  const std::uint32_t backward_end = op_count(builder);
-  const SectionId backward = add_section(program, "backward", forward_end, backward_end);
+  require(plan.cp == 1 || request.fused_attention, "context parallelism needs fused attention",
+          "leave --attention unfused out");
 
-  add_optimizer(builder, gradients, request.optimizer, loss_scale);
-  const SectionId optimizer = add_section(program, "optimizer", backward_end, op_count(builder));
-  program.graphs.push_back(builder.take());
-
-  if (accumulate) {
-    Graph clear = clearing_graph(program.graphs[0]);
-    const SectionId zero =
-        add_section(program, "zero_gradients", 0, static_cast<std::uint32_t>(clear.ops().size()));
-    program.graphs.push_back(std::move(clear));
-    program.instructions.push_back({.section = zero});
+  const std::int64_t chunks = plan.pp * plan.virtual_stages;
+  if (!plan.partition.empty()) {
+    const auto sum = std::accumulate(plan.partition.begin(), plan.partition.end(), std::int64_t{0});
+    require(static_cast<std::int64_t>(plan.partition.size()) == chunks,
+            format("a partition into {} parts does not fit {} stages", plan.partition.size(), chunks));
+    require(std::ranges::all_of(plan.partition, [](std::int64_t layers) { return layers >= 0; }),
+            "a stage cannot have less than 0 layers");
+    require(sum == config.layers,
+            format("the partition has {} layers, {} has {}", sum, config.name, config.layers));
   }
-  for (std::int32_t m = 0; m < request.micro_batches; ++m) {
-    program.instructions.push_back({.section = forward, .micro_batch = m});
-    program.instructions.push_back({.section = backward, .micro_batch = m});
-  }
-  program.instructions.push_back({.section = optimizer});
-  return program;
+  if (trains)
+    slots_needed({plan.schedule, plan.pp, plan.virtual_stages, plan.micro_batches}, 0, 0);  // or says why not
 }
 
-SectionId add_forward(Program& program, const ModelConfig& config, const StepOptions& options,
-                      std::string name) {
-  GraphBuilder builder;
-  Layers layers(builder, config, options);
-  build_forward(config, layers);
-  const SectionId section = add_section(program, std::move(name), 0, op_count(builder));
-  program.graphs.push_back(builder.take());
-  return section;
-}
+// Builds the program of one stage.
+class ProgramBuilder {
+ public:
+  ProgramBuilder(const ModelConfig& config, const StepRequest& request, const Plan& plan, std::int64_t stage)
+      : config_(config), request_(request), plan_(plan), stage_(stage) {}
 
-Program inference_program(const ModelConfig& config, const StepRequest& request) {
-  Program program;
-  const bool generates = request.kind == StepKind::kGenerate;
-  const std::int64_t decodes = generates ? request.output_tokens : request.kind == StepKind::kDecode ? 1 : 0;
-  StepOptions options = options_for(request, StepMode::kPrefill);
-  options.seq_length = request.input_tokens;
-  options.cache_length = request.input_tokens + decodes;
-  if (request.kind != StepKind::kDecode) {
-    const SectionId prefill = add_forward(program, config, options, "prefill");
-    program.instructions.push_back({.section = prefill});
+  Program training() {
+    const std::vector<std::int64_t> partition = resolved_partition(config_, plan_);
+    std::vector<ChunkGraph> chunks;
+    for (std::int64_t v = 0; v < plan_.virtual_stages; ++v)
+      chunks.push_back(chunk(v * plan_.pp + stage_, partition));
+
+    const Model& model = model_of(config_.architecture);
+    const bool at_an_end = stage_ == 0 || stage_ == plan_.pp - 1;
+    ReductionRequest reduction{.last_stage = stage_ == plan_.pp - 1,
+                               .fp16 = request_.dtype == DType::kF16,
+                               .optimizer = request_.optimizer};
+    if (plan_.pp > 1 && at_an_end && config_.tied_embeddings)
+      reduction.tied_parameter = model.word_embeddings();
+    ReductionGraph after = build_reduction(chunks, plan_, reduction, request_.bucket_elements);
+
+    const std::size_t after_graph = chunks.size();
+    for (std::size_t c = 0; c < chunks.size(); ++c) add_chunk_sections(c, chunks[c], after);
+    for (std::size_t b = 0; b < after.buckets.size(); ++b)
+      reductions_.push_back(add_section(format("reduce_{}", b), after_graph, after.buckets[b].ops));
+    const SectionId optimizer = add_section("optimizer", after_graph, after.optimizer);
+
+    std::vector<Graph>& graphs = program_.graphs;
+    for (ChunkGraph& chunk : chunks) graphs.push_back(std::move(chunk.graph));
+    graphs.push_back(std::move(after.graph));
+    if (plan_.micro_batches > 1) {
+      graphs.push_back(clearing_graph(graphs));
+      const auto ops = static_cast<std::uint32_t>(graphs.back().ops().size());
+      if (ops > 0) add(add_section("zero_gradients", graphs.size() - 1, {0, ops}), 0);
+    }
+    schedule(after);
+    add(optimizer, 0);
+    program_.slots.resize(graphs.size(), 1);
+    return std::move(program_);
   }
-  if (decodes > 0) {
-    options.mode = StepMode::kDecode;
-    options.seq_length = 1;
-    const SectionId decode = add_forward(program, config, options, "decode");
-    for (std::int64_t i = 0; i < decodes; ++i)
-      program.instructions.push_back({.section = decode,
-                                      .micro_batch = static_cast<std::int32_t>(i),
-                                      .context = {.position = request.input_tokens + i}});
+
+  Program evaluation() {
+    add(add_forward(options(StepMode::kEvaluate), request_.seq_length, "forward"), 0);
+    program_.slots.resize(program_.graphs.size(), 1);
+    return std::move(program_);
   }
-  return program;
-}
+
+  Program inference() {
+    const bool generates = request_.kind == StepKind::kGenerate;
+    const std::int64_t decodes = generates                            ? request_.output_tokens
+                                 : request_.kind == StepKind::kDecode ? 1
+                                                                      : 0;
+    StepOptions step = options(StepMode::kPrefill);
+    step.seq_length = request_.input_tokens;
+    step.cache_length = request_.input_tokens + decodes;
+    if (request_.kind != StepKind::kDecode) add(add_forward(step, step.seq_length, "prefill"), 0);
+    if (decodes > 0) {
+      step.mode = StepMode::kDecode;
+      step.seq_length = 1;
+      const SectionId decode = add_forward(step, 1, "decode");
+      for (std::int64_t i = 0; i < decodes; ++i)
+        program_.instructions.push_back({.section = decode,
+                                         .micro_batch = static_cast<std::int32_t>(i),
+                                         .context = {.position = request_.input_tokens + i}});
+    }
+    program_.slots.resize(program_.graphs.size(), 1);
+    return std::move(program_);
+  }
+
+ private:
+  static constexpr SectionId kNoSection{0xffffffff};
+
+  struct ChunkSections {
+    SectionId receive_input, forward, send_output, receive_gradient, send_gradient;
+    // The backward pass, cut where buckets become ready; then[i] are the buckets to reduce after part i.
+    std::vector<SectionId> backward;
+    std::vector<std::vector<std::size_t>> then;
+  };
+
+  StepOptions options(StepMode mode) const {
+    return {.mode = mode,
+            .batch_size = request_.batch_size / plan_.micro_batches,
+            .seq_length = request_.seq_length / plan_.cp,
+            .dtype = request_.dtype,
+            .fp8 = request_.fp8,
+            .fused_attention = request_.fused_attention};
+  }
+
+  ChunkGraph chunk(std::int64_t number, const std::vector<std::int64_t>& partition) const {
+    std::int64_t first_layer = 0;
+    for (std::int64_t i = 0; i < number; ++i) first_layer += partition[i];
+    return build_chunk(config_, plan_,
+                       {.options = options(StepMode::kTrain),
+                        .whole_tokens = request_.seq_length,
+                        .number = number,
+                        .chunks = plan_.pp * plan_.virtual_stages,
+                        .first_layer = first_layer,
+                        .end_layer = first_layer + partition[number],
+                        .recompute = request_.recompute,
+                        .accumulate = plan_.micro_batches > 1});
+  }
+
+  // A span without ops is no section: nobody will run it.
+  SectionId add_section(std::string name, std::size_t graph, OpSpan ops) {
+    if (ops.empty()) return kNoSection;
+    program_.sections.push_back(
+        {.name = std::move(name), .graph = graph, .first_op = ops.first, .end_op = ops.end});
+    return SectionId{static_cast<std::uint32_t>(program_.sections.size() - 1)};
+  }
+
+  void add(SectionId section, std::int64_t micro_batch, bool with_next = false) {
+    if (section == kNoSection) return;
+    program_.instructions.push_back(
+        {.section = section, .micro_batch = static_cast<std::int32_t>(micro_batch), .with_next = with_next});
+  }
+
+  void add_chunk_sections(std::size_t c, const ChunkGraph& chunk, const ReductionGraph& after) {
+    const std::string suffix = plan_.virtual_stages > 1 ? format("_{}", c) : "";
+    ChunkSections sections;
+    sections.receive_input = add_section("receive_input" + suffix, c, chunk.receive_input);
+    sections.forward = add_section("forward" + suffix, c, chunk.forward);
+    sections.send_output = add_section("send_output" + suffix, c, chunk.send_output);
+    sections.receive_gradient = add_section("receive_gradient" + suffix, c, chunk.receive_gradient);
+    std::uint32_t from = chunk.backward.first;
+    sections.then.emplace_back();
+    for (std::size_t b = 0; b < after.buckets.size(); ++b) {
+      const ReductionGraph::Bucket& bucket = after.buckets[b];
+      if (bucket.chunk != c || bucket.at_end || bucket.ops.empty()) continue;
+      const std::uint32_t to = bucket.ready_after + 1;
+      if (to > from) {
+        sections.backward.push_back(add_section("backward" + suffix, c, {from, to}));
+        sections.then.emplace_back();
+        from = to;
+      }
+      sections.then[sections.backward.size()].push_back(b);
+    }
+    if (from < chunk.backward.end) {
+      sections.backward.push_back(add_section("backward" + suffix, c, {from, chunk.backward.end}));
+      sections.then.emplace_back();
+    }
+    sections.send_gradient = add_section("send_gradient" + suffix, c, chunk.send_gradient);
+    chunks_.push_back(std::move(sections));
+  }
+
+  void schedule(const ReductionGraph& after) {
+    const PipelineRequest pipeline{.kind = plan_.schedule,
+                                   .stages = plan_.pp,
+                                   .virtual_stages = plan_.virtual_stages,
+                                   .micro_batches = plan_.micro_batches};
+    const auto rounds = pipeline_rounds(pipeline);
+    for (const PipelineRound& round : rounds[stage_]) {
+      if (round.task) run(*round.task);
+      for (std::size_t i = 0; i < round.exchange.size(); ++i) {
+        const PipelineTransfer& transfer = round.exchange[i];
+        const ChunkSections& sections = chunks_[transfer.chunk];
+        const SectionId section =
+            transfer.send ? (transfer.gradient ? sections.send_gradient : sections.send_output)
+                          : (transfer.gradient ? sections.receive_gradient : sections.receive_input);
+        add(section, transfer.micro_batch, i + 1 < round.exchange.size());
+      }
+    }
+    for (std::size_t b = 0; b < after.buckets.size(); ++b)
+      if (after.buckets[b].at_end) add(reductions_[b], plan_.micro_batches - 1);
+    for (std::int64_t v = 0; v < plan_.virtual_stages; ++v)
+      program_.slots.push_back(slots_needed(pipeline, stage_, v));
+  }
+
+  void run(const PipelineTask& task) {
+    const ChunkSections& sections = chunks_[task.chunk];
+    if (!task.backward) return add(sections.forward, task.micro_batch);
+    const bool last = task.micro_batch == plan_.micro_batches - 1;
+    for (std::size_t part = 0; part <= sections.backward.size(); ++part) {
+      if (part > 0) add(sections.backward[part - 1], task.micro_batch);
+      if (last && part < sections.then.size())
+        for (const std::size_t bucket : sections.then[part]) add(reductions_[bucket], task.micro_batch);
+    }
+  }
+
+  // With several micro-batches the gradients and the loss are sums: they start from zero.
+  static Graph clearing_graph(const std::vector<Graph>& graphs) {
+    GraphBuilder builder;
+    const auto phase = builder.in_phase(Phase::kOptimizer);
+    const auto scope = builder.in_layer("optimizer");
+    for (std::size_t g = 0; g + 1 < graphs.size(); ++g)  // all but the one that follows the chunks
+      for (const Tensor& tensor : graphs[g].tensors())
+        if (tensor.role == Role::kGradient || tensor.name == "loss")
+          fill(builder, builder.variable(tensor), 0);
+    return builder.take();
+  }
+
+  SectionId add_forward(const StepOptions& step, std::int64_t whole_tokens, std::string name) {
+    ChunkGraph chunk = build_chunk(
+        config_, plan_, {.options = step, .whole_tokens = whole_tokens, .end_layer = config_.layers});
+    program_.graphs.push_back(std::move(chunk.graph));
+    return add_section(std::move(name), program_.graphs.size() - 1, chunk.forward);
+  }
+
+  const ModelConfig& config_;
+  const StepRequest& request_;
+  const Plan& plan_;
+  const std::int64_t stage_;
+  Program program_;
+  std::vector<ChunkSections> chunks_;
+  std::vector<SectionId> reductions_;
+};
 
 }  // namespace
 
@@ -176,22 +340,33 @@ std::string_view to_string(StepKind kind) {
   unreachable();
 }
 
+std::vector<std::int64_t> resolved_partition(const ModelConfig& config, const Plan& plan) {
+  if (!plan.partition.empty()) return plan.partition;
+  const std::int64_t chunks = plan.pp * plan.virtual_stages;
+  std::vector<std::int64_t> layers(chunks, config.layers / chunks);
+  for (std::int64_t i = 0; i < config.layers % chunks; ++i) ++layers[i];
+  return layers;
+}
+
 Program build_step(const ModelConfig& config, const StepRequest& request) {
+  return build_step(config, request, {.micro_batches = request.micro_batches}, 0);
+}
+
+Program build_step(const ModelConfig& config, const StepRequest& request, const Plan& plan,
+                   std::int64_t stage) {
   check_request(config, request);
+  check_plan(config, request, plan);
+  check(stage >= 0 && stage < plan.pp, "a stage is outside of the plan");
+  ProgramBuilder builder(config, request, plan, stage);
   switch (request.kind) {
     case StepKind::kTrain:
-      return training_program(config, request);
-    case StepKind::kEvaluate: {
-      Program program;
-      const SectionId forward =
-          add_forward(program, config, options_for(request, StepMode::kEvaluate), "forward");
-      program.instructions.push_back({.section = forward});
-      return program;
-    }
+      return builder.training();
+    case StepKind::kEvaluate:
+      return builder.evaluation();
     case StepKind::kPrefill:
     case StepKind::kDecode:
     case StepKind::kGenerate:
-      return inference_program(config, request);
+      return builder.inference();
   }
   unreachable();
 }

@@ -1,5 +1,5 @@
-// Builds the program of a step for one rank: training with its optimizer, evaluation, prefill, decode, or
-// generating a number of tokens.
+// Builds the program of a step: training with its optimizer, evaluation, prefill, decode, or generating a
+// number of tokens, on one rank or for a rank of a plan.
 //
 //   const Program program = build_step(config, {.kind = StepKind::kTrain, .batch_size = 4, .seq_length =
 //   512});
@@ -13,6 +13,8 @@
 #include "nadi/graph/optimizer.h"
 #include "nadi/model/model_config.h"
 #include "nadi/model/step_options.h"
+#include "nadi/parallel/gradient_reduction.h"
+#include "nadi/parallel/plan.h"
 #include "nadi/parallel/program.h"
 
 namespace nadi {
@@ -44,10 +46,22 @@ struct StepRequest {
   bool fused_attention = true;
   Recompute recompute = {};
   OptimizerOptions optimizer = {};
+  std::int64_t bucket_elements = kBucketElements;  // of gradients that are reduced at once
 };
 
-// Throws Error (usage) with the numbers when the request does not fit the model: a sequence longer than the
-// model's positions, a batch that does not divide, generating with a model that cannot.
+// The program of a stage of a plan, the same for all its ranks: what tells those apart is in the values of
+// constants, through their shards, and in who is in their groups. In the request, batch_size counts the
+// sequences of one data-parallel rank; micro_batches are those of the plan. Throws Error (usage) with the
+// numbers when the request does not fit the model or the plan does not fit either: a sequence longer than the
+// model's positions, heads that do not divide, generating with a model that cannot.
+Program build_step(const ModelConfig& config, const StepRequest& request, const Plan& plan,
+                   std::int64_t stage);
+
+// On one rank.
 Program build_step(const ModelConfig& config, const StepRequest& request);
+
+// Transformer layers of each stage (each virtual stage, in the model's order): the plan's, or as even as can
+// be, longer ones first.
+std::vector<std::int64_t> resolved_partition(const ModelConfig& config, const Plan& plan);
 
 }  // namespace nadi

@@ -23,11 +23,13 @@ std::vector<std::string> schedule_of(const Program& program) {
 TEST(StepProgram, TrainingRunsForwardBackwardOptimizer) {
   const Program program = build_step(*find_built_in_model("gpt2"), {.batch_size = 2, .seq_length = 16});
   EXPECT_THAT(schedule_of(program), ElementsAre("forward 0", "backward 0", "optimizer 0"));
-  // The sections cut one graph without gaps.
-  EXPECT_EQ(program.graphs.size(), 1u);
-  EXPECT_EQ(program.sections[0].end_op, program.sections[1].first_op);
-  EXPECT_EQ(program.sections[1].end_op, program.sections[2].first_op);
-  EXPECT_EQ(program.sections[2].end_op, program.graphs[0].ops().size());
+  // Forward and backward cut one graph without gaps; the optimizer has its own.
+  EXPECT_EQ(program.graphs.size(), 2u);
+  const Section& forward = program.section(program.instructions[0].section);
+  const Section& backward = program.section(program.instructions[1].section);
+  EXPECT_EQ(forward.first_op, 0u);
+  EXPECT_EQ(forward.end_op, backward.first_op);
+  EXPECT_EQ(backward.end_op, program.graphs[0].ops().size());
 }
 
 TEST(StepProgram, MicroBatchesShareTheirSections) {

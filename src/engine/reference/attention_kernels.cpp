@@ -6,13 +6,27 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "nadi/engine/reference/kernel.h"
 
 namespace nadi {
 namespace {
 
-enum Input { kQ, kK, kV, kPositions, kLengths, kRandom, kY, kStatistics, kDy };
+enum Input {
+  kQ,
+  kK,
+  kV,
+  kPositions,
+  kLengths,
+  kRandom,
+  kQueryPositions,
+  kKeyPositions,
+  kHeadIds,
+  kY,
+  kStatistics,
+  kDy
+};
 
 double dot(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
@@ -38,7 +52,7 @@ double softmax_row(std::span<double> row, std::int64_t seen) {
   return largest + std::log(denominator);
 }
 
-// Where queries, keys and values are, and which keys a query sees: the first of them, up to some number.
+// Where queries, keys and values are, and which keys a query sees.
 class Attention {
  public:
   explicit Attention(const KernelCall& call)
@@ -76,20 +90,36 @@ class Attention {
     return call_.in(packed_ ? kQ : kV).subspan(at, extents.D);
   }
 
-  std::int64_t seen(std::int64_t b, std::int64_t t) const {
-    std::int64_t count = extents.S;
-    if (call_.attributes().boolean("causal")) {
-      const std::int64_t position = call_.has(kPositions) ? call_.integer(kPositions, b) : 0;
-      count = std::min(count, position + t + 1);
-    }
-    if (call_.has(kLengths)) count = std::min(count, call_.integer(kLengths, b));
-    return std::max<std::int64_t>(count, 0);
+  // Position of a query's token and of a key's in the whole sequence.
+  std::int64_t query_position(std::int64_t b, std::int64_t t) const {
+    if (call_.has(kQueryPositions)) return call_.integer(kQueryPositions, t);
+    return (call_.has(kPositions) ? call_.integer(kPositions, b) : 0) + t;
+  }
+  std::int64_t key_position(std::int64_t s) const {
+    return call_.has(kKeyPositions) ? call_.integer(kKeyPositions, s) : s;
   }
 
-  // What dropout multiplies the probability by.
-  double kept(std::int64_t row, std::int64_t s) const {
+  // The keys that a query sees.
+  std::vector<std::int64_t> seen(std::int64_t b, std::int64_t t) const {
+    std::vector<std::int64_t> keys;
+    for (std::int64_t s = 0; s < extents.S; ++s) {
+      if (call_.attributes().boolean("causal") && key_position(s) > query_position(b, t)) continue;
+      if (call_.has(kLengths) && key_position(s) >= call_.integer(kLengths, b)) continue;
+      keys.push_back(s);
+    }
+    return keys;
+  }
+
+  // What dropout multiplies the probability by; numbered in [B, H, T, S] of all heads and tokens.
+  double kept(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t s) const {
+    if (!mask_) return 1;
     const auto& e = extents;
-    return mask_ ? mask_->factor(row * e.S + s, e.H * e.T * e.S) : 1;
+    const bool some_heads = call_.has(kHeadIds), some_tokens = call_.has(kQueryPositions);
+    const std::int64_t heads = some_heads ? call_.attributes().integer("whole_heads") : e.H;
+    const std::int64_t head = some_heads ? call_.integer(kHeadIds, h) : h;
+    const std::int64_t tokens = some_tokens ? e.S : e.T;
+    const std::int64_t token = some_tokens ? query_position(b, t) : t;
+    return mask_->factor(((b * heads + head) * tokens + token) * e.S + key_position(s), heads * tokens * e.S);
   }
 
   const AttentionExtents extents;
@@ -115,17 +145,17 @@ void for_each_query(const AttentionExtents& e, F f) {
 void attention_kernel(KernelCall& call) {
   const Attention attention(call);
   const AttentionExtents& e = attention.extents;
-  Doubles p(e.S);
   for_each_query(e, [&](std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t row) {
-    const std::int64_t seen = attention.seen(b, t);
+    const std::vector<std::int64_t> keys = attention.seen(b, t);
     const std::span<const double> q = attention.q(attention.query(b, t, h));
-    for (std::int64_t s = 0; s < seen; ++s)
-      p[s] = attention.scale * dot(q, attention.k(attention.key(b, s, h)));
-    const double log_denominator = softmax_row(p, seen);
+    Doubles p;
+    for (const std::int64_t s : keys)
+      p.push_back(attention.scale * dot(q, attention.k(attention.key(b, s, h))));
+    const double log_denominator = softmax_row(p, static_cast<std::int64_t>(p.size()));
     if (call.output_count() > 1) call.out(1)[row] = log_denominator;
     const std::span<double> y = call.out(0).subspan(attention.result(b, t, h), e.D);
-    for (std::int64_t s = 0; s < seen; ++s)
-      add_scaled(y, p[s] * attention.kept(row, s), attention.v(attention.value(b, s, h)));
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      add_scaled(y, p[i] * attention.kept(b, h, t, keys[i]), attention.v(attention.value(b, keys[i], h)));
   });
 }
 
@@ -144,11 +174,11 @@ void attention_grad_kernel(KernelCall& call) {
     const std::span<const double> q = attention.q(query);
     const std::span<const double> y = call.in(kY).subspan(attention.result(b, t, h), e.D);
     const std::span<const double> dy = call.in(kDy).subspan(attention.result(b, t, h), e.D);
-    for (std::int64_t s = 0; s < attention.seen(b, t); ++s) {
+    for (const std::int64_t s : attention.seen(b, t)) {
       const std::int64_t key = attention.key(b, s, h), value = attention.value(b, s, h);
       const double score = attention.scale * dot(q, attention.k(key));
       const double p = std::exp(score - call.in(kStatistics)[row]);
-      const double f = attention.kept(row, s);
+      const double f = attention.kept(b, h, t, s);
       const double d_score = p * (f * dot(dy, attention.v(value)) - dot(dy, y));
       add_scaled(d_values.subspan(value, e.D), p * f, dy);
       add_scaled(d_queries.subspan(query, e.D), attention.scale * d_score, attention.k(key));

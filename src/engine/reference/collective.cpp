@@ -100,6 +100,25 @@ std::vector<Doubles> run_collective(const OpView& op, Inputs inputs) {
       for (std::size_t i = 0; i < members; ++i) results[i] = part_of(sum, axis(), members, i);
       return results;
     }
+    case OpKind::kBucketReduceScatter: {
+      Doubles sum = reduced(ReduceOp::kSum, inputs);
+      const std::size_t part = op.output(0).shape.elements();
+      sum.resize(part * members, 0.0);
+      for (std::size_t i = 0; i < members; ++i)
+        results[i] = Doubles(sum.begin() + static_cast<std::ptrdiff_t>(i * part),
+                             sum.begin() + static_cast<std::ptrdiff_t>((i + 1) * part));
+      return results;
+    }
+    case OpKind::kBucketAllGather: {
+      Doubles whole;
+      for (const std::span<const double> input : inputs)
+        whole.insert(whole.end(), input.begin(), input.end());
+      std::size_t elements = 0;
+      for (std::size_t i = 0; i < op.op.outputs.size(); ++i) elements += op.output(i).shape.elements();
+      whole.resize(elements);  // without the padding
+      results.assign(members, whole);
+      return results;
+    }
     case OpKind::kBroadcast:
       results.assign(members, Doubles(inputs[root()].begin(), inputs[root()].end()));
       return results;

@@ -10,7 +10,7 @@
 namespace nadi {
 
 // `op` is that of any member, for they agree in kind, attributes and shapes. Inputs and results are by the
-// members' places in the group.
+// members' places in the group; where the op has several inputs or outputs, they are one flat array.
 std::vector<Doubles> run_collective(const OpView& op, std::span<const std::span<const double>> inputs);
 
 }  // namespace nadi

@@ -112,6 +112,19 @@ std::vector<GradientCase> collective_gradient_cases() {
          p.output(add(p.builder, sum, p.shared_parameter("down_bias", Shape{3})));
        },
        2, true},
+      {"vocabulary_parallel_loss",
+       [](Problem& p) {
+         // 9 entries over 2 ranks of 5 columns: the last column is padding. Row 1 does not count.
+         p.output(sharded_cross_entropy(
+             p.builder, {.whole = {.logits = own_value(p, Shape{4, 5}),
+                                   .targets = p.integers("targets", Shape{4}, {0, kIgnoredTarget, 4, 8}),
+                                   .count = p.scalar("count", 3),
+                                   .vocabulary = 9},
+                         .place = p.integers("place", Shape{1}, {static_cast<double>(p.rank())}),
+                         .group = "all",
+                         .group_size = p.ranks()}));
+       },
+       2, true},
       {"groups_that_cross",
        [](Problem& p) {
          const TensorId sums =

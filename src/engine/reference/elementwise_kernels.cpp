@@ -12,9 +12,16 @@ void add_kernel(KernelCall& call) {
 void dropout_kernel(KernelCall& call) {
   const std::span<const double> x = call.in(0);
   const DropoutMask mask(call.in(1), call.attributes().real("rate"), call.attributes().integer("site"));
-  const std::int64_t per_sample = call.shape(0).elements(1, call.shape(0).rank());
-  for (std::size_t i = 0; i < x.size(); ++i)
-    call.out(0)[i] = x[i] * mask.factor(static_cast<std::int64_t>(i), per_sample);
+  const Shape& shape = call.shape(0);
+  const std::int64_t rows = shape.rank() > 1 ? shape[1] : 1;
+  const std::int64_t width = shape.rank() > 1 ? shape.elements(2, shape.rank()) : 1;
+  const std::int64_t whole_rows = call.has(2) ? call.attributes().integer("whole_rows") : rows;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    const std::int64_t row = i / width % rows, sample = i / width / rows;
+    const std::int64_t whole_row = call.has(2) ? call.integer(2, row) : row;
+    const std::int64_t element = (sample * whole_rows + whole_row) * width + i % width;
+    call.out(0)[i] = x[i] * mask.factor(element, whole_rows * width);
+  }
 }
 
 void sum_rows_kernel(KernelCall& call) {

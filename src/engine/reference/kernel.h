@@ -50,7 +50,8 @@ Kernel kernel(OpKind kind);
 class DropoutMask {
  public:
   DropoutMask(std::span<const double> random, double rate, std::int64_t site);
-  // What an element is multiplied by; a sample's elements are all extents but the first.
+  // What an element is multiplied by. Elements count from the batch's first sample, in the whole tensor where
+  // this is part of one.
   double factor(std::int64_t element, std::int64_t elements_per_sample) const;
 
  private:
@@ -106,9 +107,13 @@ void embedding_grad_kernel(KernelCall& call);
 void argmax_kernel(KernelCall& call);
 void select_rows_kernel(KernelCall& call);
 void cache_write_kernel(KernelCall& call);
+void take_tokens_kernel(KernelCall& call);
 
 void cross_entropy_kernel(KernelCall& call);
 void cross_entropy_grad_kernel(KernelCall& call);
+void vocab_max_kernel(KernelCall& call);
+void vocab_sums_kernel(KernelCall& call);
+void sharded_cross_entropy_kernel(KernelCall& call);
 
 void adamw_kernel(KernelCall& call);
 void sgd_kernel(KernelCall& call);

@@ -8,7 +8,7 @@ namespace {
 
 // Reached only by a bug: the interpreter stops at ops that meet other ranks.
 void meets_others_kernel(KernelCall&) {
-  check(false, "an op that meets other ranks has no kernel of its own");
+  check(false, "an op that needs other ranks has no kernel of its own");
 }
 
 struct Entry {
@@ -48,6 +48,10 @@ constexpr std::array kEntries{
     Entry{OpKind::kArgmax, argmax_kernel},
     Entry{OpKind::kSelectRows, select_rows_kernel},
     Entry{OpKind::kCacheWrite, cache_write_kernel},
+    Entry{OpKind::kTakeTokens, take_tokens_kernel},
+    Entry{OpKind::kVocabMax, vocab_max_kernel},
+    Entry{OpKind::kVocabSums, vocab_sums_kernel},
+    Entry{OpKind::kShardedCrossEntropy, sharded_cross_entropy_kernel},
     Entry{OpKind::kReshape, copy_kernel},
     Entry{OpKind::kPermute, permute_kernel},
     Entry{OpKind::kSplit, split_kernel},
@@ -63,6 +67,8 @@ constexpr std::array kEntries{
     Entry{OpKind::kReduce, copy_kernel},
     Entry{OpKind::kAllGather, copy_kernel},
     Entry{OpKind::kReduceScatter, copy_kernel},
+    Entry{OpKind::kBucketReduceScatter, meets_others_kernel},
+    Entry{OpKind::kBucketAllGather, meets_others_kernel},
     Entry{OpKind::kBroadcast, copy_kernel},
     Entry{OpKind::kAllToAll, copy_kernel},
     Entry{OpKind::kSend, meets_others_kernel},

@@ -19,13 +19,33 @@ std::string describe(const Op& op) {
   return format("'{}' ({})", op.name, to_string(op.kind));
 }
 
+// A bucket is many tensors that travel as one array.
+Doubles flat_inputs(const Interpreter& rank) {
+  Doubles flat;
+  for (std::size_t i = 0; i < rank.waiting_at().op.inputs.size(); ++i)
+    flat.insert(flat.end(), rank.input(i).begin(), rank.input(i).end());
+  return flat;
+}
+
+std::vector<Doubles> separate_outputs(const OpView& op, const Doubles& flat) {
+  std::vector<Doubles> outputs;
+  auto from = flat.begin();
+  for (std::size_t i = 0; i < op.op.outputs.size(); ++i) {
+    const auto end = from + op.output(i).shape.elements();
+    outputs.emplace_back(from, end);
+    from = end;
+  }
+  return outputs;
+}
+
 class Lockstep {
  public:
   Lockstep(std::span<const LockstepRank> ranks, const RankGroups& groups) : groups_(groups) {
     for (const LockstepRank& rank : ranks) ranks_.emplace_back(*rank.store, rank.tasks);
+    report_.sent.resize(ranks.size());
   }
 
-  void run() {
+  LockstepReport run() {
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) advance(rank);
     while (std::ranges::any_of(ranks_, [](const Interpreter& rank) { return !rank.done(); })) {
       bool progress = false;
@@ -37,6 +57,7 @@ class Lockstep {
       if (!messages.empty())
         throw input_error({}, format("rank {} sent rank {} a message with tag {} that was never received",
                                      std::get<0>(key), std::get<1>(key), std::get<2>(key)));
+    return std::move(report_);
   }
 
  private:
@@ -92,6 +113,7 @@ class Lockstep {
   bool send(int rank) {
     const std::int64_t tag = ranks_[rank].waiting_at().attributes().integer("tag");
     messages_[{rank, peer(rank), tag}].push_back(ranks_[rank].input(0));
+    count_sent(rank);
     complete(rank, {});
     return true;
   }
@@ -123,7 +145,7 @@ class Lockstep {
              other.attributes().text("group") == op.attributes().text("group");
     };
     if (!std::ranges::all_of(list, has_come)) return false;
-    std::vector<std::span<const double>> inputs;
+    std::vector<Doubles> flat;
     for (const int member : list) {
       const OpView other = ranks_[member].waiting_at();
       if (other.op.kind != op.op.kind || other.attributes() != op.attributes() || other.in(0) != op.in(0))
@@ -131,15 +153,21 @@ class Lockstep {
                                      "group must agree in op, attributes and shape",
                                      rank, describe(op.op), op.in(0).to_string(), member, describe(other.op),
                                      other.in(0).to_string()));
-      inputs.push_back(ranks_[member].input(0));
+      flat.push_back(flat_inputs(ranks_[member]));
+      count_sent(member);
     }
-    std::vector<Doubles> results = run_collective(op, inputs);
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      std::vector<Doubles> outputs;
-      outputs.push_back(std::move(results[i]));
-      complete(list[i], std::move(outputs));
-    }
+    std::vector<std::span<const double>> inputs(flat.begin(), flat.end());
+    const std::vector<Doubles> results = run_collective(op, inputs);
+    for (std::size_t i = 0; i < list.size(); ++i)
+      complete(list[i], separate_outputs(ranks_[list[i]].waiting_at(), results[i]));
     return true;
+  }
+
+  void count_sent(int rank) {
+    const OpView op = ranks_[rank].waiting_at();
+    for (std::size_t i = 0; i < op.op.inputs.size(); ++i)
+      report_.sent[rank] +=
+          Bytes{static_cast<std::int64_t>(ranks_[rank].input(i).size()) * size_of(op.input(i).dtype)};
   }
 
   Error deadlock() const {
@@ -156,12 +184,13 @@ class Lockstep {
   const RankGroups& groups_;
   std::vector<Interpreter> ranks_;
   std::map<MessageKey, std::deque<Doubles>> messages_;
+  LockstepReport report_;
 };
 
 }  // namespace
 
-void run_lockstep(std::span<const LockstepRank> ranks, const RankGroups& groups) {
-  Lockstep(ranks, groups).run();
+LockstepReport run_lockstep(std::span<const LockstepRank> ranks, const RankGroups& groups) {
+  return Lockstep(ranks, groups).run();
 }
 
 }  // namespace nadi

@@ -29,6 +29,11 @@ struct LockstepRank {
 // A rank is in at most one list of a name; its place in the list is its place in the group.
 using RankGroups = std::map<std::string, std::vector<std::vector<int>>>;
 
-void run_lockstep(std::span<const LockstepRank> ranks, const RankGroups& groups);
+// What each rank gave to collectives and sent to others, in bytes of the tensors' own element types, by what
+// really passed; a collective of one rank gives nothing.
+struct LockstepReport {
+  std::vector<Bytes> sent;
+};
+LockstepReport run_lockstep(std::span<const LockstepRank> ranks, const RankGroups& groups);
 
 }  // namespace nadi

@@ -1,6 +1,7 @@
 // Rows chosen by numbers: embeddings, caches, the next token. Letters: B sequences, T tokens of each, W
 // width.
 #include <algorithm>
+#include <optional>
 
 #include "nadi/base/format.h"
 #include "nadi/engine/reference/kernel.h"
@@ -8,8 +9,14 @@
 namespace nadi {
 namespace {
 
-std::int64_t row_of(const KernelCall& call, std::int64_t element, std::int64_t rows) {
+// The row that element `element` of the ids names, or nothing when another rank has it. With `place` the
+// table is part number place[0] of several.
+std::optional<std::int64_t> row_of(const KernelCall& call, std::int64_t element, std::int64_t rows) {
   const std::int64_t id = call.integer(0, element);
+  if (call.has(2)) {
+    const std::int64_t row = id - call.integer(2, 0) * rows;
+    return row >= 0 && row < rows ? std::optional(row) : std::nullopt;
+  }
   call.op().require(id >= 0 && id < rows, format("id {} at element {} of '{}' is not in a table of {} rows",
                                                  id, element, call.op().input(0).name, rows));
   return id;
@@ -20,14 +27,16 @@ std::int64_t row_of(const KernelCall& call, std::int64_t element, std::int64_t r
 void embedding_kernel(KernelCall& call) {
   const std::int64_t rows = call.shape(1)[0], W = call.shape(1)[1];
   for (std::int64_t i = 0; i < call.shape(0).elements(); ++i)
-    std::ranges::copy(call.in(1).subspan(row_of(call, i, rows) * W, W), call.out(0).begin() + i * W);
+    if (const auto row = row_of(call, i, rows))
+      std::ranges::copy(call.in(1).subspan(*row * W, W), call.out(0).begin() + i * W);
 }
 
 void embedding_grad_kernel(KernelCall& call) {
   const std::int64_t rows = call.attributes().integer("rows"), W = call.shape(1)[-1];
   for (std::int64_t i = 0; i < call.shape(0).elements(); ++i) {
-    const std::int64_t row = row_of(call, i, rows);
-    for (std::int64_t w = 0; w < W; ++w) call.out(0)[row * W + w] += call.in(1)[i * W + w];
+    const auto row = row_of(call, i, rows);
+    if (!row) continue;
+    for (std::int64_t w = 0; w < W; ++w) call.out(0)[*row * W + w] += call.in(1)[i * W + w];
   }
 }
 
@@ -48,6 +57,12 @@ void select_rows_kernel(KernelCall& call) {
                       format("length {} of sequence {} is not between 1 and {}", length, b, T));
     std::ranges::copy(call.in(0).subspan((b * T + length - 1) * W, W), call.out(0).begin() + b * W);
   }
+}
+
+void take_tokens_kernel(KernelCall& call) {
+  const std::int64_t B = call.shape(0)[0], T = call.shape(0)[1], n = call.shape(1)[0];
+  for (std::int64_t b = 0; b < B; ++b)
+    for (std::int64_t i = 0; i < n; ++i) call.out(0)[b * n + i] = call.in(0)[b * T + call.integer(1, i)];
 }
 
 void cache_write_kernel(KernelCall& call) {

@@ -67,7 +67,7 @@ void sgd_kernel(KernelCall& call) {
 
 void squared_norm_kernel(KernelCall& call) {
   for (std::size_t i = 0; i < call.op().op.inputs.size(); ++i)
-    for (const double g : call.in(i)) call.out(0)[0] += g * g;
+    for (const double g : call.in(i)) call.out(0)[0] += call.attributes().real("factor") * g * g;
 }
 
 // Outputs: norm of the gradients without the loss scale, what to multiply gradients by, found_inf.

@@ -44,7 +44,11 @@ struct ReferenceTask {
 // Gives every variable and constant of the graph that the store lacks its first value. Normal numbers are
 // those of {seed, step 0, site_of(tensor's name)} by element index (base/random.h). A copy takes what the
 // store holds for its source, so that masters follow parameters that were loaded.
-void initialize(const Graph& graph, ReferenceStore& store, std::uint64_t seed);
+//
+// A tensor that is part of a whole gets that part of the whole tensor's numbers; `place` says where in each
+// group the rank stands.
+void initialize(const Graph& graph, ReferenceStore& store, std::uint64_t seed,
+                const PlaceInGroup& place = {});
 
 // Reads inputs, constants and variables from the store and writes variables to it. A tensor that is missing
 // or has another number of elements than its shape is an Error (input) that names it. Communication of a

@@ -16,7 +16,8 @@ void rotary_kernel(KernelCall& call) {
   const std::span<double> y = call.out(0);
   for (std::int64_t b = 0; b < B; ++b) {
     for (std::int64_t t = 0; t < T; ++t) {
-      const std::int64_t position = (call.has(1) ? call.integer(1, b) : 0) + t;
+      const std::int64_t position =
+          call.has(2) ? call.integer(2, t) : (call.has(1) ? call.integer(1, b) : 0) + t;
       for (std::int64_t h = 0; h < H; ++h) {
         const std::int64_t head = ((b * T + t) * H + h) * D;
         for (std::int64_t i = 0; i < D / 2; ++i) {

@@ -16,14 +16,33 @@
 namespace nadi {
 namespace {
 
-enum Input { kQ, kK, kV, kPositions, kLengths, kRandom, kY, kStatistics, kDy };
+enum Input {
+  kQ,
+  kK,
+  kV,
+  kPositions,
+  kLengths,
+  kRandom,
+  kQueryPositions,
+  kKeyPositions,
+  kHeadIds,
+  kY,
+  kStatistics,
+  kDy
+};
 
 // Fused or not, the same elements are dropped.
 constexpr std::string_view kDropoutPurpose = "attention";
 
-const std::vector<AttributeSpec> kAttributes{
-    {"heads", std::int64_t{1}}, {"kv_heads", std::int64_t{1}}, {"causal", false},         {"scale", 1.0},
-    {"dropout", 0.0},           {"site", std::int64_t{0}},     {"save_statistics", false}};
+const std::vector<AttributeSpec> kAttributes{{"heads", std::int64_t{1}},
+                                             {"kv_heads", std::int64_t{1}},
+                                             {"causal", false},
+                                             {"scale", 1.0},
+                                             {"dropout", 0.0},
+                                             {"site", std::int64_t{0}},
+                                             {"save_statistics", false},
+                                             {"whole_heads", std::int64_t{0}},
+                                             {"causal_pairs", std::int64_t{0}}};
 
 void check_operands(const OpView& op) {
   const std::int64_t H = op.attributes().integer("heads");
@@ -38,7 +57,8 @@ void check_operands(const OpView& op) {
     op.require(op.in(kK).rank() == 3 && op.in(kK) == op.in(kV) && op.in(kK)[0] == op.in(kQ)[0] &&
                    op.in(kK)[2] == width / H * K,
                "keys and values must be [B, S, K*D]");
-    op.require(op.has(kPositions) || !op.attributes().boolean("causal") || op.in(kK)[1] == op.in(kQ)[1],
+    op.require(op.has(kPositions) || op.has(kQueryPositions) || !op.attributes().boolean("causal") ||
+                   op.in(kK)[1] == op.in(kQ)[1],
                "causal attention to another number of keys needs positions");
   } else {
     op.require(width % (H + 2 * K) == 0,
@@ -48,6 +68,13 @@ void check_operands(const OpView& op) {
     if (op.has(per_sequence))
       op.require(op.in(per_sequence) == Shape{op.in(kQ)[0]}, "positions and lengths must be [B]");
   op.require(op.attributes().real("dropout") == 0 || op.has(kRandom), "dropout needs its random key");
+  op.require(op.has(kQueryPositions) == op.has(kKeyPositions),
+             "positions of queries and of keys come together");
+  if (op.has(kQueryPositions))
+    op.require(op.has(kK) && !op.has(kPositions) && op.in(kQueryPositions) == Shape{op.in(kQ)[1]} &&
+                   op.in(kKeyPositions) == Shape{op.in(kK)[1]},
+               "query positions must be [T], key positions [S], and q and k apart");
+  if (op.has(kHeadIds)) op.require(op.in(kHeadIds) == Shape{H}, "head ids must be [H]");
 }
 
 std::vector<OutputSpec> infer(const OpView& op) {
@@ -71,6 +98,7 @@ std::vector<OutputSpec> infer_grad(const OpView& op) {
 std::int64_t pairs(const OpView& op, const CostContext& context) {
   const AttentionExtents e = attention_extents(op);
   if (!op.attributes().boolean("causal")) return e.T * e.S;
+  if (op.has(kQueryPositions)) return op.attributes().integer("causal_pairs");
   const std::int64_t among_new = e.T * (e.T + 1) / 2;
   if (!op.has(kPositions)) return among_new;
   const std::int64_t position = context.position.value_or(e.S - e.T);
@@ -110,7 +138,8 @@ void cost_grad(const OpView& op, const CostContext& context, OpCost& cost) {
 }
 
 Saved saves(const OpView&) {
-  return {.inputs = bit(kQ) | bit(kK) | bit(kV) | bit(kPositions) | bit(kLengths) | bit(kRandom),
+  return {.inputs = bit(kQ) | bit(kK) | bit(kV) | bit(kPositions) | bit(kLengths) | bit(kRandom) |
+                    bit(kQueryPositions) | bit(kKeyPositions) | bit(kHeadIds),
           .outputs = bit(0) | bit(1)};
 }
 
@@ -118,7 +147,8 @@ void gradient(GradientRule& rule) {
   NewOp op{
       .kind = OpKind::kAttentionGrad,
       .inputs = {rule.input(kQ), rule.input(kK), rule.input(kV), rule.input(kPositions), rule.input(kLengths),
-                 rule.input(kRandom), rule.output(0), rule.output(1), rule.gradient(0)},
+                 rule.input(kRandom), rule.input(kQueryPositions), rule.input(kKeyPositions),
+                 rule.input(kHeadIds), rule.output(0), rule.output(1), rule.gradient(0)},
       .attributes = rule.attributes()};
   if (rule.has(kK))
     rule.emit(std::move(op), {kQ, kK, kV});
@@ -150,18 +180,21 @@ TensorId fused_attention(GraphBuilder& builder, const AttentionArgs& args) {
   const std::int64_t width = builder.shape(args.q)[-1];
   const std::int64_t head_width = width / (packed ? args.heads + 2 * args.kv_heads : args.heads);
   return builder.add_one({.kind = OpKind::kAttention,
-                          .inputs = {args.q, args.k, args.v, args.positions, args.lengths, args.random},
+                          .inputs = {args.q, args.k, args.v, args.positions, args.lengths, args.random,
+                                     args.query_positions, args.key_positions, args.head_ids},
                           .attributes = {{"heads", args.heads},
                                          {"kv_heads", args.kv_heads},
                                          {"causal", args.causal},
                                          {"scale", resolved_scale(args, head_width)},
                                          {"dropout", args.dropout},
                                          {"site", dropout_site(builder, kDropoutPurpose)},
-                                         {"save_statistics", args.training}}});
+                                         {"save_statistics", args.training},
+                                         {"whole_heads", args.whole_heads},
+                                         {"causal_pairs", args.causal_pairs}}});
 }
 
 TensorId unfused_attention(GraphBuilder& builder, const AttentionArgs& args) {
-  check(args.k != kNoTensor && args.positions == kNoTensor,
+  check(args.k != kNoTensor && args.positions == kNoTensor && args.query_positions == kNoTensor,
         "unfused attention takes q, k and v of the same tokens");
   const Shape q = builder.shape(args.q);
   const std::int64_t B = q[0], T = q[1], H = args.heads, D = q[2] / H, S = builder.shape(args.k)[1];
@@ -180,8 +213,12 @@ TensorId unfused_attention(GraphBuilder& builder, const AttentionArgs& args) {
       builder,
       {.a = queries, .b = keys, .transpose_b = true, .batch_axes = 2, .alpha = resolved_scale(args, D)});
   TensorId weights = softmax(builder, {.x = scores, .lengths = args.lengths, .causal = args.causal});
-  weights = dropout(builder,
-                    {.x = weights, .random = args.random, .rate = args.dropout, .purpose = kDropoutPurpose});
+  weights = dropout(builder, {.x = weights,
+                              .random = args.random,
+                              .rate = args.dropout,
+                              .purpose = kDropoutPurpose,
+                              .rows = args.head_ids,
+                              .whole_rows = args.whole_heads});
   const TensorId context = matmul(builder, {.a = weights, .b = values, .batch_axes = 2});
   // Bring the heads of a token together again; this one moves memory.
   const TensorId tokens_first = copy(builder, permute(builder, context, {0, 2, 1, 3}));
@@ -192,7 +229,8 @@ OpDefinition attention_definition() {
   return {.kind = OpKind::kAttention,
           .name = "attention",
           .attributes = kAttributes,
-          .inputs = {"q", "k?", "v?", "positions?", "lengths?", "random?"},
+          .inputs = {"q", "k?", "v?", "positions?", "lengths?", "random?", "query_positions?",
+                     "key_positions?", "head_ids?"},
           .infer = infer,
           .cost = cost,
           .saves = saves,
@@ -203,7 +241,8 @@ OpDefinition attention_grad_definition() {
   return {.kind = OpKind::kAttentionGrad,
           .name = "attention_grad",
           .attributes = kAttributes,
-          .inputs = {"q", "k?", "v?", "positions?", "lengths?", "random?", "y", "statistics", "dy"},
+          .inputs = {"q", "k?", "v?", "positions?", "lengths?", "random?", "query_positions?",
+                     "key_positions?", "head_ids?", "y", "statistics", "dy"},
           .infer = infer_grad,
           .cost = cost_grad};
 }

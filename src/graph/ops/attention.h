@@ -7,6 +7,8 @@
 // Query i of sequence b stands at positions[b] + i (at i without `positions`). With `causal` it sees the keys
 // up to its own position; with `lengths` no sequence sees keys from lengths[b] on. Dropout acts on the
 // softmax's result, numbered by the element of [B, H, T, S].
+// Where this rank has only some of the tokens, `query_positions` and `key_positions` say which ones the rows
+// of q and of k are; where it has only some of the heads, `head_ids` says which, for numbering dropout.
 //
 // fused_attention() is one op that keeps one fp32 number per query for its gradient. unfused_attention()
 // computes the same with matmul, softmax and dropout, which keep [B, H, T, S]: what selective recomputation
@@ -28,13 +30,19 @@ struct AttentionArgs {
   TensorId positions = kNoTensor;  // i32 [B]
   TensorId lengths = kNoTensor;    // i32 [B]
   double dropout = 0;
-  TensorId random = kNoTensor;  // see dropout.h; needed when dropout > 0
-  bool training = true;         // also write what the gradient needs
+  TensorId random = kNoTensor;           // see dropout.h; needed when dropout > 0
+  bool training = true;                  // also write what the gradient needs
+  TensorId query_positions = kNoTensor;  // i32 [T]
+  TensorId key_positions = kNoTensor;    // i32 [S]
+  TensorId head_ids = kNoTensor;         // i32 [H]
+  std::int64_t whole_heads = 0;          // of which head_ids are some
+  // With query_positions: how many (query, key) pairs of a sequence this rank computes; the positions decide.
+  std::int64_t causal_pairs = 0;
 };
 
 TensorId fused_attention(GraphBuilder& builder, const AttentionArgs& args);
 
-// Takes q, k and v (not packed), no positions.
+// Takes q, k and v (not packed), no positions of any kind.
 TensorId unfused_attention(GraphBuilder& builder, const AttentionArgs& args);
 
 // Extents of an attention op, for kernels and cost models.

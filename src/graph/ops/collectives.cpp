@@ -46,7 +46,11 @@ std::vector<OutputSpec> infer_all_reduce(const OpView& op) {
   const ReduceOp reduce_op = reduce_op_named(op.attributes().text("op"));
   op.require(reduce_op != ReduceOp::kAverage || !op.attributes().boolean("replicated"),
              "the gradient of a replicated average would have to be divided; use a sum");
-  return like_input(op);
+  group_size(op);
+  // Any number of tensors: a bucket is reduced as one.
+  std::vector<OutputSpec> outputs;
+  for (std::size_t i = 0; i < op.op.inputs.size(); ++i) outputs.push_back({op.in(i), op.input(i).dtype});
+  return outputs;
 }
 
 std::vector<OutputSpec> infer_rooted(const OpView& op) {
@@ -87,7 +91,32 @@ std::vector<OutputSpec> infer_all_reduce_grad(const OpView& op) {
 }
 
 void sends_input(const OpView& op, const CostContext&, OpCost& cost) {
-  cost.sent += op.input(0).size();
+  for (std::size_t i = 0; i < op.op.inputs.size(); ++i) cost.sent += op.input(i).size();
+}
+
+std::int64_t flat_elements(const OpView& op) {
+  std::int64_t elements = 0;
+  for (std::size_t i = 0; i < op.op.inputs.size(); ++i) elements += op.in(i).elements();
+  return elements;
+}
+
+std::vector<OutputSpec> infer_bucket_reduce_scatter(const OpView& op) {
+  op.require(!op.op.inputs.empty(), "needs at least one tensor");
+  return {{Shape{bucket_part(flat_elements(op), group_size(op))}, op.input(0).dtype}};
+}
+
+// The shapes of the tensors it puts together are its attributes, one after the other: rank, then extents.
+std::vector<OutputSpec> infer_bucket_all_gather(const OpView& op) {
+  const Integers& shapes = op.attributes().integers("shapes");
+  std::vector<OutputSpec> outputs;
+  std::int64_t elements = 0;
+  for (std::size_t at = 0; at < shapes.size(); at += 1 + shapes[at]) {
+    const Shape shape{std::span<const std::int64_t>(shapes).subspan(at + 1, shapes[at])};
+    elements += shape.elements();
+    outputs.push_back({shape, op.input(0).dtype});
+  }
+  op.require(op.in(0) == Shape{bucket_part(elements, group_size(op))}, "the part does not fit the tensors");
+  return outputs;
 }
 
 Saved saves_nothing(const OpView&) {
@@ -196,6 +225,40 @@ TensorId all_reduce(GraphBuilder& builder, const AllReduceArgs& args) {
       {.kind = OpKind::kAllReduce, .inputs = {args.x}, .attributes = attributes, .into = {args.into}});
 }
 
+std::int64_t bucket_part(std::int64_t elements, std::int64_t members) {
+  return (elements + members - 1) / members;
+}
+
+void bucket_all_reduce(GraphBuilder& builder, std::span<const TensorId> tensors, const GroupArgs& group) {
+  NewOp op{.kind = OpKind::kAllReduce,
+           .inputs = {tensors.begin(), tensors.end()},
+           .attributes = group_attributes(group)};
+  for (const TensorId tensor : tensors) op.into.push_back({tensor});
+  builder.add(std::move(op));
+}
+
+void bucket_reduce_scatter(GraphBuilder& builder, std::span<const TensorId> tensors, const GroupArgs& group,
+                           TensorId into) {
+  builder.add({.kind = OpKind::kBucketReduceScatter,
+               .inputs = {tensors.begin(), tensors.end()},
+               .attributes = group_attributes(group),
+               .into = {{into}}});
+}
+
+void bucket_all_gather(GraphBuilder& builder, TensorId part, const GroupArgs& group,
+                       std::span<const TensorId> into) {
+  Integers shapes;
+  NewOp op{.kind = OpKind::kBucketAllGather, .inputs = {part}};
+  for (const TensorId tensor : into) {
+    const Shape& shape = builder.shape(tensor);
+    shapes.push_back(shape.rank());
+    shapes.insert(shapes.end(), shape.extents().begin(), shape.extents().end());
+    op.into.push_back({tensor});
+  }
+  op.attributes = with(group_attributes(group), "shapes", shapes);
+  builder.add(std::move(op));
+}
+
 TensorId reduce(GraphBuilder& builder, TensorId x, const GroupArgs& group, std::int64_t root) {
   return builder.add_one(
       {.kind = OpKind::kReduce, .inputs = {x}, .attributes = with(group_attributes(group), "root", root)});
@@ -234,7 +297,7 @@ OpDefinition all_reduce_definition() {
           .name = "all_reduce",
           .op_class = OpClass::kCollective,
           .attributes = {kGroup, kGroupSize, {"op", std::string("sum")}, {"replicated", false}},
-          .inputs = {"x"},
+          .inputs = {"x*"},
           .infer = infer_all_reduce,
           .cost = sends_input,
           .saves = all_reduce_saves,
@@ -288,6 +351,26 @@ OpDefinition reduce_scatter_definition() {
           .cost = sends_input,
           .saves = saves_nothing,
           .gradient = reduce_scatter_gradient};
+}
+
+OpDefinition bucket_reduce_scatter_definition() {
+  return {.kind = OpKind::kBucketReduceScatter,
+          .name = "bucket_reduce_scatter",
+          .op_class = OpClass::kCollective,
+          .attributes = {kGroup, kGroupSize},
+          .inputs = {"tensors*"},
+          .infer = infer_bucket_reduce_scatter,
+          .cost = sends_input};
+}
+
+OpDefinition bucket_all_gather_definition() {
+  return {.kind = OpKind::kBucketAllGather,
+          .name = "bucket_all_gather",
+          .op_class = OpClass::kCollective,
+          .attributes = {kGroup, kGroupSize, {"shapes", Integers{}}},
+          .inputs = {"part"},
+          .infer = infer_bucket_all_gather,
+          .cost = sends_input};
 }
 
 OpDefinition broadcast_definition() {

@@ -8,6 +8,8 @@
 // nothing forward, the sum of the branches' gradients backward.
 #pragma once
 
+#include <span>
+
 #include "nadi/graph/builder.h"
 
 namespace nadi {
@@ -51,6 +53,16 @@ struct AllToAllArgs {
   int concat_axis = 0;
 };
 TensorId all_to_all(GraphBuilder& builder, const AllToAllArgs& args);
+
+// Buckets: many tensors seen as one flat array, reduced in place; or summed, of which each member gets an
+// equal part (the array is padded to divide); or, the other way, put together again from the members' parts.
+// None has a gradient: they belong behind the backward pass.
+void bucket_all_reduce(GraphBuilder& builder, std::span<const TensorId> tensors, const GroupArgs& group);
+std::int64_t bucket_part(std::int64_t elements, std::int64_t members);  // elements of one member's part
+void bucket_reduce_scatter(GraphBuilder& builder, std::span<const TensorId> tensors, const GroupArgs& group,
+                           TensorId into);
+void bucket_all_gather(GraphBuilder& builder, TensorId part, const GroupArgs& group,
+                       std::span<const TensorId> into);
 
 // x itself; its gradient is the sum over the group.
 TensorId copy_to_group(GraphBuilder& builder, TensorId x, const GroupArgs& group);

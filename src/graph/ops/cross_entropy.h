@@ -19,4 +19,15 @@ struct CrossEntropyArgs {
 };
 TensorId cross_entropy(GraphBuilder& builder, const CrossEntropyArgs& args);
 
+// The same where the vocabulary is split over the ranks of a group: `logits` are this rank's columns, those
+// from place * columns on (place: i32 [1]). Two reductions per step: the largest logit of each row, then the
+// sum of exponentials together with the target's logit, which one rank has.
+struct ShardedCrossEntropyArgs {
+  CrossEntropyArgs whole;  // `vocabulary` counts all ranks' columns, without padding
+  TensorId place = kNoTensor;
+  std::string group;
+  std::int64_t group_size = 1;
+};
+TensorId sharded_cross_entropy(GraphBuilder& builder, const ShardedCrossEntropyArgs& args);
+
 }  // namespace nadi

@@ -22,6 +22,11 @@ std::vector<OutputSpec> infer_select_rows(const OpView& op) {
   return {{Shape{x[0], 1, x[2]}, op.input(0).dtype}};
 }
 
+std::vector<OutputSpec> infer_take_tokens(const OpView& op) {
+  op.require(op.in(0).rank() == 2 && op.in(1).rank() == 1, "takes ids [B, T] and indices [n]");
+  return {{Shape{op.in(0)[0], op.in(1)[0]}, op.input(0).dtype}};
+}
+
 std::vector<OutputSpec> infer_argmax(const OpView& op) {
   const Shape& logits = op.in(0);
   const std::int64_t vocabulary = op.attributes().integer("vocabulary");
@@ -40,6 +45,10 @@ void cache_write(GraphBuilder& builder, const CacheWriteArgs& args) {
 
 TensorId select_last_rows(GraphBuilder& builder, TensorId x, TensorId lengths) {
   return builder.add_one({.kind = OpKind::kSelectRows, .inputs = {x, lengths}});
+}
+
+TensorId take_tokens(GraphBuilder& builder, TensorId ids, TensorId indices) {
+  return builder.add_one({.kind = OpKind::kTakeTokens, .inputs = {ids, indices}});
 }
 
 void argmax(GraphBuilder& builder, const ArgmaxArgs& args) {
@@ -67,6 +76,16 @@ OpDefinition select_rows_definition() {
           .name = "select_rows",
           .inputs = {"x", "lengths"},
           .infer = infer_select_rows,
+          .cost = [](const OpView& op, const CostContext&, OpCost& cost) {
+            cost.read = op.output(0).size() + op.input(1).size();
+          }};
+}
+
+OpDefinition take_tokens_definition() {
+  return {.kind = OpKind::kTakeTokens,
+          .name = "take_tokens",
+          .inputs = {"ids", "indices"},
+          .infer = infer_take_tokens,
           .cost = [](const OpView& op, const CostContext&, OpCost& cost) {
             cost.read = op.output(0).size() + op.input(1).size();
           }};

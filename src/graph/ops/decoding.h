@@ -1,5 +1,5 @@
-// Ops of inference: writing keys and values into a cache, picking each sequence's last row, choosing the next
-// token. None has a gradient.
+// Ops that pick and place: writing keys and values into a cache, picking each sequence's last row or the
+// tokens of a rank, choosing the next token. None has a gradient.
 #pragma once
 
 #include "nadi/graph/builder.h"
@@ -17,6 +17,9 @@ void cache_write(GraphBuilder& builder, const CacheWriteArgs& args);
 
 // [B, T, W] to [B, 1, W]: row lengths[b] - 1 of each sequence.
 TensorId select_last_rows(GraphBuilder& builder, TensorId x, TensorId lengths);
+
+// ids [B, T] to [B, n]: those at the given indices (i32 [n]) of each sequence.
+TensorId take_tokens(GraphBuilder& builder, TensorId ids, TensorId indices);
 
 // Index of the largest of the first `vocabulary` columns of each row, as i32, written to a variable.
 struct ArgmaxArgs {

@@ -5,6 +5,9 @@
 // mask. The key comes in the input `random`, i64 [3] = {seed, step, number of the batch's first sample in the
 // global batch}: the index of an element counts from the global batch's first sample. The site is a hash of
 // the layer's name and the purpose.
+//
+// Where the second axis is only a part of a whole one (tokens or heads split over ranks), `rows` (i32, one
+// per index of that axis) says which, and `whole_rows` how many there are in all.
 #pragma once
 
 #include "nadi/graph/builder.h"
@@ -16,6 +19,8 @@ struct DropoutArgs {
   TensorId random = kNoTensor;
   double rate = 0;  // 0: x itself comes back and no op is added
   std::string_view purpose = "";
+  TensorId rows = kNoTensor;
+  std::int64_t whole_rows = 0;
 };
 TensorId dropout(GraphBuilder& builder, const DropoutArgs& args);
 

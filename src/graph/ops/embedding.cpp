@@ -33,21 +33,21 @@ void cost_grad(const OpView& op, const CostContext&, OpCost& cost) {
 
 }  // namespace
 
-TensorId embedding(GraphBuilder& builder, TensorId ids, TensorId table) {
-  return builder.add_one({.kind = OpKind::kEmbedding, .inputs = {ids, table}});
+TensorId embedding(GraphBuilder& builder, TensorId ids, TensorId table, TensorId place) {
+  return builder.add_one({.kind = OpKind::kEmbedding, .inputs = {ids, table, place}});
 }
 
 OpDefinition embedding_definition() {
   return {.kind = OpKind::kEmbedding,
           .name = "embedding",
-          .inputs = {"ids", "table"},
+          .inputs = {"ids", "table", "place?"},
           .infer = infer,
           .cost = cost,
-          .saves = [](const OpView&) { return Saved{.inputs = bit(0)}; },
+          .saves = [](const OpView&) { return Saved{.inputs = bit(0) | bit(2)}; },
           .gradient =
               [](GradientRule& rule) {
                 rule.emit({.kind = OpKind::kEmbeddingGrad,
-                           .inputs = {rule.input(0), rule.gradient(0)},
+                           .inputs = {rule.input(0), rule.gradient(0), rule.input(2)},
                            .attributes = {{"rows", rule.input_shape(1)[0]}}},
                           {1});
               }};
@@ -57,7 +57,7 @@ OpDefinition embedding_grad_definition() {
   return {.kind = OpKind::kEmbeddingGrad,
           .name = "embedding_grad",
           .attributes = {{"rows", std::int64_t{0}}},
-          .inputs = {"ids", "dy"},
+          .inputs = {"ids", "dy", "place?"},
           .infer = infer_grad,
           .cost = cost_grad};
 }

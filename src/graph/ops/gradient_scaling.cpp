@@ -22,8 +22,10 @@ std::vector<OutputSpec> infer_scalars(const OpView& op, std::size_t outputs) {
 
 }  // namespace
 
-TensorId squared_norm(GraphBuilder& builder, std::span<const TensorId> gradients) {
-  return builder.add_one({.kind = OpKind::kSquaredNorm, .inputs = {gradients.begin(), gradients.end()}});
+TensorId squared_norm(GraphBuilder& builder, std::span<const TensorId> gradients, double factor) {
+  return builder.add_one({.kind = OpKind::kSquaredNorm,
+                          .inputs = {gradients.begin(), gradients.end()},
+                          .attributes = {{"factor", factor}}});
 }
 
 GradScale grad_scale(GraphBuilder& builder, const GradScaleArgs& args) {
@@ -44,6 +46,7 @@ void update_loss_scale(GraphBuilder& builder, const UpdateLossScaleArgs& args) {
 OpDefinition squared_norm_definition() {
   return {.kind = OpKind::kSquaredNorm,
           .name = "squared_norm",
+          .attributes = {{"factor", 1.0}},
           .inputs = {"gradients*"},
           .infer = infer_squared_norm,
           .cost = cost_squared_norm};

@@ -8,8 +8,9 @@
 
 namespace nadi {
 
-// Sum of squares over all elements of all tensors given, an f32 scalar.
-TensorId squared_norm(GraphBuilder& builder, std::span<const TensorId> gradients);
+// Sum of squares over all elements of all tensors given, times `factor` (for tensors that several ranks hold
+// and that count once), an f32 scalar.
+TensorId squared_norm(GraphBuilder& builder, std::span<const TensorId> gradients, double factor = 1);
 
 // From the sum of squares of (scaled) gradients:
 //   grad_norm   norm of the gradients without the loss scale, written to a metric

@@ -15,6 +15,7 @@ std::vector<OutputSpec> infer(const OpView& op) {
   op.require(x.rank() == 3 && heads >= 1 && x[2] % (2 * heads) == 0,
              "takes [B, T, H*D] with an even head width D");
   if (op.has(1)) op.require(op.in(1) == Shape{x[0]}, "positions must be [B]");
+  if (op.has(2)) op.require(!op.has(1) && op.in(2) == Shape{x[1]}, "token positions must be [T], and alone");
   return {{x, op.input(0).dtype}};
 }
 
@@ -22,7 +23,9 @@ std::vector<OutputSpec> infer(const OpView& op) {
 void gradient(GradientRule& rule) {
   Attributes attributes = rule.attributes();
   attributes.set("inverse", !attributes.boolean("inverse"));
-  rule.emit({.kind = OpKind::kRotary, .inputs = {rule.gradient(0), rule.input(1)}, .attributes = attributes},
+  rule.emit({.kind = OpKind::kRotary,
+             .inputs = {rule.gradient(0), rule.input(1), rule.input(2)},
+             .attributes = attributes},
             {0});
 }
 
@@ -58,7 +61,7 @@ RotaryFrequencies rotary_frequencies(const Attributes& attributes) {
 
 TensorId rotary(GraphBuilder& builder, const RotaryArgs& args) {
   return builder.add_one({.kind = OpKind::kRotary,
-                          .inputs = {args.x, args.positions},
+                          .inputs = {args.x, args.positions, args.token_positions},
                           .attributes = {{"heads", args.heads},
                                          {"theta", args.frequencies.theta},
                                          {"factor", args.frequencies.factor},
@@ -77,12 +80,12 @@ OpDefinition rotary_definition() {
                          {"high_frequency_factor", 1.0},
                          {"original_positions", std::int64_t{0}},
                          {"inverse", false}},
-          .inputs = {"x", "positions?"},
+          .inputs = {"x", "positions?", "token_positions?"},
           .infer = infer,
           // Two products and a sum per element; the table of sines and cosines is made once, not per step.
           .cost = [](const OpView& op, const CostContext&,
                      OpCost& cost) { cost.vector += Flops{op.in(0).elements()} * 3; },
-          .saves = [](const OpView&) { return Saved{.inputs = bit(1)}; },
+          .saves = [](const OpView&) { return Saved{.inputs = bit(1) | bit(2)}; },
           .gradient = gradient,
           .in_place_input = 0};
 }

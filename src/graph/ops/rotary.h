@@ -1,5 +1,6 @@
 // Rotary position embedding on [B, T, H*D]: within each head, elements i and i + D/2 are turned by the angle
-// position * frequency(i). Position of token t in sequence b: positions[b] + t, or t without `positions`.
+// position * frequency(i). Position of token t in sequence b: positions[b] + t, or t without `positions`;
+// token_positions[t] where the tokens are only some of the sequence's.
 #pragma once
 
 #include <vector>
@@ -25,7 +26,8 @@ struct RotaryFrequencies {
 
 struct RotaryArgs {
   TensorId x = kNoTensor;
-  TensorId positions = kNoTensor;  // i32 [B]
+  TensorId positions = kNoTensor;        // i32 [B]
+  TensorId token_positions = kNoTensor;  // i32 [T]
   std::int64_t heads = 1;
   RotaryFrequencies frequencies = {};
 };

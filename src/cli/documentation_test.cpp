@@ -1,0 +1,153 @@
+// What README.md and docs/json.md say is what the program does.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+
+#include "nadi/cli/command.h"
+#include "nadi/cli/run_for_tests.h"
+#include "nadi/cli/wrap.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kSource = NADI_SOURCE_DIR;
+
+std::vector<std::string> lines_of(const fs::path& path) {
+  std::istringstream text(read_text(path));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+// Keys of the tables below the heading "## `command`": first cells in backticks.
+std::set<std::string> documented_keys(const std::string& command) {
+  std::set<std::string> keys;
+  bool inside = false;
+  for (const std::string& line : lines_of(kSource / "docs" / "json.md")) {
+    if (line.starts_with("## ")) inside = line == "## `" + command + "`";
+    if (!inside || !line.starts_with("| `")) continue;
+    EXPECT_TRUE(keys.insert(line.substr(3, line.find('`', 3) - 3)).second) << "twice: " << line;
+  }
+  EXPECT_FALSE(keys.empty()) << command;
+  return keys;
+}
+
+// "models[].name": the path of every value that is neither object nor array.
+void collect_keys(const Json& value, const std::string& path, std::set<std::string>& keys) {
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.items())
+      collect_keys(member, path.empty() ? key : path + "." + key, keys);
+  } else if (value.is_array()) {
+    for (const Json& element : value) collect_keys(element, path + "[]", keys);
+  } else {
+    keys.insert(path);
+  }
+}
+
+std::set<std::string> printed_keys(const std::string& command_line) {
+  std::set<std::string> keys;
+  collect_keys(run_json(command_line), "", keys);
+  return keys;
+}
+
+TEST(JsonKeys, AreThoseOfTheDocumentation) {
+  const TemporaryFolder folder;
+  write_text("tiny.json", kTinyConfig);
+  EXPECT_EQ(printed_keys("models"), documented_keys("nadi models --json"));
+  for (const char* step : {"train", "train --recompute full", "evaluate", "prefill", "decode", "generate"}) {
+    EXPECT_EQ(printed_keys("show tiny.json --step " + std::string(step)),
+              documented_keys("nadi show MODEL --json"));
+    EXPECT_EQ(printed_keys("trace tiny.json -o a --force --step " + std::string(step)),
+              documented_keys("nadi trace MODEL --json"));
+    EXPECT_EQ(printed_keys("show a.0.et"), documented_keys("nadi show TRACE --json"));
+  }
+}
+
+TEST(JsonKeys, CountsAreIntegers) {
+  const Json shown = run_json("show gpt2 --seq-length 8");
+  const auto check = [](const Json& value, const auto& self) -> void {
+    if (value.is_array())
+      for (const Json& element : value) self(element, self);
+    if (value.is_object())
+      for (const auto& [key, member] : value.items()) {
+        const bool counts =
+            key.ends_with("flops") || key.ends_with("bytes") || key == "ops" || key == "parameters";
+        EXPECT_TRUE(!counts || member.is_number_integer()) << key;
+        self(member, self);
+      }
+  };
+  check(shown, check);
+}
+
+// A command of a code block, with the output that follows it there.
+struct Sample {
+  std::string command;  // without "nadi"
+  std::vector<std::string> output = {};
+  bool has_output = false;
+};
+
+// Lines "nadi ..." in any code block, and "$ nadi ..." with output below in console blocks.
+std::vector<Sample> samples_in(const fs::path& path) {
+  std::vector<Sample> samples;
+  bool inside = false;
+  for (const std::string& line : lines_of(path)) {
+    if (line.starts_with("```")) {
+      inside = !inside;
+      if (inside) samples.push_back({});  // output of an earlier block ends here
+    } else if (inside && (line.starts_with("nadi ") || line.starts_with("$ nadi "))) {
+      const std::size_t start = line.find("nadi ") + 5;
+      samples.push_back(
+          {.command = line.substr(start, line.find(" #") - start), .has_output = line[0] == '$'});
+    } else if (inside && !samples.empty()) {
+      samples.back().output.push_back(line);
+    }
+  }
+  std::erase_if(samples, [](const Sample& sample) { return sample.command.empty(); });
+  return samples;
+}
+
+// "..." stands for any number of lines.
+void expect_output(const Sample& sample, const std::string& out) {
+  std::istringstream text(out);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  std::size_t at = 0;
+  bool skipping = false;
+  for (const std::string& expected : sample.output) {
+    if (expected == "...") {
+      skipping = true;
+      continue;
+    }
+    while (skipping && at < lines.size() && lines[at] != expected) ++at;
+    skipping = false;
+    ASSERT_LT(at, lines.size()) << sample.command << ": no line '" << expected << "'";
+    EXPECT_EQ(lines[at++], expected) << sample.command;
+  }
+  EXPECT_TRUE(skipping || at == lines.size()) << sample.command << ": more lines than shown";
+}
+
+TEST(Readme, CommandsRunAndPrintWhatItSays) {
+  const TemporaryFolder folder;
+  write_text("path/to/config.json", kTinyConfig);
+  const std::vector<Sample> samples = samples_in(kSource / "README.md");
+  EXPECT_GE(samples.size(), 6u);
+  for (const Sample& sample : samples) {
+    const CliRun done = run(sample.command);
+    EXPECT_EQ(done.code, 0) << sample.command << "\n" << done.err;
+    if (sample.has_output) expect_output(sample, done.out);
+  }
+}
+
+TEST(Readme, ShowsEveryCommand) {
+  std::set<std::string> shown;
+  for (const Sample& sample : samples_in(kSource / "README.md")) shown.insert(words_of(sample.command)[0]);
+  for (const CommandEntry& entry : commands())
+    EXPECT_TRUE(shown.contains(std::string(entry.name))) << entry.name;
+}
+
+}  // namespace
+}  // namespace nadi

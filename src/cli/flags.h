@@ -1,0 +1,75 @@
+// The command line of one command.
+//
+//   Flags flags;
+//   flags.set_positional({.name = "MODEL", .help = "a built-in model"});
+//   flags.add({.names = {"--batch-size"}, .value = "N", .help = "sequences per step", .fallback = "1"});
+//   flags.parse(arguments);
+//   const std::int64_t batch = flags.integer("--batch-size").value_or(1);
+//
+// Flags may be written with underscores (--batch_size) and with '=' (--batch-size=4). What is wrong with a
+// command line is Error (usage): an unknown flag (with the nearest one), a flag given twice, a value that is
+// missing or of the wrong kind, a word too many.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nadi {
+
+struct FlagSpec {
+  // All spellings; the first is the one that messages use and that getters take.
+  std::vector<std::string_view> names;
+  std::string_view value = {};  // what help calls the value: "N"; empty for a switch, which takes none
+  std::string help;
+  std::string fallback = "off";                // the default as help shows it
+  std::vector<std::string_view> choices = {};  // the values it takes; empty: any
+  std::string_view group = "flags";            // heading in help
+};
+
+struct PositionalSpec {
+  std::string_view name;
+  std::string help;
+};
+
+class Flags {
+ public:
+  // Before parse().
+  void add(FlagSpec spec);
+  void set_positional(PositionalSpec spec);
+
+  void parse(std::span<const std::string> arguments);
+
+  // The word that is not a flag; Error (usage) when it is missing.
+  const std::string& positional() const;
+
+  // What was given for a flag; nothing when it was not.
+  bool given(std::string_view name) const;
+  std::optional<std::string> text(std::string_view name) const;
+  std::optional<std::int64_t> integer(std::string_view name, std::int64_t least = 1) const;
+  // At least 0 and below `limit`.
+  std::optional<double> number(std::string_view name,
+                               double limit = std::numeric_limits<double>::infinity()) const;
+  std::optional<std::size_t> choice(std::string_view name) const;  // index into FlagSpec::choices
+
+  // For help.
+  const std::vector<FlagSpec>& specs() const { return specs_; }
+  const std::optional<PositionalSpec>& positional_spec() const { return positional_spec_; }
+
+ private:
+  std::size_t index_of(std::string_view name) const;
+  bool is_flag(std::string_view word) const;
+  void check_words(const std::vector<std::string>& extra) const;
+  void check_values() const;
+
+  std::vector<FlagSpec> specs_;
+  std::vector<std::vector<std::string>> values_;  // by flag: each value it was given; "" for a switch
+  std::optional<PositionalSpec> positional_spec_;
+  std::optional<std::string> positional_;
+};
+
+}  // namespace nadi

@@ -1,0 +1,112 @@
+#include "nadi/cli/flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nadi/base/error.h"
+
+namespace nadi {
+namespace {
+
+Flags flags_for_tests() {
+  Flags flags;
+  flags.set_positional({.name = "MODEL", .help = "a model"});
+  flags.add({.names = {"--batch-size"}, .value = "N", .help = "sequences", .fallback = "1"});
+  flags.add({.names = {"--output", "-o"}, .value = "PREFIX", .help = "where", .fallback = "required"});
+  flags.add({.names = {"--rate"}, .value = "X", .help = "rate", .fallback = "0"});
+  flags.add(
+      {.names = {"--dtype"}, .value = "T", .help = "type", .fallback = "fp32", .choices = {"fp32", "bf16"}});
+  flags.add({.names = {"--json"}, .help = "JSON"});
+  return flags;
+}
+
+Flags parsed(std::vector<std::string> arguments) {
+  Flags flags = flags_for_tests();
+  flags.parse(arguments);
+  return flags;
+}
+
+// "message | hint" of the Error that `body` throws.
+template <typename Body>
+std::string mistake(Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    return error.message() + (error.hint().empty() ? "" : " | " + error.hint());
+  }
+  return "no error";
+}
+
+std::string parse_mistake(std::vector<std::string> arguments) {
+  return mistake([&] { parsed(arguments); });
+}
+
+TEST(Flags, ReadsWhatIsGivenInAnyOrderAndSpelling) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"gpt2", "--batch-size", "4", "-o", "a_b", "--json"},
+        {"--batch_size=4", "--output=a_b", "--json", "gpt2"},
+        {"--json", "-oa_b", "--batch_size", "4", "--", "gpt2"}}) {
+    const Flags flags = parsed(arguments);
+    EXPECT_EQ(flags.positional(), "gpt2");
+    EXPECT_EQ(flags.integer("--batch-size"), 4);
+    EXPECT_EQ(flags.text("--output"), "a_b") << "underscores of values stay";
+    EXPECT_TRUE(flags.given("--json"));
+    EXPECT_FALSE(flags.given("--dtype"));
+    EXPECT_EQ(flags.choice("--dtype"), std::nullopt);
+  }
+}
+
+TEST(Flags, ReadsNumbersAndChoices) {
+  EXPECT_EQ(parsed({"--rate", "0.25"}).number("--rate", 1), 0.25);
+  EXPECT_EQ(parsed({"--rate", "1e3"}).number("--rate"), 1000);
+  EXPECT_EQ(parsed({"--dtype", "bf16"}).choice("--dtype"), 1u);
+  EXPECT_EQ(parsed({"--batch-size", "0"}).integer("--batch-size", 0), 0);
+}
+
+TEST(Flags, NamesUnknownFlagsWithTheNearest) {
+  EXPECT_EQ(parse_mistake({"gpt2", "--batchsize", "4"}),
+            "unknown flag '--batchsize' | did you mean '--batch-size'?");
+  EXPECT_EQ(parse_mistake({"--batch-sizes=4", "gpt2"}),
+            "unknown flag '--batch-sizes' | did you mean '--batch-size'?");
+  EXPECT_EQ(parse_mistake({"-output", "x"}), "no error") << "-o with the value 'utput', as everywhere";
+  EXPECT_EQ(parse_mistake({"--hepl"}), "unknown flag '--hepl' | did you mean '--help'?");
+  EXPECT_EQ(parse_mistake({"--zzz"}), "unknown flag '--zzz'");
+}
+
+TEST(Flags, RefusesWordsTooManyAndTooFew) {
+  EXPECT_EQ(parse_mistake({"gpt2", "bert"}), "unexpected argument 'bert'");
+  EXPECT_EQ(mistake([] { parsed({}).positional(); }), "MODEL is missing");
+}
+
+TEST(Flags, RefusesMissingDoubledAndUnwantedValues) {
+  EXPECT_EQ(parse_mistake({"gpt2", "--batch-size"}), "--batch-size needs a value");
+  EXPECT_EQ(parse_mistake({"gpt2", "--batch_size"}), "--batch-size needs a value");
+  EXPECT_EQ(parse_mistake({"gpt2", "-o", "--json"}), "--output needs a value, and '--json' is a flag");
+  EXPECT_EQ(parse_mistake({"gpt2", "-o", ""}), "--output needs a value");
+  EXPECT_EQ(parse_mistake({"--batch-size", "1", "--batch_size", "2"}), "--batch-size is given twice");
+  EXPECT_EQ(parse_mistake({"--json", "--json"}), "--json is given twice");
+  EXPECT_EQ(parse_mistake({"--json=4"}), "--json takes no value, but '4' was given");
+}
+
+TEST(Flags, RefusesValuesOfTheWrongKind) {
+  EXPECT_EQ(parse_mistake({"--dtype", "bf61"}),
+            "--dtype does not take 'bf61' | did you mean 'bf16'? known: fp32, bf16");
+  for (const char* value : {"four", "4x", "0", "-1", "1.5", "99999999999999999999", " 4"})
+    EXPECT_EQ(mistake([&] {
+                parsed({"--batch-size", value}).integer("--batch-size");
+              }),
+              "--batch-size takes a whole number of at least 1, not '" + std::string(value) + "'");
+  for (const char* value : {"x", "-0.1", "nan", "inf", "1", "1e999"})
+    EXPECT_EQ(mistake([&] {
+                parsed({"--rate", value}).number("--rate", 1);
+              }),
+              "--rate takes a number of at least 0 and below 1, not '" + std::string(value) + "'");
+  EXPECT_EQ(mistake([&] {
+              parsed({"--rate", "-1"}).number("--rate");
+            }),
+            "--rate takes a number of at least 0, not '-1'");
+}
+
+}  // namespace
+}  // namespace nadi

@@ -1,0 +1,46 @@
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "nadi/cli/console.h"
+#include "nadi/cli/output_stream.h"
+#include "nadi/cli/run_cli.h"
+
+namespace {
+
+// The one thing a signal handler may write to.
+volatile std::sig_atomic_t interrupted = 0;
+
+// See https://no-color.org.
+bool wants_colours(int descriptor) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  if (no_colour != nullptr && *no_colour != '\0') return false;
+  if (terminal == nullptr || std::string(terminal) == "dumb") return false;
+  return isatty(descriptor) == 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // OutputStream notices
+  struct sigaction on_interrupt {};
+  on_interrupt.sa_handler = [](int) { interrupted = 1; };
+  on_interrupt.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
+  struct sigaction inherited {};
+  sigaction(SIGINT, nullptr, &inherited);
+  const bool in_background = inherited.sa_handler == SIG_IGN;  // shells start `nadi ... &` like that
+  if (!in_background) sigaction(SIGINT, &on_interrupt, nullptr);
+
+  nadi::OutputStream out(STDOUT_FILENO, "standard output");
+  nadi::Console console{.out = out,
+                        .err = std::cerr,
+                        .colour_out = wants_colours(STDOUT_FILENO),
+                        .colour_err = wants_colours(STDERR_FILENO),
+                        .interrupted = &interrupted};
+  return nadi::run_cli(std::vector<std::string>(argv + 1, argv + argc), console);
+}

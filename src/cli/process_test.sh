@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# What only a process can show: pipes, full devices, exit codes, signals, the terminal.
+#   process_test.sh <nadi>
+set -uo pipefail
+nadi=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*" >&2
+  failures=$((failures + 1))
+}
+
+# expect <exit code> <command ...>: output in out and err
+expect() {
+  local code=$1
+  shift
+  "$@" >out 2>err
+  local got=$?
+  [[ $got == "$code" ]] || { fail "exit code $got, not $code: $*"; cat err >&2; }
+}
+
+expect 0 "$nadi" --version
+expect 2 "$nadi"
+[[ -s out && ! -s err ]] || fail "help goes to standard output"
+expect 2 "$nadi" shwo
+[[ ! -s out && -s err ]] || fail "errors go to standard error"
+expect 3 "$nadi" show nope.et
+expect 5 "$nadi" show gpt2 --batch-size 4000000000000000
+expect 0 "$nadi" trace gpt2 -o gpt2
+expect 0 "$nadi" show gpt2.0.et
+
+# Nobody reads the rest: no message, and no failure of the pipeline.
+"$nadi" models 2>err | head -1 >out || fail "models into head: exit code $?"
+[[ ! -s err && $(wc -l <out) == 1 ]] || fail "models into head"
+"$nadi" show gpt3-175b --graph 2>err | head -1 >out || fail "show --graph into head: exit code $?"
+[[ ! -s err ]] || fail "show --graph into head: $(cat err)"
+
+for command in models "show gpt2" "show gpt2 --graph" "show gpt2 --json" "show gpt2.0.et" --help; do
+  # shellcheck disable=SC2086
+  "$nadi" $command >/dev/full 2>err
+  [[ $? == 4 ]] || fail "$command into a full device"
+  [[ $(cat err) == "error: standard output: cannot write: No space left on device" ]] || fail "message: $(cat err)"
+done
+
+# Interrupted: exit code 130 and no file, half-written or not. (Without --foreground the signal comes twice.)
+mkdir interrupted
+expect 130 timeout --foreground --preserve-status --signal INT 0.5 "$nadi" trace llama3.1-405b --step generate \
+  --num-input-tokens 10 --num-output-tokens 100000 -o interrupted/trace
+[[ -z $(ls -A interrupted) ]] || fail "left behind: $(ls -A interrupted)"
+
+# Colours on a terminal only, and not when they are unwanted.
+if command -v script >/dev/null; then
+  export TERM=xterm
+  script -qec "$nadi models" /dev/null </dev/null >coloured
+  grep -q $'\033' coloured || fail "no colours on a terminal"
+  NO_COLOR=1 script -qec "$nadi models" /dev/null </dev/null >plain
+  ! grep -q $'\033' plain || fail "colours though NO_COLOR is set"
+fi
+"$nadi" models | grep -q $'\033' && fail "colours in a pipe"
+
+((failures == 0)) && echo "all passed"
+exit "$((failures > 0))"

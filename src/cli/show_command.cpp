@@ -1,0 +1,80 @@
+// nadi show
+#include <memory>
+#include <ostream>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+#include "nadi/cli/command.h"
+#include "nadi/cli/console.h"
+#include "nadi/cli/flags.h"
+#include "nadi/cli/step_flags.h"
+#include "nadi/cli/step_json.h"
+#include "nadi/cli/step_text.h"
+#include "nadi/cli/trace_report.h"
+#include "nadi/cli/trace_summary.h"
+#include "nadi/model/catalogue.h"
+#include "nadi/parallel/program_summary.h"
+#include "nadi/parallel/step_program.h"
+
+namespace nadi {
+namespace {
+
+void show_trace(const Flags& flags, Console& console) {
+  std::vector<std::string_view> of_models = given_step_flags(flags);
+  for (const std::string_view flag : {"--graph", "--per-layer"})
+    if (flags.given(flag)) of_models.push_back(flag);
+  if (!of_models.empty())
+    throw usage_error(format("{} is for models, and '{}' is a trace", of_models[0], flags.positional()));
+  const TraceSummary summary =
+      summarize_trace(flags.positional(), [&console] { console.check_interrupted(); });
+  if (flags.given("--json"))
+    console.out << dump_json(trace_json(summary));
+  else
+    print_trace(summary, console);
+}
+
+void show_model(const Flags& flags, Console& console) {
+  for (const std::string_view flag : {"--json", "--per-layer"})
+    if (flags.given("--graph") && flags.given(flag))
+      throw usage_error(format("{} makes no sense with --graph", flag), "--graph prints ops as text");
+  const ResolvedStep step = resolve_step(flags, console);
+  const Program program = build_step(step.config, step.request);
+  if (flags.given("--graph")) return print_sections(program, console);
+  const ProgramSummary summary = summarize(program);
+  if (flags.given("--json"))
+    console.out << dump_json(step_json(step, summary));
+  else
+    print_step(step, summary, flags.given("--per-layer") ? LayerRows::kAll : LayerRows::kCollapsed, console);
+}
+
+class ShowCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    flags.set_positional({.name = "MODEL|TRACE",
+                          .help = "a built-in model (see 'nadi models'), a config.json, a checkpoint folder; "
+                                  "or a Chakra trace (.et)"});
+    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
+    flags.add({.names = {"--graph"}, .help = "print the ops of the step, one per line", .group = "output"});
+    flags.add({.names = {"--per-layer"},
+               .help = "a row for each layer, not one for neighbours that cost the same",
+               .group = "output"});
+    add_step_flags(flags);
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    const std::string& subject = flags.positional();
+    if (find_built_in_model(subject) == nullptr && is_trace(subject))
+      show_trace(flags, console);
+    else
+      show_model(flags, console);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_show_command() {
+  return std::make_unique<ShowCommand>();
+}
+
+}  // namespace nadi

@@ -1,0 +1,373 @@
+#include "nadi/cli/step_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/cli/console.h"
+#include "nadi/cli/flags.h"
+#include "nadi/cli/printable.h"
+#include "nadi/cli/wrap.h"
+#include "nadi/model/architectures.h"
+#include "nadi/model/config_file.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::int64_t kDefaultSeqLength = 2048;
+constexpr std::int64_t kDefaultInputTokens = 128;
+constexpr std::int64_t kDefaultOutputTokens = 32;
+// Every micro-batch is walked to add up its work. More than this is a mistake in typing.
+constexpr std::int64_t kMostMicroBatches = 100'000;
+
+constexpr std::array<std::pair<std::string_view, DType>, 3> kDTypes{
+    {{"fp32", DType::kF32}, {"bf16", DType::kBF16}, {"fp16", DType::kF16}}};
+constexpr std::array<std::string_view, 2> kAttentions{"fused", "unfused"};
+constexpr std::array kGranularities{Recompute::Granularity::kNone, Recompute::Granularity::kSelective,
+                                    Recompute::Granularity::kFull};
+constexpr std::array kMethods{Recompute::Method::kUniform, Recompute::Method::kBlock};
+constexpr std::array kOptimizers{OptimizerKind::kAdamW, OptimizerKind::kAdam, OptimizerKind::kSgd};
+
+template <typename Enumerators>
+std::vector<std::string_view> names_of(const Enumerators& enumerators) {
+  std::vector<std::string_view> names;
+  for (const auto enumerator : enumerators) names.push_back(to_string(enumerator));
+  return names;
+}
+
+// Kinds of steps, as bits.
+using Steps = unsigned;
+constexpr Steps bit_of(StepKind kind) {
+  return 1u << static_cast<unsigned>(kind);
+}
+constexpr Steps kTraining = bit_of(StepKind::kTrain);
+constexpr Steps kWholeSequences = kTraining | bit_of(StepKind::kEvaluate);
+constexpr Steps kPrompts =
+    bit_of(StepKind::kPrefill) | bit_of(StepKind::kDecode) | bit_of(StepKind::kGenerate);
+constexpr Steps kGenerating = bit_of(StepKind::kGenerate);
+constexpr Steps kEvery = kWholeSequences | kPrompts;
+
+struct StepFlag {
+  FlagSpec spec;
+  Steps steps;  // with which it makes sense
+};
+
+std::string step_help() {
+  std::string text;
+  for (const StepKindEntry& entry : step_kinds())
+    text += format("{}{}: {}", text.empty() ? "" : "; ", entry.name, entry.summary);
+  return text;
+}
+
+std::vector<StepFlag> model_flags() {
+  std::vector<std::string_view> kinds, types;
+  for (const StepKindEntry& entry : step_kinds()) kinds.push_back(entry.name);
+  for (const ArchitectureEntry& entry : architectures()) types.push_back(entry.model_type);
+  return {
+      {{.names = {"--model-type"},
+        .value = "TYPE",
+        .help = format("what a config.json without model_type is: {}", join(types, ", ")),
+        .fallback = "what the configuration says"},
+       kEvery},
+      {{.names = {"--step"},
+        .value = "KIND",
+        .help = step_help(),
+        .fallback = std::string(to_string(StepRequest{}.kind)),
+        .choices = kinds},
+       kEvery},
+  };
+}
+
+std::vector<StepFlag> size_flags() {
+  return {
+      {{.names = {"--batch-size"},
+        .value = "N",
+        .help = "sequences per step on each data-parallel rank",
+        .fallback = format("{}", StepRequest{}.batch_size)},
+       kEvery},
+      {{.names = {"--global-batch-size"},
+        .value = "N",
+        .help = "sequences per step on all ranks together, instead of --batch-size; training",
+        .fallback = "--batch-size"},
+       kTraining},
+      {{.names = {"--micro-batch-size"},
+        .value = "N",
+        .help = "sequences worked off at a time, gradients being added up; training",
+        .fallback = "the whole batch at once"},
+       kTraining},
+      {{.names = {"--seq-length", "--max-seq-length"},
+        .value = "N",
+        .help = "tokens per sequence; training and evaluation",
+        .fallback = format("the model's positions, at most {}", kDefaultSeqLength)},
+       kWholeSequences},
+      {{.names = {"--num-input-tokens"},
+        .value = "N",
+        .help = "tokens of the prompt; prefill, decode and generate",
+        .fallback = format("{}, or what the model has room for", kDefaultInputTokens)},
+       kPrompts},
+      {{.names = {"--num-output-tokens"},
+        .value = "N",
+        .help = "tokens made after the prompt; generate",
+        .fallback = format("{}, or what the model has room for", kDefaultOutputTokens)},
+       kGenerating},
+  };
+}
+
+std::vector<StepFlag> computation_flags() {
+  std::vector<std::string_view> dtypes;
+  for (const auto& [name, dtype] : kDTypes) dtypes.push_back(name);
+  return {
+      {{.names = {"--dtype"},
+        .value = "TYPE",
+        .help = "of parameters and activations",
+        .fallback = std::string(kDTypes[0].first),
+        .choices = dtypes},
+       kEvery},
+      {{.names = {"--fp8"}, .help = "matrix products of the blocks on fp8 operands; with --dtype bf16"},
+       kEvery},
+      {{.names = {"--attention"},
+        .value = "HOW",
+        .help = "one op, or products and softmax as ops of their own",
+        .fallback = std::string(kAttentions[StepRequest{}.fused_attention ? 0 : 1]),
+        .choices = {kAttentions.begin(), kAttentions.end()}},
+       kEvery},
+  };
+}
+
+std::vector<StepFlag> training_flags() {
+  const Recompute recompute;
+  const OptimizerOptions optimizer;
+  return {
+      {{.names = {"--recompute"},
+        .value = "WHAT",
+        .help = "what the backward pass computes again instead of keeping: the inside of attention, or whole "
+                "blocks",
+        .fallback = std::string(to_string(recompute.granularity)),
+        .choices = names_of(kGranularities)},
+       kTraining},
+      {{.names = {"--recompute-method"},
+        .value = "HOW",
+        .help = "with --recompute full: all blocks in chunks, or the first blocks one by one",
+        .fallback = std::string(to_string(recompute.method)),
+        .choices = names_of(kMethods)},
+       kTraining},
+      {{.names = {"--recompute-num-layers"},
+        .value = "N",
+        .help = "with --recompute full: blocks per chunk, or how many first blocks",
+        .fallback = format("{}", recompute.layers)},
+       kTraining},
+      {{.names = {"--optimizer"},
+        .value = "NAME",
+        .help = "what updates the parameters",
+        .fallback = std::string(to_string(optimizer.kind)),
+        .choices = names_of(kOptimizers)},
+       kTraining},
+      {{.names = {"--weight-decay"},
+        .value = "X",
+        .help = "of matrices; biases and norms have none",
+        .fallback = format("{}", optimizer.weight_decay)},
+       kTraining},
+      {{.names = {"--max-grad-norm"},
+        .value = "X",
+        .help = "gradients with a larger norm are scaled down to it; 0 leaves them alone",
+        .fallback = format("{}", optimizer.max_grad_norm)},
+       kTraining},
+      {{.names = {"--dropout"},
+        .value = "RATE",
+        .help = "all dropout rates of the model",
+        .fallback = "the model's own"},
+       kTraining},
+  };
+}
+
+// The headings of help, in its order.
+std::vector<StepFlag> all_step_flags() {
+  std::vector<StepFlag> all;
+  const auto append = [&](std::vector<StepFlag> flags, std::string_view group) {
+    for (StepFlag& flag : flags) {
+      flag.spec.group = group;
+      all.push_back(std::move(flag));
+    }
+  };
+  append(model_flags(), "the step");
+  append(size_flags(), "its size");
+  append(computation_flags(), "how it is computed");
+  append(training_flags(), "training");
+  return all;
+}
+
+std::string kinds_of(Steps steps) {
+  std::string text;
+  for (const StepKindEntry& entry : step_kinds())
+    if ((steps & bit_of(entry.kind)) != 0) text += format("{}{}", text.empty() ? "" : ", ", entry.name);
+  return text;
+}
+
+void refuse_flags_of_other_steps(const Flags& flags, StepKind kind) {
+  for (const StepFlag& flag : all_step_flags())
+    if (flags.given(flag.spec.names[0]) && (flag.steps & bit_of(kind)) == 0)
+      throw usage_error(format("{} makes no sense with --step {}", flag.spec.names[0], to_string(kind)),
+                        format("it goes with --step {}", kinds_of(flag.steps)));
+}
+
+template <typename Enumerators>
+auto chosen(const Flags& flags, std::string_view name, const Enumerators& enumerators,
+            typename Enumerators::value_type fallback) {
+  const std::optional<std::size_t> choice = flags.choice(name);
+  return choice ? enumerators[*choice] : fallback;
+}
+
+void resolve_batch(const Flags& flags, StepRequest& request) {
+  if (flags.given("--batch-size") && flags.given("--global-batch-size"))
+    throw usage_error("--batch-size and --global-batch-size contradict each other",
+                      "give the size per rank or the size of all ranks together");
+  if (const auto size = flags.integer("--batch-size")) request.batch_size = *size;
+  if (const auto size = flags.integer("--global-batch-size")) request.batch_size = *size;
+  const auto micro = flags.integer("--micro-batch-size");
+  if (!micro) return;
+  if (request.batch_size % *micro != 0)
+    throw usage_error(
+        format("a batch of {} does not divide into micro-batches of {}", request.batch_size, *micro),
+        flags.given("--global-batch-size") ? "" : "the size of the batch is --global-batch-size");
+  request.micro_batches = request.batch_size / *micro;
+  if (request.micro_batches > kMostMicroBatches)
+    throw usage_error(
+        format("a step of {} micro-batches; the limit is {}", request.micro_batches, kMostMicroBatches));
+}
+
+void resolve_tokens(const Flags& flags, const ModelConfig& config, StepRequest& request) {
+  const auto input = flags.integer("--num-input-tokens");
+  const bool generates = request.kind == StepKind::kGenerate;
+  request.seq_length = flags.integer("--seq-length").value_or(std::min(config.positions, kDefaultSeqLength));
+  // A default never asks for more than there is; what the user gives is checked with the rest.
+  const std::int64_t after_input = std::max<std::int64_t>(config.positions - input.value_or(1), 1);
+  request.output_tokens =
+      generates ? flags.integer("--num-output-tokens").value_or(std::min(after_input, kDefaultOutputTokens))
+                : 1;
+  const std::int64_t made = request.kind == StepKind::kPrefill ? 0 : request.output_tokens;
+  const std::int64_t before_output = std::max<std::int64_t>(config.positions - made, 1);
+  request.input_tokens = input.value_or(std::min(before_output, kDefaultInputTokens));
+}
+
+void resolve_training(const Flags& flags, ModelConfig& config, StepRequest& request) {
+  Recompute& recompute = request.recompute;
+  recompute.granularity = chosen(flags, "--recompute", kGranularities, recompute.granularity);
+  recompute.method = chosen(flags, "--recompute-method", kMethods, recompute.method);
+  for (const std::string_view flag : {"--recompute-method", "--recompute-num-layers"})
+    if (flags.given(flag) && recompute.granularity != Recompute::Granularity::kFull)
+      throw usage_error(
+          format("{} makes no sense with --recompute {}", flag, to_string(recompute.granularity)),
+          "it goes with --recompute full");
+  if (const auto layers = flags.integer("--recompute-num-layers"))
+    // More than the model has is refused with the model's number; do not wrap round before that.
+    recompute.layers =
+        static_cast<std::int32_t>(std::min<std::int64_t>(*layers, std::numeric_limits<std::int32_t>::max()));
+  OptimizerOptions& optimizer = request.optimizer;
+  optimizer.kind = chosen(flags, "--optimizer", kOptimizers, optimizer.kind);
+  optimizer.weight_decay = flags.number("--weight-decay").value_or(optimizer.weight_decay);
+  optimizer.max_grad_norm = flags.number("--max-grad-norm").value_or(optimizer.max_grad_norm);
+  if (const auto rate = flags.number("--dropout", 1))
+    config.embedding_dropout = config.attention_dropout = config.residual_dropout = *rate;
+}
+
+std::string_view name_of(DType dtype) {
+  const auto entry = std::ranges::find(kDTypes, dtype, &std::pair<std::string_view, DType>::second);
+  check(entry != kDTypes.end(), "a step's type is one of those that --dtype takes");
+  return entry->first;
+}
+
+class Settings {
+ public:
+  Settings(const Flags& flags, StepKind kind) : flags_(flags), kind_(kind) {}
+
+  // `applies` besides the kind of step.
+  void add(std::string_view key, std::string_view flag, const Json& value, bool applies = true) {
+    const bool shown = applies && applies_to_step(flag);
+    list.push_back({.key = key,
+                    .flag = flag,
+                    .value = shown ? value : Json(nullptr),
+                    .given = !flag.empty() && flags_.given(flag)});
+  }
+
+  std::vector<Setting> list;
+
+ private:
+  bool applies_to_step(std::string_view flag) const {
+    return flag.empty() || std::ranges::any_of(known_, [&](const StepFlag& entry) {
+             return entry.spec.names[0] == flag && (entry.steps & bit_of(kind_)) != 0;
+           });
+  }
+
+  const Flags& flags_;
+  StepKind kind_;
+  std::vector<StepFlag> known_ = all_step_flags();
+};
+
+std::vector<Setting> settings_of(const Flags& flags, const ModelConfig& config, const StepRequest& request) {
+  const bool training = request.kind == StepKind::kTrain;
+  const bool full = request.recompute.granularity == Recompute::Granularity::kFull;
+  Settings settings(flags, request.kind);
+  settings.add("step", "--step", to_string(request.kind));
+  settings.add("batch_size", flags.given("--global-batch-size") ? "--global-batch-size" : "--batch-size",
+               request.batch_size);
+  settings.add("micro_batch_size", "--micro-batch-size", request.batch_size / request.micro_batches);
+  settings.add("micro_batches", "", request.micro_batches, training);
+  settings.add("seq_length", "--seq-length", request.seq_length);
+  settings.add("num_input_tokens", "--num-input-tokens", request.input_tokens);
+  settings.add("num_output_tokens", "--num-output-tokens", request.output_tokens);
+  settings.add("dtype", "--dtype", name_of(request.dtype));
+  settings.add("fp8", "--fp8", request.fp8);
+  settings.add("attention", "--attention", kAttentions[request.fused_attention ? 0 : 1]);
+  settings.add("recompute", "--recompute", to_string(request.recompute.granularity));
+  settings.add("recompute_method", "--recompute-method", to_string(request.recompute.method), full);
+  settings.add("recompute_num_layers", "--recompute-num-layers", request.recompute.layers, full);
+  settings.add("optimizer", "--optimizer", to_string(request.optimizer.kind));
+  settings.add("weight_decay", "--weight-decay", request.optimizer.weight_decay);
+  settings.add("max_grad_norm", "--max-grad-norm", request.optimizer.max_grad_norm);
+  settings.add("dropout", "--dropout", config.embedding_dropout, flags.given("--dropout"));
+  settings.add("embedding_dropout", "", config.embedding_dropout, training);
+  settings.add("attention_dropout", "", config.attention_dropout, training);
+  settings.add("residual_dropout", "", config.residual_dropout, training);
+  return std::move(settings.list);
+}
+
+void name_ignored_keys(const ModelConfig& config, Console& console) {
+  if (config.ignored_keys.empty()) return;
+  std::string keys;
+  for (const std::string& key : config.ignored_keys) keys += (keys.empty() ? "" : ", ") + printable(key);
+  console.err << format("note: {}: {} key{} not used: {}\n", config.name, config.ignored_keys.size(),
+                        config.ignored_keys.size() == 1 ? "" : "s", keys);
+}
+
+}  // namespace
+
+void add_step_flags(Flags& flags) {
+  for (StepFlag& flag : all_step_flags()) flags.add(std::move(flag.spec));
+}
+
+ResolvedStep resolve_step(const Flags& flags, Console& console) {
+  StepRequest request;
+  if (const auto choice = flags.choice("--step")) request.kind = step_kinds()[*choice].kind;
+  refuse_flags_of_other_steps(flags, request.kind);
+  ModelConfig config = load_model_config(flags.positional(), flags.text("--model-type").value_or(""));
+  name_ignored_keys(config, console);
+  resolve_batch(flags, request);
+  resolve_tokens(flags, config, request);
+  if (const auto choice = flags.choice("--dtype")) request.dtype = kDTypes[*choice].second;
+  request.fp8 = flags.given("--fp8");
+  if (const auto choice = flags.choice("--attention")) request.fused_attention = *choice == 0;
+  resolve_training(flags, config, request);
+  std::vector<Setting> settings = settings_of(flags, config, request);
+  return {.config = std::move(config), .request = request, .settings = std::move(settings)};
+}
+
+std::vector<std::string_view> given_step_flags(const Flags& flags) {
+  std::vector<std::string_view> given;
+  for (const StepFlag& flag : all_step_flags())
+    if (const auto& names = flag.spec.names; flags.given(names[0])) given.push_back(names[0]);
+  return given;
+}
+
+}  // namespace nadi

@@ -1,0 +1,233 @@
+#include "nadi/cli/step_text.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/cli/console.h"
+#include "nadi/cli/text_table.h"
+#include "nadi/cli/wrap.h"
+#include "nadi/graph/printer.h"
+#include "nadi/parallel/program_summary.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::size_t kTextColumn = 12;
+
+std::string labelled(std::string_view label, const std::vector<std::string>& words) {
+  return nadi::labelled(label, kTextColumn, words);
+}
+
+std::vector<std::string> model_words(const ModelConfig& config) {
+  std::vector<std::string> words{format("{} layers,", with_thousands(config.layers)),
+                                 format("width {},", with_thousands(config.width)),
+                                 format("{} heads of {},", config.heads, config.head_width)};
+  if (config.kv_heads != config.heads) words.push_back(format("{} key-value heads,", config.kv_heads));
+  words.push_back(format("feed-forward {},", with_thousands(config.ffn_width)));
+  words.push_back(format("{} positions,", with_thousands(config.positions)));
+  words.push_back(format("vocabulary {}", with_thousands(config.vocabulary)));
+  return words;
+}
+
+std::string dropout_word(const ModelConfig& config) {
+  if (config.embedding_dropout == config.attention_dropout &&
+      config.attention_dropout == config.residual_dropout)
+    return format("{}", config.embedding_dropout);
+  return format("{} of embeddings, {} of attention, {} of the residual stream", config.embedding_dropout,
+                config.attention_dropout, config.residual_dropout);
+}
+
+std::string as_flag(const Setting& setting) {
+  const Json& value = setting.value;
+  if (value.is_boolean()) return std::string(setting.flag);
+  if (value.is_string()) return format("{} {}", setting.flag, value.get<std::string>());
+  if (value.is_number_float()) return format("{} {}", setting.flag, value.get<double>());
+  return format("{} {}", setting.flag, value.get<std::int64_t>());
+}
+
+// As flags, so that they can be copied into the next command. A switch that is off is no flag.
+std::vector<std::string> flags_that_are(bool given, const ResolvedStep& step) {
+  std::vector<std::string> words;
+  for (const Setting& setting : step.settings) {
+    const bool is_off = setting.value.is_boolean() && !setting.value.get<bool>();
+    if (!setting.flag.empty() && !setting.value.is_null() && !is_off && setting.given == given)
+      words.push_back(as_flag(setting));
+  }
+  return words;
+}
+
+void print_header(const ResolvedStep& step, const ProgramSummary& summary, Console& console) {
+  const ModelConfig& config = step.config;
+  const auto kind = std::ranges::find(step_kinds(), step.request.kind, &StepKindEntry::kind);
+  const std::string micro_batches =
+      step.request.micro_batches > 1 ? format("; {} micro-batches", step.request.micro_batches) : "";
+  console.out << console.heading(config.name) << '\n'
+              << labelled("type", {std::string(to_string(config.architecture))})
+              << labelled("shape", model_words(config))
+              << labelled("parameters", {with_thousands(summary.parameters)})
+              << labelled("step", {format("{}: {}{}", kind->name, kind->summary, micro_batches)});
+  if (const auto words = flags_that_are(true, step); !words.empty()) console.out << labelled("given", words);
+  if (const auto words = flags_that_are(false, step); !words.empty())
+    console.out << labelled("by default", words);
+  if (step.request.kind == StepKind::kTrain) console.out << labelled("dropout", {dropout_word(config)});
+}
+
+// Tables are easier to read when nothing looks like nothing.
+template <typename Unit>
+std::string cell(Quantity<Unit> quantity) {
+  return quantity.count() == 0 ? "-" : to_string(quantity);
+}
+
+std::vector<std::string> work_cells(std::string name, const WorkSummary& work, Bytes live) {
+  return {std::move(name),      with_thousands(work.ops), cell(work.linear),
+          cell(work.attention), cell(work.cost.vector),   cell(work.cost.flops()),
+          cell(work.cost.read), cell(work.cost.written),  cell(live)};
+}
+
+void print_phases(const ProgramSummary& summary, Console& console) {
+  TextTable table({{"phase", Align::kLeft},
+                   {"ops"},
+                   {"linear"},
+                   {"attention"},
+                   {"other"},
+                   {"all FLOPs"},
+                   {"read"},
+                   {"written"},
+                   {"live at peak"}});
+  for (std::size_t i = 0; i < summary.phases.size(); ++i)
+    if (summary.phases[i].ops > 0)
+      table.add_row(work_cells(std::string(to_string(static_cast<Phase>(i))), summary.phases[i],
+                               summary.memory.live_by_phase[i]));
+  table.add_rule();
+  table.add_row(work_cells("step", summary.total(), summary.memory.activations_live));
+  console.out << '\n' << table.to_string(console.colour_out);
+}
+
+bool same_work(const WorkSummary& a, const WorkSummary& b) {
+  return a.ops == b.ops && a.linear == b.linear && a.head == b.head && a.attention == b.attention &&
+         a.cost.matrix == b.cost.matrix && a.cost.vector == b.cost.vector && a.cost.read == b.cost.read &&
+         a.cost.written == b.cost.written;
+}
+
+bool same_cost(const LayerSummary& a, const LayerSummary& b) {
+  return a.block >= 0 && b.block >= 0 && a.parameters == b.parameters &&
+         std::ranges::equal(a.phases, b.phases, same_work);
+}
+
+class LayerTable {
+ public:
+  LayerTable(const ProgramSummary& summary, LayerRows rows) : summary_(summary), rows_(rows) {}
+
+  TextTable make() const {
+    std::vector<TextTable::Column> columns{{"layer", Align::kLeft}, {"parameters"}};
+    for (std::size_t phase = 0; phase < kPhaseCount; ++phase)
+      if (has_column(phase)) columns.push_back({std::string(to_string(static_cast<Phase>(phase)))});
+    if (has_sum()) columns.push_back({"all FLOPs"});
+    columns.push_back({"moved"});
+    TextTable table(std::move(columns));
+    const std::vector<LayerSummary>& layers = summary_.layers;
+    for (std::size_t first = 0, end = 0; first < layers.size(); first = end) {
+      end = first + 1;
+      while (rows_ == LayerRows::kCollapsed && end < layers.size() && same_cost(layers[first], layers[end]))
+        ++end;
+      table.add_row(cells(name_of(first, end), layers[first].parameters, layers[first].phases));
+    }
+    table.add_rule();
+    table.add_row(cells("step", summary_.parameters, summary_.phases));
+    return table;
+  }
+
+ private:
+  // Updating parameters is little work everywhere: it is part of the sum without a column of its own.
+  bool has_column(std::size_t phase) const {
+    return summary_.phases[phase].ops > 0 && static_cast<Phase>(phase) != Phase::kOptimizer;
+  }
+  // Of one phase it says nothing new, and next to three a line has no room for it.
+  bool has_sum() const {
+    return has_column(static_cast<std::size_t>(Phase::kBackward)) &&
+           !has_column(static_cast<std::size_t>(Phase::kRecompute));
+  }
+
+  std::string name_of(std::size_t first, std::size_t end) const {
+    const LayerSummary& layer = summary_.layers[first];
+    if (layer.name.empty()) return "(no layer)";
+    if (end - first == 1) return layer.name;
+    return format("{}-{}  {} x", layer.name, summary_.layers[end - 1].block, end - first);
+  }
+
+  std::vector<std::string> cells(std::string name, std::int64_t parameters,
+                                 const std::array<WorkSummary, kPhaseCount>& phases) const {
+    std::vector<std::string> row{std::move(name), parameters == 0 ? "-" : with_thousands(parameters)};
+    OpCost total;
+    for (std::size_t phase = 0; phase < kPhaseCount; ++phase) {
+      total += phases[phase].cost;
+      if (has_column(phase)) row.push_back(cell(phases[phase].cost.flops()));
+    }
+    if (has_sum()) row.push_back(cell(total.flops()));
+    row.push_back(cell(total.moved()));
+    return row;
+  }
+
+  const ProgramSummary& summary_;
+  LayerRows rows_;
+};
+
+void print_memory(const MemorySummary& memory, Console& console) {
+  TextTable table({{"memory", Align::kLeft}, {"size"}});
+  const auto add = [&](std::string name, Bytes size) {
+    if (size > 0_B) table.add_row({std::move(name), to_string(size)});
+  };
+  add("parameters", memory.of(Role::kParameter));
+  add("gradients", memory.of(Role::kGradient));
+  add("optimizer state", memory.of(Role::kOptimizerState));
+  add("activations", memory.activations);
+  add("caches", memory.of(Role::kCache));
+  add("inputs", memory.of(Role::kInput));
+  add("constants", memory.of(Role::kConstant));
+  add("metrics", memory.of(Role::kMetric));
+  table.add_rule();
+  table.add_row({"total", to_string(memory.total())});
+  console.out << '\n' << table.to_string(console.colour_out);
+  if (!memory.peak_op.empty())
+    console.out << format("activations are at their peak in {}: {}\n", memory.peak_op,
+                          to_string(memory.activations_live));
+}
+
+}  // namespace
+
+void print_step(const ResolvedStep& step, const ProgramSummary& summary, LayerRows rows, Console& console) {
+  print_header(step, summary, console);
+  print_phases(summary, console);
+  console.out << '\n' << LayerTable(summary, rows).make().to_string(console.colour_out);
+  print_memory(summary.memory, console);
+}
+
+void print_sections(const Program& program, Console& console) {
+  for (std::size_t g = 0; g < program.graphs.size(); ++g) {
+    const Graph& graph = program.graphs[g];
+    // One line for each tensor that no op makes, then one for each op.
+    const std::string text = print_graph(graph);
+    const auto declarations = std::ranges::count(graph.tensors(), kNoOp, &Tensor::producer);
+    std::size_t at = 0;
+    const auto print_lines = [&](std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::size_t end = text.find('\n', at) + 1;
+        check(end != 0, "print_graph() prints a line for each tensor that no op makes and for each op");
+        console.out << std::string_view(text).substr(at, end - at);
+        at = end;
+      }
+    };
+    console.out << console.heading(format("# graph {} of {}", g + 1, program.graphs.size())) << '\n';
+    print_lines(declarations);
+    for (const Section& section : program.sections) {
+      if (section.graph != g) continue;
+      console.check_interrupted();
+      console.out << console.heading(format("# section {}", section.name)) << '\n';
+      print_lines(section.end_op - section.first_op);
+    }
+  }
+}
+
+}  // namespace nadi

@@ -1,0 +1,98 @@
+#include "nadi/parallel/chunk_graph.h"
+
+#include "nadi/base/error.h"
+#include "nadi/graph/ops/point_to_point.h"
+#include "nadi/model/model.h"
+#include "nadi/parallel/parallel_layers.h"
+
+namespace nadi {
+namespace {
+
+// Messages into chunk c have tag 2c; their gradients, the other way, 2c + 1.
+PeerArgs peer_of_chunk(const Plan& plan, std::int64_t chunk, std::int64_t tag_of) {
+  return {.group = std::string(to_string(GroupKind::kPipeline)), .peer = chunk % plan.pp, .tag = 2 * tag_of};
+}
+
+class ChunkBuilder {
+ public:
+  ChunkBuilder(const ModelConfig& config, const Plan& plan, const ChunkRequest& request)
+      : config_(config),
+        plan_(plan),
+        request_(request),
+        layers_(builder_, config, request.options, plan, request.whole_tokens) {}
+
+  ChunkGraph build() {
+    layers_.accumulate_loss(request_.accumulate);
+    forward();
+    if (request_.options.mode == StepMode::kTrain) backward();
+    chunk_.graph = builder_.take();
+    return std::move(chunk_);
+  }
+
+ private:
+  std::uint32_t here() const { return static_cast<std::uint32_t>(builder_.graph().ops().size()); }
+
+  void forward() {
+    const Model& model = model_of(config_.architecture);
+    TensorId x;
+    if (request_.first()) {
+      chunk_.forward.first = here();
+      x = model.embed(layers_);
+    } else {
+      const auto scope = builder_.in_layer("pipeline");
+      x = receive(builder_, layers_.stream_shape(), request_.options.dtype,
+                  peer_of_chunk(plan_, request_.number - 1, request_.number));
+      chunk_.receive_input = {0, here()};
+      chunk_.forward.first = here();
+    }
+    for (std::int64_t number = request_.first_layer; number < request_.end_layer; ++number) {
+      const auto block = builder_.in_block(static_cast<std::int32_t>(number));
+      x = model.block(layers_, number, x);
+    }
+    if (request_.last()) model.head(layers_, x);
+    chunk_.forward.end = here();
+    chunk_.send_output = {here(), here()};
+    if (request_.last()) return;
+    const auto scope = builder_.in_layer("pipeline");
+    send(builder_, x, peer_of_chunk(plan_, request_.number + 1, request_.number + 1));
+    chunk_.send_output.end = here();
+  }
+
+  // The gradient rule of `send` receives, and that of `receive` sends: first and last of what is added.
+  void backward() {
+    BackwardOptions options{.seeds = {}, .recompute = request_.recompute, .accumulate = request_.accumulate};
+    if (request_.last()) {
+      const TensorId seed =
+          request_.options.dtype == DType::kF16
+              ? make_loss_scale(builder_).scale
+              : builder_.constant("loss.grad", Shape{}, DType::kF32, Initializer::constant(1));
+      options.seeds = {{layers_.loss(), seed}};
+    }
+    const std::uint32_t first = here();
+    chunk_.gradients = add_backward(builder_, options).parameters;
+    const std::uint32_t end = here();
+    const std::uint32_t received = request_.last() ? 0 : 1;
+    const std::uint32_t sent = request_.first() ? 0 : 1;
+    chunk_.receive_gradient = {first, first + received};
+    chunk_.backward = {first + received, end - sent};
+    chunk_.send_gradient = {end - sent, end};
+    const auto is = [&](std::uint32_t op, OpKind kind) { return builder_.graph().ops()[op].kind == kind; };
+    check(received == 0 || is(first, OpKind::kReceive), "a chunk's backward pass starts with its gradient");
+    check(sent == 0 || is(end - 1, OpKind::kSend), "a chunk's backward pass ends with its input's gradient");
+  }
+
+  const ModelConfig& config_;
+  const Plan& plan_;
+  const ChunkRequest& request_;
+  GraphBuilder builder_;
+  ParallelLayers layers_;
+  ChunkGraph chunk_;
+};
+
+}  // namespace
+
+ChunkGraph build_chunk(const ModelConfig& config, const Plan& plan, const ChunkRequest& request) {
+  return ChunkBuilder(config, plan, request).build();
+}
+
+}  // namespace nadi

@@ -1,0 +1,46 @@
+// The graph of a chunk of consecutive layers: what one pipeline stage computes for one micro-batch, forward
+// and backward, with what it receives from and sends to its neighbours. A model that is not cut is one chunk.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "nadi/graph/gradient.h"
+#include "nadi/graph/graph.h"
+#include "nadi/graph/optimizer.h"
+#include "nadi/model/model_config.h"
+#include "nadi/model/step_options.h"
+#include "nadi/parallel/plan.h"
+
+namespace nadi {
+
+struct ChunkRequest {
+  StepOptions options;            // seq_length: of this rank
+  std::int64_t whole_tokens = 0;  // of a sequence, over all context ranks
+  std::int64_t number = 0;        // of the chunk in the model's order
+  std::int64_t chunks = 1;        // of the model
+  std::int64_t first_layer = 0;
+  std::int64_t end_layer = 0;
+  Recompute recompute = {};
+  bool accumulate = false;  // gradients and loss, over micro-batches
+
+  bool first() const { return number == 0; }
+  bool last() const { return number + 1 == chunks; }
+};
+
+struct OpSpan {
+  std::uint32_t first = 0;
+  std::uint32_t end = 0;
+  bool empty() const { return first == end; }
+};
+
+struct ChunkGraph {
+  Graph graph;
+  // In this order, without gaps. Empty where a chunk has no such neighbour, or does not train.
+  OpSpan receive_input, forward, send_output, receive_gradient, backward, send_gradient;
+  std::vector<Backward::ParameterGradient> gradients;
+};
+
+ChunkGraph build_chunk(const ModelConfig& config, const Plan& plan, const ChunkRequest& request);
+
+}  // namespace nadi

@@ -1,0 +1,196 @@
+#include "nadi/parallel/gradient_reduction.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "nadi/base/format.h"
+#include "nadi/graph/builder.h"
+#include "nadi/graph/ops/collectives.h"
+
+namespace nadi {
+namespace {
+
+GroupArgs group_args(const Plan& plan, GroupKind kind) {
+  return {std::string(to_string(kind)), group_size(plan, kind)};
+}
+
+// A parameter of a chunk with what decides where it goes.
+struct Member {
+  std::string name;
+  std::size_t chunk = 0;
+  std::uint32_t ready_after = 0;
+  bool decays = false;
+  bool replicated = false;         // every tensor-parallel rank has all of it
+  bool partial = false;            // and each has the gradient of its own tokens only
+  bool tied = false;               // another stage has it, too
+  TensorId parameter = kNoTensor;  // in the reduction's graph
+  TensorId gradient = kNoTensor;
+
+  bool at_end() const { return partial || tied; }
+  // Members of one bucket agree in these.
+  auto kind() const { return std::tuple(at_end(), chunk, decays, replicated, partial, tied); }
+};
+
+class ReductionBuilder {
+ public:
+  ReductionBuilder(std::span<const ChunkGraph> chunks, const Plan& plan, const ReductionRequest& request,
+                   std::int64_t bucket_elements)
+      : chunks_(chunks), plan_(plan), request_(request), bucket_elements_(bucket_elements) {}
+
+  ReductionGraph build() {
+    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) add_members(chunk);
+    const auto phase = builder_.in_phase(Phase::kBackward);
+    for (const std::vector<Member>& bucket : buckets()) reduce(bucket);
+    const std::uint32_t first = here();
+    optimize();
+    result_.optimizer = {first, here()};
+    result_.graph = builder_.take();
+    return std::move(result_);
+  }
+
+ private:
+  std::uint32_t here() const { return static_cast<std::uint32_t>(builder_.graph().ops().size()); }
+  bool sharded_optimizer() const { return plan_.zero_stage >= 1 && group_size(plan_, GroupKind::kData) > 1; }
+
+  void add_members(std::size_t chunk) {
+    const Graph& graph = chunks_[chunk].graph;
+    std::map<TensorId, std::uint32_t> last_write;
+    for (std::uint32_t i = 0; i < graph.ops().size(); ++i)
+      for (const OpOutput& output : graph.ops()[i].outputs)
+        if (graph.tensor(output.tensor).role == Role::kGradient) last_write[output.tensor] = i;
+    for (const auto& [parameter, gradient] : chunks_[chunk].gradients) {
+      const Tensor& tensor = graph.tensor(parameter);
+      Member member{.name = tensor.name, .chunk = chunk, .ready_after = last_write.at(gradient)};
+      member.decays = tensor.shape.rank() >= 2;
+      member.replicated = plan_.tp > 1 && tensor.shards.empty();
+      member.partial = member.replicated && plan_.sequence_parallel;
+      member.tied = tensor.name == request_.tied_parameter;
+      member.parameter = builder_.variable(tensor);
+      member.gradient = builder_.variable(graph.tensor(gradient));
+      members_.push_back(std::move(member));
+    }
+  }
+
+  std::vector<std::vector<Member>> buckets() const {
+    std::vector<Member> sorted = members_;
+    std::ranges::stable_sort(sorted, {}, &Member::ready_after);
+    // Open buckets by kind; each closes when it is full.
+    std::map<decltype(sorted[0].kind()), std::vector<Member>> open;
+    std::map<decltype(sorted[0].kind()), std::int64_t> filled;
+    std::vector<std::vector<Member>> closed;
+    for (const Member& member : sorted) {
+      const auto kind = member.kind();
+      open[kind].push_back(member);
+      filled[kind] += builder_.shape(member.parameter).elements();
+      if (filled[kind] < bucket_elements_) continue;
+      closed.push_back(std::move(open[kind]));
+      open.erase(kind);
+      filled.erase(kind);
+    }
+    for (auto& [kind, bucket] : open) closed.push_back(std::move(bucket));
+    std::ranges::stable_sort(closed, {}, [](const std::vector<Member>& bucket) {
+      const Member& last = bucket.back();
+      return std::tuple(last.at_end(), last.chunk, last.ready_after);
+    });
+    return closed;
+  }
+
+  void reduce(const std::vector<Member>& bucket) {
+    const Member& last = bucket.back();
+    const std::uint32_t first = here();
+    const auto scope = builder_.in_layer(format("gradients.{}", result_.buckets.size()));
+    std::vector<TensorId> gradients, parameters;
+    for (const Member& member : bucket) {
+      gradients.push_back(member.gradient);
+      parameters.push_back(member.parameter);
+    }
+    if (last.partial) bucket_all_reduce(builder_, gradients, group_args(plan_, GroupKind::kTensor));
+    if (last.tied) bucket_all_reduce(builder_, gradients, group_args(plan_, GroupKind::kEmbedding));
+    const GroupArgs data = group_args(plan_, GroupKind::kData);
+    if (sharded_optimizer()) {
+      shard(bucket, gradients, parameters, data);
+    } else {
+      if (data.size > 1) bucket_all_reduce(builder_, gradients, data);
+      for (const Member& member : bucket) {
+        input_.updates.push_back({member.parameter, member.gradient, member.decays});
+        count_in_norm(member, {member.gradient});
+      }
+    }
+    result_.buckets.push_back({.ops = {first, here()},
+                               .chunk = last.chunk,
+                               .ready_after = last.ready_after,
+                               .at_end = last.at_end()});
+  }
+
+  // Each data-parallel rank gets the summed gradients of its part of the bucket and updates that part.
+  void shard(const std::vector<Member>& bucket, const std::vector<TensorId>& gradients,
+             const std::vector<TensorId>& parameters, const GroupArgs& data) {
+    std::int64_t elements = 0;
+    for (const TensorId parameter : parameters) elements += builder_.shape(parameter).elements();
+    const Shape part{bucket_part(elements, data.size)};
+    const std::vector<Shard> shards{{.group = data.group, .parts = data.size, .axis = 0}};
+    const std::string name = format("bucket.{}", result_.buckets.size());
+    const TensorId own_gradients = builder_.variable(
+        {.name = name + ".gradients", .shape = part, .role = Role::kGradient, .shards = shards});
+    const TensorId own_parameters = builder_.variable({.name = name + ".parameters",
+                                                       .shape = part,
+                                                       .dtype = builder_.tensor(parameters[0]).dtype,
+                                                       .role = Role::kOptimizerState,
+                                                       .initializer = Initializer::flat(parameters),
+                                                       .shards = shards});
+    bucket_reduce_scatter(builder_, gradients, data, own_gradients);
+    input_.updates.push_back({own_parameters, own_gradients, bucket[0].decays});
+    count_in_norm(bucket[0], {own_gradients});
+    gathers_.push_back({own_parameters, parameters});
+  }
+
+  // Tied weights count once, on the first stage; replicated ones once, by a share of each rank.
+  void count_in_norm(const Member& member, std::vector<TensorId> gradients) {
+    if (member.tied && request_.last_stage) return;
+    const double factor = member.replicated ? 1.0 / static_cast<double>(plan_.tp) : 1.0;
+    for (OptimizerInput::NormPart& part : input_.norm)
+      if (part.factor == factor) {
+        part.gradients.insert(part.gradients.end(), gradients.begin(), gradients.end());
+        return;
+      }
+    input_.norm.push_back({std::move(gradients), factor});
+  }
+
+  void optimize() {
+    const auto phase = builder_.in_phase(Phase::kOptimizer);
+    if (sharded_optimizer()) input_.norm_groups.push_back(group_args(plan_, GroupKind::kData));
+    if (group_size(plan_, GroupKind::kModel) > 1)
+      input_.norm_groups.push_back(group_args(plan_, GroupKind::kModel));
+    const LossScale loss_scale = request_.fp16 ? make_loss_scale(builder_) : LossScale{};
+    if (request_.last_stage && group_size(plan_, GroupKind::kData) > 1) {
+      const auto scope = builder_.in_layer("optimizer");
+      const TensorId loss = builder_.variable({.name = "loss", .role = Role::kMetric});
+      all_reduce(builder_, {.x = loss, .group = group_args(plan_, GroupKind::kData), .into = {loss}});
+    }
+    add_optimizer(builder_, input_, request_.optimizer, loss_scale);
+    for (const auto& [part, parameters] : gathers_) {
+      const auto scope = builder_.in_layer("optimizer");
+      bucket_all_gather(builder_, part, group_args(plan_, GroupKind::kData), parameters);
+    }
+  }
+
+  std::span<const ChunkGraph> chunks_;
+  const Plan& plan_;
+  const ReductionRequest& request_;
+  std::int64_t bucket_elements_;
+  GraphBuilder builder_;
+  std::vector<Member> members_;
+  OptimizerInput input_;
+  std::vector<std::pair<TensorId, std::vector<TensorId>>> gathers_;
+  ReductionGraph result_;
+};
+
+}  // namespace
+
+ReductionGraph build_reduction(std::span<const ChunkGraph> chunks, const Plan& plan,
+                               const ReductionRequest& request, std::int64_t bucket_elements) {
+  return ReductionBuilder(chunks, plan, request, bucket_elements).build();
+}
+
+}  // namespace nadi

@@ -1,0 +1,50 @@
+// What happens to gradients between backward passes and optimizer: buckets of them are summed over the ranks
+// that hold the same parameters, and the optimizer runs, on whole parameters or (ZeRO stage 1) on each
+// data-parallel rank's part of every bucket.
+//
+// A bucket can be reduced as soon as the backward pass of the last micro-batch has written the last of its
+// gradients, while the pass goes on: ready_after says when. Parameters that more than the data-parallel ranks
+// share (norms under sequence parallelism, embeddings tied across stages) are summed over those ranks first,
+// in buckets of their own, at the end.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nadi/graph/graph.h"
+#include "nadi/graph/optimizer.h"
+#include "nadi/parallel/chunk_graph.h"
+#include "nadi/parallel/plan.h"
+
+namespace nadi {
+
+struct ReductionRequest {
+  std::string tied_parameter = {};  // one that another stage holds, too; "" for none
+  bool last_stage = false;
+  bool fp16 = false;  // dynamic loss scale
+  OptimizerOptions optimizer = {};
+};
+
+// The sections of the graph that follows the chunks' graphs, as spans of its ops.
+struct ReductionGraph {
+  Graph graph;
+  struct Bucket {
+    OpSpan ops;
+    std::size_t chunk = 0;          // index into the chunks given
+    std::uint32_t ready_after = 0;  // op of that chunk's graph
+    bool at_end = false;            // not before all backward passes are done
+  };
+  std::vector<Bucket> buckets;  // by chunk, then by readiness
+  OpSpan optimizer;
+};
+
+// Gradients that fill a bucket: large enough for bandwidth, small enough to overlap with the backward pass.
+inline constexpr std::int64_t kBucketElements = 40'000'000;
+
+ReductionGraph build_reduction(std::span<const ChunkGraph> chunks, const Plan& plan,
+                               const ReductionRequest& request,
+                               std::int64_t bucket_elements = kBucketElements);
+
+}  // namespace nadi

@@ -1,0 +1,174 @@
+#include "nadi/parallel/parallel_layers.h"
+
+#include "nadi/graph/ops.h"
+
+namespace nadi {
+namespace {
+
+const std::string kTensorGroup{"tp"};
+const std::string kContextGroup{"cp"};
+constexpr int kTokenAxis = 1;  // of [B, T, C]
+
+}  // namespace
+
+ParallelLayers::ParallelLayers(GraphBuilder& builder, const ModelConfig& config, const StepOptions& options,
+                               const Plan& plan, std::int64_t whole_tokens)
+    : Layers(builder, config, options), plan_(plan), whole_tokens_(whole_tokens) {}
+
+Shape ParallelLayers::stream_shape() const {
+  const std::int64_t tokens = plan_.sequence_parallel ? options_.seq_length / plan_.tp : options_.seq_length;
+  return {options_.batch_size, tokens, config_.width};
+}
+
+std::vector<Shard> ParallelLayers::tensor_shard(int axis, std::vector<std::int64_t> segments) const {
+  if (!tensor_parallel()) return {};
+  return {{.group = kTensorGroup, .parts = plan_.tp, .axis = axis, .segments = std::move(segments)}};
+}
+
+std::vector<Shard> ParallelLayers::context_shard() const {
+  if (plan_.cp == 1) return {};
+  return {zigzag_shard(kContextGroup, plan_.cp, 0, whole_tokens_)};
+}
+
+TensorId ParallelLayers::place() {
+  return constant("tp_place", Shape{1}, Initializer::iota(), tensor_shard(0));
+}
+
+// Of the residual stream's tokens.
+TensorId ParallelLayers::position_ids() {
+  if (options_.mode == StepMode::kDecode) return Layers::position_ids();
+  std::vector<Shard> shards = context_shard();
+  if (plan_.sequence_parallel)
+    for (Shard& shard : tensor_shard(0)) shards.push_back(std::move(shard));
+  return constant("position_ids", Shape{stream_shape()[kTokenAxis]}, Initializer::iota(), std::move(shards));
+}
+
+// Of the tokens inside of attention, where a sequence-parallel stream has been gathered.
+TensorId ParallelLayers::token_positions() {
+  if (plan_.cp == 1) return kNoTensor;
+  return constant("context_positions", Shape{options_.seq_length}, Initializer::iota(), context_shard());
+}
+
+TensorId ParallelLayers::token_type_ids() {
+  const TensorId all = Layers::token_type_ids();
+  if (!plan_.sequence_parallel) return all;
+  const TensorId own =
+      constant("stream_tokens", Shape{options_.seq_length / plan_.tp}, Initializer::iota(), tensor_shard(0));
+  return take_tokens(builder_, all, own);
+}
+
+TensorId ParallelLayers::enter(TensorId x) {
+  if (!tensor_parallel()) return x;
+  const auto known = entered_.find(x);
+  if (known != entered_.end()) return known->second;
+  const GroupArgs group{kTensorGroup, plan_.tp};
+  const TensorId inside = plan_.sequence_parallel ? all_gather(builder_, x, group, kTokenAxis)
+                                                  : copy_to_group(builder_, x, group);
+  entered_.emplace(x, inside);
+  return inside;
+}
+
+TensorId ParallelLayers::leave(TensorId partial) {
+  if (!tensor_parallel()) return partial;
+  const GroupArgs group{kTensorGroup, plan_.tp};
+  if (plan_.sequence_parallel) return reduce_scatter(builder_, partial, group, kTokenAxis);
+  return all_reduce(builder_, {.x = partial, .group = group, .replicated = true});
+}
+
+std::int64_t ParallelLayers::padded_vocabulary() const {
+  return (config_.vocabulary + plan_.tp - 1) / plan_.tp * plan_.tp;
+}
+
+TensorId ParallelLayers::word_embedding(const std::string& name) {
+  if (!tensor_parallel()) return Layers::word_embedding(name);
+  const auto scope = builder_.in_layer(name);
+  const TensorId table = parameter("weight", Shape{padded_vocabulary() / plan_.tp, config_.width},
+                                   Initializer::normal(config_.initializer_range), tensor_shard(0));
+  return leave(embedding(builder_, token_ids(), table, place()));
+}
+
+TensorId ParallelLayers::linear(TensorId x, const LinearSpec& spec) {
+  if (!tensor_parallel() || spec.split == Split::kNone) return Layers::linear(x, spec);
+  const auto scope = builder_.in_layer(spec.name);
+  const bool columns = spec.split == Split::kColumns;
+  if (columns) x = enter(x);
+  const std::int64_t inputs = builder_.shape(x)[-1];
+  const std::int64_t outputs = columns ? spec.outputs / plan_.tp : spec.outputs;
+  const double deviation = spec.deviation > 0 ? spec.deviation : config_.initializer_range;
+  // The axis that is split: that of the outputs for columns, of the inputs for rows.
+  const int axis = columns == spec.weight_is_out_in ? 0 : 1;
+  const TensorId weight =
+      parameter("weight", spec.weight_is_out_in ? Shape{outputs, inputs} : Shape{inputs, outputs},
+                Initializer::normal(deviation), tensor_shard(axis, spec.segments));
+  TensorId bias = kNoTensor;
+  if (spec.bias)
+    bias = parameter("bias", Shape{outputs}, Initializer::constant(0),
+                     columns ? tensor_shard(0, spec.segments) : std::vector<Shard>{});
+  const TensorId y = product({.a = x,
+                              .b = weight,
+                              .bias = columns ? bias : kNoTensor,
+                              .transpose_b = spec.weight_is_out_in,
+                              .activation = spec.activation});
+  if (columns) return y;
+  const TensorId whole = leave(y);
+  // Once, not by every rank.
+  return bias == kNoTensor ? whole : add(whole, bias);
+}
+
+void ParallelLayers::complete(AttentionArgs& args) {
+  if (tensor_parallel() && args.dropout > 0) {
+    args.head_ids = constant("head_ids", Shape{heads()}, Initializer::iota(), tensor_shard(0));
+    args.whole_heads = config_.heads;
+  }
+  if (plan_.cp == 1) return;
+  const GroupArgs group{kContextGroup, plan_.cp};
+  args.k = all_gather(builder_, args.k, group, kTokenAxis);
+  args.v = all_gather(builder_, args.v, group, kTokenAxis);
+  args.query_positions = token_positions();
+  args.key_positions = constant("key_positions", Shape{whole_tokens_}, Initializer::zigzag(plan_.cp));
+  // A rank has two of 2 cp pieces of h tokens, the i-th from the front and the i-th from the back. Together
+  // their queries see h * h * (2 cp - 1) keys of earlier pieces and h (h + 1) / 2 each of their own.
+  const std::int64_t h = whole_tokens_ / (2 * plan_.cp);
+  args.causal_pairs = h * h * (2 * plan_.cp - 1) + h * (h + 1);
+}
+
+TensorId ParallelLayers::dropout(TensorId x, double rate, const std::string& name) {
+  if (plan_.cp == 1 && !plan_.sequence_parallel) return Layers::dropout(x, rate, name);
+  if (!training() || rate == 0) return x;
+  const auto scope = builder_.in_layer(name);
+  return nadi::dropout(builder_, {.x = x,
+                                  .random = random_input(builder_),
+                                  .rate = rate,
+                                  .rows = position_ids(),
+                                  .whole_rows = whole_tokens_});
+}
+
+void ParallelLayers::head(TensorId x, const HeadSpec& spec) {
+  if (!tensor_parallel()) return Layers::head(x, spec);
+  const std::int64_t rows = padded_vocabulary() / plan_.tp;
+  const TensorId weight = parameter_named(spec.weight, Shape{rows, config_.width},
+                                          Initializer::normal(config_.initializer_range), tensor_shard(0));
+  const TensorId bias =
+      spec.bias.empty() ? kNoTensor
+                        : parameter_named(spec.bias, Shape{rows}, Initializer::constant(0), tensor_shard(0));
+  finish(matmul(builder_, {.a = enter(x), .b = weight, .bias = bias, .transpose_b = true}));
+}
+
+void ParallelLayers::loss_of(TensorId logits, TensorId targets, TensorId count) {
+  if (!tensor_parallel()) return Layers::loss_of(logits, targets, count);
+  sharded_cross_entropy(builder_, {.whole = {.logits = logits,
+                                             .targets = targets,
+                                             .count = count,
+                                             .vocabulary = config_.vocabulary,
+                                             .into = {loss_, accumulate_loss_}},
+                                   .place = place(),
+                                   .group = kTensorGroup,
+                                   .group_size = plan_.tp});
+}
+
+TensorId ParallelLayers::whole_logits(TensorId logits) {
+  if (!tensor_parallel()) return logits;
+  return all_gather(builder_, logits, {kTensorGroup, plan_.tp}, builder_.shape(logits).rank() - 1);
+}
+
+}  // namespace nadi

@@ -1,0 +1,275 @@
+// Every kind of plan against one rank: all ranks of a plan run in lockstep on the reference engine, and after
+// three steps the loss and every updated weight must be those of a single rank, to 1e-9 in double precision.
+// What the ranks hold and send must be what the summary of their programs says.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <ostream>
+
+#include "nadi/base/random.h"
+#include "nadi/engine/reference/lockstep.h"
+#include "nadi/parallel/program_summary.h"
+#include "nadi/parallel/step_program.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::int64_t kBatch = 8, kTokens = 8, kSteps = 3;
+
+ModelConfig tiny(Architecture architecture) {
+  ModelConfig config{.name = "tiny",
+                     .architecture = architecture,
+                     .vocabulary = 13,
+                     .positions = 8,
+                     .layers = 4,
+                     .width = 8,
+                     .heads = 4,
+                     .kv_heads = 4,
+                     .head_width = 2,
+                     .ffn_width = 12,
+                     .token_types = 2,
+                     .initializer_range = 0.3,
+                     .embedding_dropout = 0.1,
+                     .attention_dropout = 0.2,
+                     .residual_dropout = 0.1};
+  if (architecture == Architecture::kBert) config.activation = Activation::kGeluErf;
+  if (architecture == Architecture::kLlama) {
+    config.heads = 8;
+    config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
+    config.embedding_dropout = config.residual_dropout = 0;
+    config.rotary = {.theta = 100};
+  }
+  return config;
+}
+
+struct PlanCase {
+  std::string name;
+  Plan plan;
+  StepRequest request = {};
+};
+
+void PrintTo(const PlanCase& plan_case, std::ostream* out) {
+  *out << plan_case.name;
+}
+
+std::vector<PlanCase> plan_cases() {
+  using enum Recompute::Granularity;
+  std::vector<PlanCase> cases{
+      {"accumulation", {.micro_batches = 4}},
+      {"dp2", {.dp = 2}},
+      {"dp4", {.dp = 4}},
+      {"dp2_accumulation", {.dp = 2, .micro_batches = 2}},
+      {"tp2", {.tp = 2}},
+      {"tp4", {.tp = 4}},
+      {"tp2_unfused", {.tp = 2}, {.fused_attention = false}},
+      {"cp2", {.cp = 2}},
+      {"cp4", {.cp = 4}},
+      {"sequence_parallel", {.tp = 2, .sequence_parallel = true}},
+      {"tp2_cp2_sequence_parallel", {.tp = 2, .cp = 2, .sequence_parallel = true}},
+      {"pp2", {.pp = 2, .micro_batches = 4}},
+      {"pp2_one_micro_batch", {.pp = 2}},
+      {"pp4_uneven_with_an_empty_stage", {.pp = 4, .micro_batches = 4, .partition = {2, 0, 1, 1}}},
+      {"pp4_empty_ends", {.pp = 4, .micro_batches = 2, .partition = {0, 3, 1, 0}}},
+      {"gpipe", {.pp = 4, .schedule = ScheduleKind::kGPipe, .micro_batches = 4}},
+      {"interleaved",
+       {.pp = 2, .schedule = ScheduleKind::kInterleaved, .virtual_stages = 2, .micro_batches = 4}},
+      {"interleaved_uneven",
+       {.pp = 2,
+        .schedule = ScheduleKind::kInterleaved,
+        .virtual_stages = 2,
+        .micro_batches = 4,
+        .partition = {0, 2, 1, 1}}},
+      {"dp2_tp2_pp2", {.tp = 2, .dp = 2, .pp = 2, .micro_batches = 2}},
+      {"all_at_once",
+       {.tp = 2, .cp = 2, .dp = 2, .pp = 2, .sequence_parallel = true, .zero_stage = 1, .micro_batches = 2}},
+      {"zero1", {.dp = 2, .zero_stage = 1}},
+      {"zero1_dp4_tp2", {.tp = 2, .dp = 4, .zero_stage = 1}},
+      {"zero1_cp2_pp2", {.cp = 2, .dp = 2, .pp = 2, .zero_stage = 1, .micro_batches = 2}},
+  };
+  for (const Recompute recompute : {Recompute{.granularity = kSelective}, Recompute{.granularity = kFull},
+                                    Recompute{.granularity = kFull, .layers = 2},
+                                    Recompute{.granularity = kFull, .method = Recompute::Method::kBlock}}) {
+    StepRequest request;
+    request.recompute = recompute;
+    request.fused_attention = recompute.granularity != kSelective;
+    const std::string name = std::string(to_string(recompute.granularity)) + "_" +
+                             std::string(to_string(recompute.method)) + std::to_string(recompute.layers);
+    cases.push_back(
+        {"recompute_" + name, {.tp = 2, .pp = 2, .sequence_parallel = true, .micro_batches = 2}, request});
+  }
+  for (const DType dtype : {DType::kBF16, DType::kF16}) {
+    StepRequest request;
+    request.dtype = dtype;
+    cases.push_back({"mixed_" + std::string(to_string(dtype)),
+                     {.tp = 2, .dp = 2, .pp = 2, .zero_stage = 1, .micro_batches = 2},
+                     request});
+  }
+  return cases;
+}
+
+Doubles random_integers(const std::string& name, std::int64_t count, std::int64_t below) {
+  Doubles values(count);
+  for (std::int64_t i = 0; i < count; ++i)
+    values[i] = static_cast<double>(random_word({.seed = 5, .site = site_of(name)}, i) % below);
+  return values;
+}
+
+// All ranks of a plan with their data.
+class Cluster {
+ public:
+  Cluster(const ModelConfig& config, StepRequest request, const Plan& plan) : plan_(plan) {
+    request.batch_size = kBatch / plan.dp;
+    request.seq_length = kTokens;
+    request.micro_batches = plan.micro_batches;
+    request.bucket_elements = 100;  // several buckets per chunk
+    for (std::int64_t stage = 0; stage < plan.pp; ++stage)
+      programs_.push_back(build_step(config, request, plan, stage));
+    ids_ = random_integers("ids", kBatch * kTokens, config.vocabulary);
+    types_ = random_integers("types", kBatch * kTokens, 2);
+    targets_ = random_integers("targets", kBatch * kTokens, config.vocabulary);
+    for (const std::size_t ignored : {3, 7, 21, 50}) targets_[ignored] = -100;
+    for (std::int64_t r = 0; r < plan.world_size(); ++r) {
+      const Rank rank{static_cast<std::int32_t>(r)};
+      ReferenceStore& store = stores_.emplace_back();
+      store.set("token_count", {kBatch * kTokens - 4});
+      store.set("learning_rate", {0.01});
+      for (const Graph& graph : program_of(rank).graphs) initialize(graph, store, 1, place_of(rank));
+    }
+    for (int kind = 0; kind < kGroupKindCount; ++kind)
+      for (std::int64_t r = 0; r < plan.world_size(); ++r) {
+        std::vector<int> members;
+        for (const Rank member : group_members(plan, GroupKind{static_cast<std::uint8_t>(kind)},
+                                               Rank{static_cast<std::int32_t>(r)}))
+          members.push_back(to_number(member));
+        if (std::ranges::find(members, static_cast<int>(r)) == members.end())
+          continue;  // in no embedding group
+        auto& lists = groups_[std::string(to_string(GroupKind{static_cast<std::uint8_t>(kind)}))];
+        if (std::ranges::find(lists, members) == lists.end()) lists.push_back(members);
+      }
+  }
+
+  const Program& program_of(Rank rank) const { return programs_[coordinates_of(plan_, rank).pp]; }
+
+  PlaceInGroup place_of(Rank rank) const {
+    return [this, rank](const std::string& group) -> std::int64_t {
+      const std::vector<Rank> members = group_members(plan_, group_named(group), rank);
+      return std::ranges::find(members, rank) - members.begin();
+    };
+  }
+
+  LockstepReport step(std::int64_t number) {
+    std::vector<LockstepRank> ranks;
+    std::vector<std::map<std::pair<std::size_t, int>, ReferenceSlot>> slots(stores_.size());
+    std::vector<std::vector<ReferenceStore>> inputs(stores_.size());
+    for (std::size_t r = 0; r < stores_.size(); ++r) {
+      const Rank rank{static_cast<std::int32_t>(r)};
+      stores_[r].set("step", {static_cast<double>(number)});
+      for (std::int64_t m = 0; m < plan_.micro_batches; ++m)
+        inputs[r].push_back(micro_batch(rank, m, number));
+      LockstepRank& entry = ranks.emplace_back();
+      entry.store = &stores_[r];
+      const Program& program = program_of(rank);
+      for (const Instruction& instruction : program.instructions) {
+        const Section& section = program.section(instruction.section);
+        entry.tasks.push_back({.graph = &program.graph_of(section),
+                               .ops = {section.first_op, section.end_op},
+                               .slot = &slots[r][{section.graph, instruction.micro_batch}],
+                               .inputs = &inputs[r][instruction.micro_batch]});
+      }
+    }
+    return run_lockstep(ranks, groups_);
+  }
+
+  double loss() const { return stores_.back().get("loss").front(); }  // of the last stage
+  const ReferenceStore& store(std::size_t rank) const { return stores_[rank]; }
+  std::size_t size() const { return stores_.size(); }
+
+ private:
+  // The sequences of the data-parallel rank's micro-batch, of each the tokens of the context-parallel rank.
+  ReferenceStore micro_batch(Rank rank, std::int64_t m, std::int64_t step) const {
+    const std::int64_t sequences = kBatch / plan_.dp / plan_.micro_batches;
+    const std::int64_t first = coordinates_of(plan_, rank).dp * (kBatch / plan_.dp) + m * sequences;
+    std::vector<Shard> shards;
+    if (plan_.cp > 1) shards.push_back(zigzag_shard("cp", plan_.cp, 1, kTokens));
+    const std::vector<std::int64_t> own =
+        whole_indices({sequences, kTokens / plan_.cp}, shards, place_of(rank));
+    const auto part = [&](const Doubles& all) {
+      Doubles values;
+      for (const std::int64_t i : own) values.push_back(all[first * kTokens + i]);
+      return values;
+    };
+    ReferenceStore inputs;
+    inputs.set("input_ids", part(ids_));
+    inputs.set("token_type_ids", part(types_));
+    inputs.set("targets", part(targets_));
+    inputs.set("random", {42, static_cast<double>(step), static_cast<double>(first)});
+    Doubles lengths;
+    for (std::int64_t s = first; s < first + sequences; ++s)
+      lengths.push_back(static_cast<double>(kTokens - s % 4));
+    inputs.set("lengths", lengths);
+    return inputs;
+  }
+
+  const Plan plan_;
+  std::vector<Program> programs_;
+  std::vector<ReferenceStore> stores_;
+  RankGroups groups_;
+  Doubles ids_, types_, targets_;
+};
+
+class PlanLockstep : public testing::TestWithParam<std::tuple<Architecture, PlanCase>> {};
+INSTANTIATE_TEST_SUITE_P(All, PlanLockstep,
+                         testing::Combine(testing::Values(Architecture::kGpt2, Architecture::kBert,
+                                                          Architecture::kLlama),
+                                          testing::ValuesIn(plan_cases())),
+                         [](const auto& tested) {
+                           return std::string(to_string(std::get<0>(tested.param))) + "_" +
+                                  std::get<1>(tested.param).name;
+                         });
+
+TEST_P(PlanLockstep, GivesTheNumbersOfOneRank) {
+  const auto& [architecture, plan_case] = GetParam();
+  const ModelConfig config = tiny(architecture);
+  StepRequest unsplit;
+  unsplit.fused_attention = plan_case.request.fused_attention;
+  Cluster one(config, unsplit, {});
+  Cluster all(config, plan_case.request, plan_case.plan);
+  for (std::int64_t step = 1; step <= kSteps; ++step) {
+    one.step(step);
+    const LockstepReport report = all.step(step);
+    EXPECT_NEAR(all.loss(), one.loss(), 1e-9 * one.loss()) << "step " << step;
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      const ProgramSummary summary = summarize(all.program_of(Rank{static_cast<std::int32_t>(r)}));
+      ASSERT_EQ(report.sent[r], summary.total().cost.sent) << "rank " << r;
+    }
+  }
+  double most = 0;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const Rank rank{static_cast<std::int32_t>(r)};
+    const Program& program = all.program_of(rank);
+    Bytes held;
+    std::map<std::string, bool> seen;
+    for (const Graph& graph : program.graphs)
+      for (const TensorId id : graph.tensors_with(Role::kParameter)) {
+        const Tensor& tensor = graph.tensor(id);
+        if (seen.contains(tensor.name)) continue;
+        seen[tensor.name] = true;
+        const Doubles& own = all.store(r).get(tensor.name);
+        const Doubles& whole = one.store(0).get(tensor.name);
+        held += Bytes{static_cast<std::int64_t>(own.size()) * size_of(tensor.dtype)};
+        const std::vector<std::int64_t> at = whole_indices(tensor.shape, tensor.shards, all.place_of(rank));
+        ASSERT_EQ(own.size(), at.size()) << tensor.name;
+        for (std::size_t i = 0; i < own.size(); ++i)
+          if (at[i] < static_cast<std::int64_t>(whole.size()))  // not a padded row of the vocabulary
+            most = std::max(most, std::abs(own[i] - whole[at[i]]));
+      }
+    EXPECT_EQ(held, summarize(program).memory.of(Role::kParameter)) << "rank " << r;
+  }
+  EXPECT_LE(most, 1e-9);
+}
+
+}  // namespace
+}  // namespace nadi
