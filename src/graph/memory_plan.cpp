@@ -92,7 +92,8 @@ class Arena {
 
 class Planner {
  public:
-  explicit Planner(const Graph& graph) : graph_(graph), root_(graph.tensors().size()) {}
+  Planner(const Graph& graph, const std::vector<char>& elsewhere)
+      : graph_(graph), elsewhere_(elsewhere), root_(graph.tensors().size()) {}
 
   MemoryPlan run() {
     find_roots();
@@ -105,7 +106,9 @@ class Planner {
   }
 
  private:
-  bool in_arena(std::size_t tensor) const { return graph_.tensors()[tensor].producer != kNoOp; }
+  bool in_arena(std::size_t tensor) const {
+    return graph_.tensors()[tensor].producer != kNoOp && (elsewhere_.empty() || elsewhere_[tensor] == 0);
+  }
 
   void find_roots() {
     for (std::size_t t = 0; t < root_.size(); ++t) root_[t] = t;
@@ -196,6 +199,7 @@ class Planner {
   }
 
   const Graph& graph_;
+  const std::vector<char>& elsewhere_;
   std::vector<std::size_t> root_;            // by tensor: itself, or what it is a view of
   std::vector<std::uint32_t> last_use_;      // by root
   std::vector<std::int64_t> allocation_of_;  // by root, -1 outside of the arena
@@ -210,8 +214,12 @@ Bytes MemoryPlan::total() const {
   return sum;
 }
 
-MemoryPlan plan_memory(const Graph& graph) {
-  return Planner(graph).run();
+Bytes aligned_size(Bytes size) {
+  return Bytes{aligned(size.count())};
+}
+
+MemoryPlan plan_memory(const Graph& graph, const std::vector<char>& elsewhere) {
+  return Planner(graph, elsewhere).run();
 }
 
 }  // namespace nadi

@@ -37,6 +37,10 @@ struct MemoryPlan {
 // Offsets are multiples of this: a cache line, and what vector loads like.
 inline constexpr std::int64_t kArenaAlignment = 64;
 
-MemoryPlan plan_memory(const Graph& graph);
+Bytes aligned_size(Bytes size);
+
+// `elsewhere`, by tensor, names values that have a place of their own and are left out of the arena; empty:
+// none.
+MemoryPlan plan_memory(const Graph& graph, const std::vector<char>& elsewhere = {});
 
 }  // namespace nadi

@@ -39,8 +39,11 @@ struct LayerSummary {
 struct MemorySummary {
   // Resident for the whole step, by role.
   std::array<Bytes, kRoleCount> resident{};
-  Bytes activations;       // the arena of the graph that needs most
+  // What values take. Where several micro-batches are under way at once (pipelines), each of them has a slot
+  // for what its backward pass needs, and one arena serves what lives within a section.
+  Bytes activations;
   Bytes activations_live;  // the most that is alive at once; the arena may have gaps
+  std::int64_t slots = 1;  // micro-batches under way at once, at most, summed over chunks
   std::array<Bytes, kPhaseCount> live_by_phase{};
   std::string peak_op;  // when that is
 
@@ -53,6 +56,12 @@ struct ProgramSummary {
   std::array<WorkSummary, kPhaseCount> phases = {};
   std::vector<LayerSummary> layers;  // in the order of the model
   std::map<OpKind, WorkSummary> op_kinds;
+  // What the rank gives to each group's collectives, and sends to others of it: by the group's name.
+  struct Communication {
+    std::int64_t ops = 0;
+    Bytes sent;
+  };
+  std::map<std::string, Communication> communication;
   MemorySummary memory;
 
   WorkSummary total() const;
