@@ -62,14 +62,13 @@ class Gpt2 : public Model {
   }
 
   void head(Layers& layers, TensorId x) const override {
-    TensorId last = layers.last_states(x);
     {
       const auto scope = layers.builder().in_layer("transformer");
-      last = layers.layer_norm(last, "ln_f");
+      x = layers.layer_norm(layers.last_states(x), "ln_f");
     }
     const auto scope = layers.builder().in_layer("lm_head");
-    layers.head(last, {.weight = layers.config().tied_embeddings ? std::string(word_embeddings())
-                                                                 : "lm_head.weight"});
+    layers.head(
+        x, {.weight = layers.config().tied_embeddings ? std::string(word_embeddings()) : "lm_head.weight"});
   }
 };
 

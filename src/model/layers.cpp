@@ -35,7 +35,7 @@ TensorId Layers::next_token() {
   return builder_.variable({.name = "next_token",
                             .shape = Shape{options_.batch_size, 1},
                             .dtype = DType::kI32,
-                            .role = Role::kCache});
+                            .role = Role::kMetric});
 }
 
 TensorId Layers::token_ids() {

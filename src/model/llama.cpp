@@ -59,14 +59,13 @@ class Llama : public Model {
   }
 
   void head(Layers& layers, TensorId x) const override {
-    TensorId last = layers.last_states(x);
     {
       const auto scope = layers.builder().in_layer("model");
-      last = layers.rms_norm(last, "norm");
+      x = layers.rms_norm(layers.last_states(x), "norm");
     }
     const auto scope = layers.builder().in_layer("lm_head");
-    layers.head(last, {.weight = layers.config().tied_embeddings ? std::string(word_embeddings())
-                                                                 : "lm_head.weight"});
+    layers.head(
+        x, {.weight = layers.config().tied_embeddings ? std::string(word_embeddings()) : "lm_head.weight"});
   }
 };
 

@@ -265,8 +265,41 @@ TEST(ProgramSummary, GenerateCountsEachTokenAtItsPosition) {
   // The head runs once per step, on one row.
   EXPECT_EQ(summary.total().head.count(), std::int64_t{21} * 2 * 768 * 50257);
   EXPECT_EQ(summary.total().linear_without_head().count(), 30 * 2 * std::int64_t{12} * 12 * 768 * 768);
-  // Keys and values of 30 tokens in 12 layers, and the next token.
-  EXPECT_EQ(summary.memory.of(Role::kCache).count(), 12 * 2 * 30 * 768 * 4 + 4);
+  // Keys and values of 30 tokens in 12 layers.
+  EXPECT_EQ(summary.memory.of(Role::kCache).count(), 12 * 2 * 30 * 768 * 4);
+}
+
+TEST(ProgramSummary, EarlyStagesHoldMoreMicroBatches) {
+  const ModelConfig& gpt2 = *find_built_in_model("gpt2");
+  const Plan plan{.pp = 4, .micro_batches = 8};
+  const StepRequest request{.batch_size = 8, .micro_batches = 8, .seq_length = 128};
+  std::vector<MemorySummary> stages;
+  for (std::int64_t stage = 0; stage < 4; ++stage)
+    stages.push_back(summarize(build_step(gpt2, request, plan, stage)).memory);
+  // 1F1B: stage s has 4 - s micro-batches under way.
+  for (std::int64_t stage = 0; stage < 4; ++stage) EXPECT_EQ(stages[stage].slots, 4 - stage);
+  // Stages 1 and 2 have the same three layers, so they differ by one slot; what a layer keeps per token and
+  // width, in fp32: two norm inputs, q k v, attention, four times the width before and after the activation,
+  // two dropouts' and products' results are not kept.
+  const Bytes slot = stages[1].activations - stages[2].activations;
+  EXPECT_GT(slot.count(), 3 * 128 * 768 * 4 * 12);
+  EXPECT_LT(slot.count(), 3 * 128 * 768 * 4 * 20);
+}
+
+TEST(ProgramSummary, ATensorParallelRankHoldsItsPart) {
+  const ModelConfig& llama = *find_built_in_model("llama3.1-8b");
+  const StepRequest request{.batch_size = 1, .seq_length = 128, .dtype = DType::kBF16};
+  const ProgramSummary whole = summarize(build_step(llama, request));
+  const ProgramSummary part = summarize(build_step(llama, request, {.tp = 8}, 0));
+  // All matrices are split by 8; 65 norms of 4096 are not.
+  const std::int64_t norms = 65 * 4096;
+  EXPECT_EQ(part.parameters, (whole.parameters - norms) / 8 + norms);
+  EXPECT_EQ(part.total().linear * 8, whole.total().linear);
+  EXPECT_EQ(part.total().attention * 8, whole.total().attention);
+  // Per layer two sums of the stream forward and two backward, one behind the embedding, one before the head;
+  // and the loss: the largest logit, the sums (two numbers), per token in fp32; the norm.
+  const std::int64_t stream = 128 * 4096 * 2;
+  EXPECT_EQ(part.communication.at("tp").sent.count(), (32 * 4 + 2) * stream + 128 * 4 * 3);
 }
 
 TEST(ProgramSummary, MixedPrecisionMemory) {

@@ -35,6 +35,11 @@ void check_request(const ModelConfig& config, const StepRequest& request) {
   };
   positive(request.batch_size, "the batch size");
   positive(request.micro_batches, "the number of micro-batches");
+  constexpr std::int64_t kMostMicroBatches = 100'000;
+  require(request.micro_batches <= kMostMicroBatches,
+          format("{} micro-batches are more than {}", request.micro_batches, kMostMicroBatches));
+  require(request.micro_batches == 1 || request.kind == StepKind::kTrain,
+          format("only training works in micro-batches, not a {} step", to_string(request.kind)));
   positive(request.recompute.layers, "the number of layers to recompute");
   require(request.recompute.layers <= config.layers,
           format("cannot recompute {} layers at a time: {} has {}", request.recompute.layers, config.name,
