@@ -1,23 +1,41 @@
-// Nadi as a library: quantities that know their unit, and random numbers that do not depend on who asks for
-// them.
+// Nadi as a library: the step graph of a built-in model, its figures on one rank and on one of many, and a
+// graph of one's own with its gradients.
 
 #include <cstdio>
-#include <span>
-#include <vector>
 
-#include "nadi/base/random.h"
-#include "nadi/base/units.h"
+#include "nadi/graph/builder.h"
+#include "nadi/graph/gradient.h"
+#include "nadi/graph/ops.h"
+#include "nadi/graph/printer.h"
+#include "nadi/model/catalogue.h"
+#include "nadi/parallel/program_summary.h"
+#include "nadi/parallel/step_program.h"
+
+namespace {
+
+void print(const char* what, const nadi::Program& program) {
+  const nadi::ProgramSummary summary = nadi::summarize(program);
+  std::printf("%s: %s parameters, %s, %s of memory\n", what, nadi::with_thousands(summary.parameters).c_str(),
+              to_string(summary.total().cost.flops()).c_str(), to_string(summary.memory.total()).c_str());
+}
+
+}  // namespace
 
 int main() {
-  using nadi::operator""_GiB;
-  std::printf("8 devices hold %s\n", to_string(80_GiB * 8).c_str());
+  const nadi::ModelConfig& gpt2 = *nadi::find_built_in_model("gpt2");
+  nadi::StepRequest request{.batch_size = 4, .seq_length = 512};
+  print("gpt2 on one rank", nadi::build_step(gpt2, request));
 
-  // The weights of one layer, whole and as the halves that two ranks would make.
-  const nadi::RandomKey key{.seed = 1, .step = 0, .site = nadi::site_of("transformer.h.0.mlp.c_fc.weight")};
-  std::vector<float> whole(1000);
-  nadi::fill_normal(key, 0, whole);
-  std::vector<float> halves(1000);
-  nadi::fill_normal(key, 0, std::span(halves).first(500));
-  nadi::fill_normal(key, 500, std::span(halves).last(500));
-  std::printf("two ranks make %s weights\n", whole == halves ? "the same" : "other");
+  const nadi::Plan plan{.tp = 2, .dp = 2, .pp = 2, .micro_batches = 4};
+  request.micro_batches = plan.micro_batches;
+  print("gpt2 on a rank of the first stage of two", nadi::build_step(gpt2, request, plan, 0));
+
+  nadi::GraphBuilder builder;
+  const nadi::TensorId x = builder.input("x", {8, 16}, nadi::DType::kF32);
+  const nadi::TensorId w =
+      builder.parameter("w", {16, 4}, nadi::DType::kF32, nadi::Initializer::normal(0.02));
+  const nadi::TensorId y = nadi::matmul(builder, {.a = x, .b = w});
+  const nadi::TensorId dy = builder.input("dy", {8, 4}, nadi::DType::kF32);
+  add_backward(builder, {.seeds = {{y, dy}}});
+  std::printf("%s", nadi::print_graph(builder.graph()).c_str());
 }
