@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "nadi/base/error.h"
 #include "nadi/model/catalogue.h"
 
@@ -81,6 +83,60 @@ TEST(StepProgram, RefusesWhatDoesNotFitWithTheNumbers) {
   EXPECT_THAT(message("gpt2", {.fp8 = true}), HasSubstr("fp8 matrix products go with bf16"));
   EXPECT_THAT(message("gpt2", {.recompute = {.granularity = Recompute::Granularity::kFull, .layers = 13}}),
               HasSubstr("cannot recompute 13 layers at a time: gpt2 has 12"));
+}
+
+TEST(StepProgram, RefusesPlansThatDoNotFitWithTheNumbers) {
+  const auto message = [](const char* model, const Plan& plan, StepRequest request = {}) -> std::string {
+    if (request.kind == StepKind::kTrain) {
+      request.seq_length = 64;
+      request.batch_size = request.micro_batches = plan.micro_batches;
+    }
+    try {
+      build_step(*find_built_in_model(model), request, plan, 0);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+      return error.message();
+    }
+    return "(no error)";
+  };
+  EXPECT_THAT(message("gpt2", {.tp = 5}),
+              HasSubstr("12 attention heads do not divide over 5 tensor-parallel ranks"));
+  EXPECT_THAT(message("llama3.1-8b", {.tp = 16}), HasSubstr("8 key-value heads do not divide over 16"));
+  EXPECT_THAT(message("gpt2", {.cp = 3}), HasSubstr("64 tokens do not divide into 6 pieces"));
+  EXPECT_THAT(message("gpt2", {.dp = 0}), HasSubstr("data-parallel degree must be at least 1, not 0"));
+  EXPECT_THAT(message("gpt2", {.pp = 2, .partition = {6, 5}}),
+              HasSubstr("the partition has 11 layers, gpt2 has 12"));
+  EXPECT_THAT(message("gpt2", {.pp = 2, .partition = {6, 3, 3}}), HasSubstr("3 parts does not fit 2 stages"));
+  EXPECT_THAT(message("gpt2", {.pp = 2, .partition = {13, -1}}), HasSubstr("less than 0 layers"));
+  EXPECT_THAT(message("gpt2", {.sequence_parallel = true}), HasSubstr("needs tensor parallelism"));
+  EXPECT_THAT(message("gpt2", {.zero_stage = 2}), HasSubstr("ZeRO stage 2"));
+  EXPECT_THAT(message("gpt2", {.pp = 2}, {.kind = StepKind::kGenerate}),
+              HasSubstr("one pipeline stage, not 2"));
+  EXPECT_THAT(
+      message("gpt2",
+              {.pp = 4, .schedule = ScheduleKind::kInterleaved, .virtual_stages = 2, .micro_batches = 6}),
+      HasSubstr("6"));
+  EXPECT_THAT(message("gpt2", {.tp = 1 << 20, .dp = 1 << 20}), HasSubstr("2^30 ranks"));
+}
+
+TEST(StepProgram, CutsLayersAsEvenlyAsCanBe) {
+  EXPECT_THAT(resolved_partition(*find_built_in_model("gpt2"), {.pp = 5}), ElementsAre(3, 3, 2, 2, 2));
+  EXPECT_THAT(resolved_partition(*find_built_in_model("gpt2"), {.pp = 2, .partition = {12, 0}}),
+              ElementsAre(12, 0));
+}
+
+TEST(StepProgram, GradientsAreReducedWhileTheBackwardPassGoesOn) {
+  StepRequest request{.batch_size = 2, .micro_batches = 2, .seq_length = 16};
+  request.bucket_elements = 30'000'000;
+  const Program program = build_step(*find_built_in_model("gpt2"), request, {.dp = 2, .micro_batches = 2}, 0);
+  // 124 M elements: the tied embedding of 39 M is ready last of all; what the blocks fill comes earlier. Only
+  // the last micro-batch reduces.
+  const std::vector<std::string> schedule = schedule_of(program);
+  const auto first_reduction =
+      std::ranges::find_if(schedule, [](const std::string& s) { return s.starts_with("reduce"); });
+  ASSERT_NE(first_reduction, schedule.end());
+  EXPECT_TRUE(first_reduction->ends_with(" 1"));
+  EXPECT_NE(std::find(first_reduction, schedule.end(), "backward 1"), schedule.end());
 }
 
 }  // namespace

@@ -1,0 +1,119 @@
+#include "nadi/parallel/step_check.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/model/model.h"
+#include "nadi/parallel/pipeline_schedule.h"
+
+namespace nadi {
+namespace {
+
+void require(bool condition, std::string message, std::string hint = "") {
+  if (!condition) throw usage_error(std::move(message), std::move(hint));
+}
+
+}  // namespace
+
+void check_request(const ModelConfig& config, const StepRequest& request) {
+  const auto positive = [](std::int64_t value, const char* what) {
+    require(value >= 1, format("{} must be at least 1, not {}", what, value));
+  };
+  positive(request.batch_size, "the batch size");
+  positive(request.micro_batches, "the number of micro-batches");
+  constexpr std::int64_t kMostMicroBatches = 100'000;
+  require(request.micro_batches <= kMostMicroBatches,
+          format("{} micro-batches are more than {}", request.micro_batches, kMostMicroBatches));
+  require(request.micro_batches == 1 || request.kind == StepKind::kTrain,
+          format("only training works in micro-batches, not a {} step", to_string(request.kind)));
+  positive(request.recompute.layers, "the number of layers to recompute");
+  require(request.recompute.layers <= config.layers,
+          format("cannot recompute {} layers at a time: {} has {}", request.recompute.layers, config.name,
+                 config.layers));
+  require(request.batch_size % request.micro_batches == 0,
+          format("a batch of {} does not divide into {} micro-batches", request.batch_size,
+                 request.micro_batches));
+  require(!request.fp8 || request.dtype == DType::kBF16, "fp8 matrix products go with bf16 everything else",
+          "add --dtype bf16");
+  const bool training = request.kind == StepKind::kTrain || request.kind == StepKind::kEvaluate;
+  std::int64_t tokens = request.seq_length;
+  if (training) {
+    positive(request.seq_length, "the sequence length");
+  } else {
+    require(model_of(config.architecture).generates(),
+            format("{} is not a model that generates text, so it has no {} step", config.name,
+                   to_string(request.kind)),
+            "use --step train or --step evaluate");
+    positive(request.input_tokens, "the number of input tokens");
+    positive(request.output_tokens, "the number of output tokens");
+    tokens = request.input_tokens;
+    if (request.kind == StepKind::kDecode) tokens += 1;
+    if (request.kind == StepKind::kGenerate) tokens += request.output_tokens;
+  }
+  require(tokens <= config.positions,
+          format("a sequence of {} tokens does not fit {}, which has {} positions", tokens, config.name,
+                 config.positions));
+}
+
+// Every condition with the numbers that break it.
+void check_plan(const ModelConfig& config, const StepRequest& request, const Plan& plan) {
+  for (const auto& [degree, name] : {std::pair{plan.tp, "tensor"},
+                                     {plan.cp, "context"},
+                                     {plan.dp, "data"},
+                                     {plan.pp, "pipeline"},
+                                     {plan.virtual_stages, "virtual pipeline"}})
+    require(degree >= 1, format("the {}-parallel degree must be at least 1, not {}", name, degree));
+  constexpr std::int64_t kMostRanks = std::int64_t{1} << 30;
+  require(plan.tp <= kMostRanks / plan.cp / plan.dp / plan.pp && plan.world_size() <= kMostRanks,
+          "a plan has at most 2^30 ranks");
+  require(plan.micro_batches == request.micro_batches,
+          format("the plan has {} micro-batches, the request {}", plan.micro_batches, request.micro_batches));
+  require(config.heads % plan.tp == 0,
+          format("{} attention heads do not divide over {} tensor-parallel ranks", config.heads, plan.tp));
+  require(config.kv_heads % plan.tp == 0,
+          format("{} key-value heads do not divide over {} tensor-parallel ranks", config.kv_heads, plan.tp));
+  require(config.ffn_width % plan.tp == 0,
+          format("a feed-forward width of {} does not divide over {} tensor-parallel ranks", config.ffn_width,
+                 plan.tp));
+  require(!plan.sequence_parallel || plan.tp > 1, "sequence parallelism needs tensor parallelism",
+          "add --tp, or leave --sequence-parallel out");
+  require(plan.zero_stage == 0 || plan.zero_stage == 1,
+          format("ZeRO stage {} is not known; 0 and 1 are", plan.zero_stage));
+
+  const bool trains = request.kind == StepKind::kTrain;
+  if (!trains) {
+    require(plan.pp == 1,
+            format("a {} step runs on one pipeline stage, not {}", to_string(request.kind), plan.pp));
+    require(plan.cp == 1, format("a {} step has no context parallelism", to_string(request.kind)));
+    require(!plan.sequence_parallel,
+            format("a {} step has no sequence parallelism", to_string(request.kind)));
+  } else {
+    const std::int64_t pieces = plan.cp > 1 ? 2 * plan.cp : 1;
+    require(request.seq_length % pieces == 0,
+            format("{} tokens do not divide into {} pieces, two for each of {} context-parallel ranks",
+                   request.seq_length, pieces, plan.cp));
+    require(!plan.sequence_parallel || request.seq_length / plan.cp % plan.tp == 0,
+            format("{} tokens do not divide over {} sequence-parallel ranks", request.seq_length / plan.cp,
+                   plan.tp));
+  }
+  require(plan.cp == 1 || request.fused_attention, "context parallelism needs fused attention",
+          "leave --attention unfused out");
+
+  if (trains)
+    slots_needed({plan.schedule, plan.pp, plan.virtual_stages, plan.micro_batches}, 0, 0);  // or says why not
+  const std::int64_t chunks = plan.pp * plan.virtual_stages;
+  if (!plan.partition.empty()) {
+    const auto sum = std::accumulate(plan.partition.begin(), plan.partition.end(), std::int64_t{0});
+    require(static_cast<std::int64_t>(plan.partition.size()) == chunks,
+            format("a partition into {} parts does not fit {} stages", plan.partition.size(), chunks));
+    require(std::ranges::all_of(plan.partition, [](std::int64_t layers) { return layers >= 0; }),
+            "a stage cannot have less than 0 layers");
+    require(sum == config.layers,
+            format("the partition has {} layers, {} has {}", sum, config.name, config.layers));
+  }
+}
+
+}  // namespace nadi
