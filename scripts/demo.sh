@@ -21,6 +21,10 @@ run show gpt2 --batch-size 4 --seq-length 512
 run trace gpt2 --batch-size 4 --seq-length 512 -o out/demo/gpt2 --force
 run trace gpt3-175b --step generate --num-input-tokens 10 --num-output-tokens 20 -o out/demo/gpt3 --force
 run show out/demo/gpt2.0.et
+run show llama3.1-405b --dtype bf16 --seq-length 8192 --tp 8 --pp 16 --dp 128 --global-batch-size 2048 \
+  --micro-batch-size 1 --rank 16383
+run trace gpt2 --tp 2 --pp 2 --global-batch-size 8 --micro-batch-size 2 --seq-length 512 -o out/demo/split --force
+run trace collective all-reduce --op prod --bytes 1MB --ranks 4 -o out/demo/all-reduce --force
 
 printf '\nThe demo made, in out/demo/:\n'
 find out/demo -type f -printf '%10s bytes  %p\n' | sort -k 3

@@ -18,7 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kBufferSize = std::size_t{1} << 20;
-constexpr int kTemporaryNames = 10'000;  // tried before giving up: leftovers of killed programs take some
+constexpr std::size_t kUnbuffered = std::size_t{1} << 16;  // pieces from this size on are not copied
+// Tried before giving up: leftovers of killed programs take some.
+constexpr std::size_t kTemporaryNames = 10'000;
 
 Error file_error(const fs::path& path, std::string_view action, int error_number) {
   const std::string reason = std::generic_category().message(error_number);
@@ -55,9 +57,9 @@ void create_folder(const fs::path& folder) {
 
 // Opens a file of a new name in `folder` with the permissions the user's umask gives (mkstemp would make it
 // private). O_EXCL decides between programs that try the same name.
-std::pair<fs::path, int> create_temporary(const fs::path& folder) {
-  for (int attempt = 0; attempt < kTemporaryNames; ++attempt) {
-    fs::path path = folder / format(".nadi.{}.{}.tmp", getpid(), attempt);
+std::pair<fs::path, int> create_temporary(const fs::path& folder, std::size_t number) {
+  for (std::size_t attempt = 0; attempt < kTemporaryNames; ++attempt) {
+    fs::path path = folder / format(".nadi.{}.{}.tmp", getpid(), number + attempt);
     const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0) return {std::move(path), descriptor};
     if (errno != EEXIST) throw file_error(folder, "create a file in this folder", errno);
@@ -65,22 +67,9 @@ std::pair<fs::path, int> create_temporary(const fs::path& folder) {
   throw file_error(folder, "create a file in this folder", EEXIST);
 }
 
-void sync_folder(const fs::path& folder) {
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) {
-    // A folder may be writable and not readable; the file itself is already synced.
-    if (errno == EACCES) return;
-    throw file_error(folder, "open the folder", errno);
-  }
-  const int failed = fsync(descriptor) == 0 ? 0 : errno;
-  close(descriptor);
-  // EINVAL: some network file systems cannot sync a folder, and do it themselves.
-  if (failed != 0 && failed != EINVAL) throw file_error(folder, "sync the folder", failed);
-}
-
 }  // namespace
 
-AtomicFile::AtomicFile(fs::path target, Overwrite overwrite)
+AtomicFile::AtomicFile(fs::path target, Overwrite overwrite, std::size_t number)
     : target_(std::move(target)), overwrite_(overwrite) {
   if (!target_.has_filename()) throw file_error(target_, "write", EISDIR);
   struct stat existing {};
@@ -100,10 +89,9 @@ AtomicFile::AtomicFile(fs::path target, Overwrite overwrite)
     throw file_error(target_, "write", errno);
   }
   create_folder(folder_of(target_));
-  std::tie(temporary_, descriptor_) = create_temporary(folder_of(target_));
+  std::tie(temporary_, descriptor_) = create_temporary(folder_of(target_), number);
   // Failing to keep the permissions of a file that belongs to somebody else is no reason to fail.
   if (keep_mode && fchmod(descriptor_, existing.st_mode & 0777) != 0) errno = 0;
-  buffer_.reserve(kBufferSize);
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
@@ -119,8 +107,10 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::string_view bytes) {
-  check(descriptor_ >= 0, "AtomicFile::write() after commit()");
+  check(descriptor_ >= 0, "AtomicFile::write() after close() or commit()");
   size_ += Bytes{static_cast<std::int64_t>(bytes.size())};
+  if (buffer_.empty() && bytes.size() >= kUnbuffered) return write_through(bytes);
+  buffer_.reserve(kBufferSize);
   while (!bytes.empty()) {
     const std::string_view piece = bytes.substr(0, kBufferSize - buffer_.size());
     buffer_ += piece;
@@ -129,22 +119,40 @@ void AtomicFile::write(std::string_view bytes) {
   }
 }
 
-void AtomicFile::flush() {
-  std::string_view rest = buffer_;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
+void AtomicFile::write_through(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) throw file_error(target_, "write", errno);
-    rest.remove_prefix(static_cast<std::size_t>(written));
+    bytes.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+void AtomicFile::flush() {
+  write_through(buffer_);
   buffer_.clear();
 }
 
-void AtomicFile::commit() {
-  check(descriptor_ >= 0, "AtomicFile::commit() called twice");
+void AtomicFile::close(Durability durability) {
+  check(descriptor_ >= 0, "AtomicFile::close() called twice");
   flush();
-  if (fsync(descriptor_) != 0) throw file_error(target_, "write", errno);
-  if (close(std::exchange(descriptor_, -1)) != 0) throw file_error(target_, "write", errno);
+  buffer_.shrink_to_fit();
+  switch (durability) {
+    case Durability::kNow:
+      if (fsync(descriptor_) != 0) throw file_error(target_, "write", errno);
+      break;
+    case Durability::kLater:
+      // Only a wish: some file systems cannot, and the sync that follows does it in any case.
+      sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
+      break;
+  }
+  if (::close(std::exchange(descriptor_, -1)) != 0) throw file_error(target_, "write", errno);
+}
+
+void AtomicFile::commit() {
+  check(!temporary_.empty(), "AtomicFile::commit() called twice");
+  if (descriptor_ < 0) return publish();
+  close(Durability::kNow);
   publish();
   sync_folder(folder_of(target_));
 }
@@ -165,8 +173,35 @@ void AtomicFile::publish() {
 }
 
 void AtomicFile::discard() noexcept {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void refuse_existing(const fs::path& path) {
+  struct stat existing {};
+  if (lstat(path.c_str(), &existing) == 0) throw exists_error(path);
+}
+
+void sync_file_system(const fs::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0 && errno == EACCES) return sync();  // a folder may be writable and not readable
+  if (descriptor < 0) throw file_error(folder, "open the folder", errno);
+  const int failed = syncfs(descriptor) == 0 ? 0 : errno;
+  ::close(descriptor);
+  if (failed != 0) throw file_error(folder, "sync the file system", failed);
+}
+
+void sync_folder(const fs::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) {
+    // A folder may be writable and not readable; the file itself is already synced.
+    if (errno == EACCES) return;
+    throw file_error(folder, "open the folder", errno);
+  }
+  const int failed = fsync(descriptor) == 0 ? 0 : errno;
+  ::close(descriptor);
+  // EINVAL: some network file systems cannot sync a folder, and do it themselves.
+  if (failed != 0 && failed != EINVAL) throw file_error(folder, "sync the folder", failed);
 }
 
 void write_atomically(const fs::path& path, std::string_view bytes, Overwrite overwrite) {

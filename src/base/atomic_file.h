@@ -9,11 +9,27 @@
 // renames. Without commit(), after an exception for instance, the destructor removes the temporary. A
 // program that is killed leaves its temporary behind and `path` as it was.
 //
+// Syncing file by file costs milliseconds each. Many files are synced at once:
+//
+//   std::vector<AtomicFile> files;
+//   for (...) {
+//     files.emplace_back(path, Overwrite::kRefuse, /*number=*/files.size());
+//     files.back().write(body);
+//     files.back().close(Durability::kLater);  // starts to write to the disk and does not wait
+//   }
+//   sync_file_system(folder);                  // waits for all of them
+//   for (AtomicFile& file : files) file.commit();
+//   sync_folder(folder);                       // the names
+//
+// Each of them is then whole or as it was before, whenever the machine stops. The set is not one: it may stop
+// between two commits.
+//
 // Errors: an existing target under kRefuse is Error (usage); a full disk, a missing permission, a target
 // that is a folder or a device are Error (environment). Both name the path. After an Error the object can
 // only be destroyed. Not thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -27,11 +43,17 @@ enum class Overwrite {
   kAllow,   // an existing file is replaced in commit(), and its permissions are kept
 };
 
+enum class Durability {
+  kNow,    // on the disk when the call returns
+  kLater,  // on its way there; sync_file_system() waits for it
+};
+
 class AtomicFile {
  public:
   // Creates missing parent folders and the temporary. A target that is a symbolic link is followed under
-  // kAllow, so that the link stays a link.
-  AtomicFile(std::filesystem::path target, Overwrite overwrite);
+  // kAllow, so that the link stays a link. `number` is where the search for a free name for the temporary
+  // starts: different ones for files that are written side by side save the search.
+  AtomicFile(std::filesystem::path target, Overwrite overwrite, std::size_t number = 0);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
@@ -39,13 +61,18 @@ class AtomicFile {
   // Appends. Small pieces are collected into blocks of 1 MiB.
   void write(std::string_view bytes);
 
-  // Flushes, syncs the file, renames it to the target and syncs the folder. Called once, last.
+  // Ends writing: for files that are to appear together, see above.
+  void close(Durability durability);
+
+  // Flushes, syncs the file, renames it to the target and syncs the folder; after close() only renames.
+  // Called once, last.
   void commit();
 
   const std::filesystem::path& path() const { return target_; }
   Bytes size() const { return size_; }  // what was written so far
 
  private:
+  void write_through(std::string_view bytes);
   void flush();
   void publish();
   void discard() noexcept;
@@ -57,6 +84,14 @@ class AtomicFile {
   std::string buffer_;
   Bytes size_;
 };
+
+// Throws Error (usage) when there is something at `path`: for asking before any work is done.
+void refuse_existing(const std::filesystem::path& path);
+
+// Waits until all that was written to the file system of `folder` is on the disk, by anybody; or only which
+// names are in the folder.
+void sync_file_system(const std::filesystem::path& folder);
+void sync_folder(const std::filesystem::path& folder);
 
 // The whole file in one call.
 void write_atomically(const std::filesystem::path& path, std::string_view bytes, Overwrite overwrite);

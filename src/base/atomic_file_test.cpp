@@ -11,6 +11,7 @@
 #include <iterator>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "nadi/base/error.h"
 
@@ -200,6 +201,34 @@ TEST_F(AtomicFileTest, MovesKeepOneOwner) {
   second.write("b");
   second.commit();
   EXPECT_EQ(contents(folder_ / "trace.et"), "ab");
+}
+
+TEST_F(AtomicFileTest, ManyAreSyncedAtOnce) {
+  {
+    std::vector<AtomicFile> files;
+    for (std::size_t i = 0; i < 3; ++i) {
+      files.emplace_back(folder_ / std::to_string(i), Overwrite::kRefuse, i);
+      files.back().write(std::string(100'000, 'a'));  // large enough not to be collected
+      files.back().write("b");
+      files.back().close(i == 0 ? Durability::kNow : Durability::kLater);
+    }
+    EXPECT_EQ(entries(folder_), 3);  // the temporaries
+    sync_file_system(folder_);
+    files[0].commit();
+    files[2].commit();
+    sync_folder(folder_);
+  }
+  EXPECT_EQ(contents(folder_ / "0"), std::string(100'000, 'a') + "b");
+  EXPECT_EQ(contents(folder_ / "2"), contents(folder_ / "0"));
+  EXPECT_EQ(entries(folder_), 2);  // the one without a commit is gone
+}
+
+TEST_F(AtomicFileTest, ExistingFilesCanBeRefusedInAdvance) {
+  refuse_existing(folder_ / "new");
+  write_atomically(folder_ / "old", "x", Overwrite::kRefuse);
+  const auto error = error_of([&] { refuse_existing(folder_ / "old"); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kUsage);
 }
 
 }  // namespace

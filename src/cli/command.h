@@ -1,10 +1,12 @@
 // A command of the program: `nadi <name> ...`. Each is one file, <name>_command.cpp, and one line of the
-// table in commands.cpp, from which dispatch, help and the "did you mean" hints are made.
+// table in commands.cpp, from which dispatch, help and the "did you mean" hints are made. A name may be two
+// words: `nadi trace collective`.
 #pragma once
 
 #include <array>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace nadi {
@@ -30,7 +32,11 @@ struct CommandEntry {
 
 std::span<const CommandEntry> commands();
 
-// nullptr when there is none of that name.
-const CommandEntry* find_command(std::string_view name);
+// How many words the name has.
+std::size_t word_count(const CommandEntry& entry);
+
+// The command whose name these words start with; of two, the one with the longer name. nullptr when there is
+// none.
+const CommandEntry* find_command(std::span<const std::string> words);
 
 }  // namespace nadi

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "nadi/cli/command.h"
+#include "nadi/cli/wrap.h"
 
 namespace nadi {
 
@@ -6,6 +9,7 @@ namespace nadi {
 std::unique_ptr<Command> make_models_command();
 std::unique_ptr<Command> make_show_command();
 std::unique_ptr<Command> make_trace_command();
+std::unique_ptr<Command> make_trace_collective_command();
 
 namespace {
 
@@ -17,14 +21,19 @@ constexpr std::array kCommands{
     CommandEntry{.name = "show",
                  .summary = "show what a step of a model costs, or what a Chakra trace holds",
                  .examples = {"nadi show gpt2 --batch-size 4 --seq-length 512",
-                              "nadi show llama3.1-8b --dtype bf16 --recompute full --json"},
+                              "nadi show llama3.1-70b --dtype bf16 --tp 8 --pp 4 --rank 31"},
                  .make = &make_show_command},
-    CommandEntry{.name = "trace",
-                 .summary = "write a step of a model as a Chakra trace, without running it",
-                 .examples = {"nadi trace gpt2 --batch-size 4 --seq-length 512 -o out/gpt2",
-                              "nadi trace gpt3-175b --step generate --num-input-tokens 10 "
-                              "--num-output-tokens 20 -o out/gpt3"},
-                 .make = &make_trace_command},
+    CommandEntry{
+        .name = "trace",
+        .summary = "write a step of a model as a Chakra trace, without running it",
+        .examples = {"nadi trace gpt2 --batch-size 4 --seq-length 512 -o out/gpt2",
+                     "nadi trace gpt3-175b --step generate --num-output-tokens 20 --tp 8 -o out/gpt3"},
+        .make = &make_trace_command},
+    CommandEntry{.name = "trace collective",
+                 .summary = "write one collective operation as a Chakra trace, for simulators",
+                 .examples = {"nadi trace collective all-reduce --op prod --bytes 1MB --ranks 8 -o out/ar",
+                              "nadi trace collective send-receive --bytes 64KiB --ranks 2 -o out/sr"},
+                 .make = &make_trace_collective_command},
 };
 
 }  // namespace
@@ -33,10 +42,18 @@ std::span<const CommandEntry> commands() {
   return kCommands;
 }
 
-const CommandEntry* find_command(std::string_view name) {
-  for (const CommandEntry& entry : kCommands)
-    if (entry.name == name) return &entry;
-  return nullptr;
+std::size_t word_count(const CommandEntry& entry) {
+  return words_of(entry.name).size();
+}
+
+const CommandEntry* find_command(std::span<const std::string> words) {
+  const CommandEntry* found = nullptr;
+  for (const CommandEntry& entry : kCommands) {
+    const std::vector<std::string> name = words_of(entry.name);
+    const bool matches = words.size() >= name.size() && std::ranges::equal(words.first(name.size()), name);
+    if (matches && (found == nullptr || entry.name.size() > found->name.size())) found = &entry;
+  }
+  return found;
 }
 
 }  // namespace nadi

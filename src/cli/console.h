@@ -18,6 +18,7 @@ struct Console {
   std::ostream& err;  // messages
   bool colour_out = false;
   bool colour_err = false;
+  bool terminal_err = false;  // somebody watches: progress may be shown
   // Set by a signal handler; nullptr where nobody listens.
   const volatile std::sig_atomic_t* interrupted = nullptr;
 

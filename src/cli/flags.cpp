@@ -8,6 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
+#include "nadi/base/parse_bytes.h"
 #include "nadi/cli/wrap.h"
 
 namespace nadi {
@@ -146,6 +147,16 @@ std::optional<double> Flags::number(std::string_view name, double limit) const {
   if (error != std::errc{} || end != value->data() + value->size() || !fits)
     throw usage_error(format("{} takes a number of at least 0{}, not '{}'", name,
                              std::isfinite(limit) ? format(" and below {}", limit) : "", *value));
+  return parsed;
+}
+
+std::optional<Bytes> Flags::bytes(std::string_view name) const {
+  const std::optional<std::string> value = text(name);
+  if (!value) return std::nullopt;
+  const std::optional<Bytes> parsed = parse_bytes(*value);
+  if (!parsed || *parsed < 1_B)
+    throw usage_error(format("{} takes a size of at least 1 byte, not '{}'", name, *value),
+                      "1MB is 1,000,000 bytes, 1MiB is 1,048,576, and 4096 is just that");
   return parsed;
 }
 

@@ -19,6 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "nadi/base/units.h"
+
 namespace nadi {
 
 struct FlagSpec {
@@ -54,6 +56,7 @@ class Flags {
   // At least 0 and below `limit`.
   std::optional<double> number(std::string_view name,
                                double limit = std::numeric_limits<double>::infinity()) const;
+  std::optional<Bytes> bytes(std::string_view name) const;         // at least 1: see base/parse_bytes.h
   std::optional<std::size_t> choice(std::string_view name) const;  // index into FlagSpec::choices
 
   // For help.

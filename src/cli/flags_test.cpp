@@ -16,6 +16,7 @@ Flags flags_for_tests() {
   flags.add({.names = {"--rate"}, .value = "X", .help = "rate", .fallback = "0"});
   flags.add(
       {.names = {"--dtype"}, .value = "T", .help = "type", .fallback = "fp32", .choices = {"fp32", "bf16"}});
+  flags.add({.names = {"--bytes"}, .value = "SIZE", .help = "size", .fallback = "1"});
   flags.add({.names = {"--json"}, .help = "JSON"});
   return flags;
 }
@@ -61,6 +62,8 @@ TEST(Flags, ReadsNumbersAndChoices) {
   EXPECT_EQ(parsed({"--rate", "0.25"}).number("--rate", 1), 0.25);
   EXPECT_EQ(parsed({"--rate", "1e3"}).number("--rate"), 1000);
   EXPECT_EQ(parsed({"--dtype", "bf16"}).choice("--dtype"), 1u);
+  EXPECT_EQ(parsed({"--bytes", "2KiB"}).bytes("--bytes"), Bytes{2048});
+  EXPECT_EQ(parsed({}).bytes("--bytes"), std::nullopt);
   EXPECT_EQ(parsed({"--batch-size", "0"}).integer("--batch-size", 0), 0);
 }
 
@@ -97,6 +100,12 @@ TEST(Flags, RefusesValuesOfTheWrongKind) {
                 parsed({"--batch-size", value}).integer("--batch-size");
               }),
               "--batch-size takes a whole number of at least 1, not '" + std::string(value) + "'");
+  for (const char* value : {"1XB", "0", "-1", "0.5", "99999999TiB"})
+    EXPECT_EQ(mistake([&] {
+                parsed({"--bytes", value}).bytes("--bytes");
+              }),
+              "--bytes takes a size of at least 1 byte, not '" + std::string(value) +
+                  "' | 1MB is 1,000,000 bytes, 1MiB is 1,048,576, and 4096 is just that");
   for (const char* value : {"x", "-0.1", "nan", "inf", "1", "1e999"})
     EXPECT_EQ(mistake([&] {
                 parsed({"--rate", value}).number("--rate", 1);

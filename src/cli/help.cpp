@@ -32,8 +32,8 @@ std::string program_help() {
       "nadi: builds one step of an LLM's training or inference as a graph; shows and traces it\n\n"
       "usage: nadi COMMAND [flags]\n\ncommands\n";
   for (const CommandEntry& command : commands())
-    text += format("  {:<10}{}\n", command.name, command.summary);
-  text += format("  {:<10}{}\n\nflags\n", "help", "show this text, or that of a command: nadi help show");
+    text += format("  {:<18}{}\n", command.name, command.summary);
+  text += format("  {:<18}{}\n\nflags\n", "help", "show this text, or that of a command: nadi help show");
   text += "  --version   print the version\n  -h, --help  show this text, or that of a command\n\nexamples\n";
   for (const CommandEntry& command : commands()) text += format("  {}\n", command.examples[0]);
   return text +

@@ -81,7 +81,11 @@ TEST_P(CommandHelp, IsReachedInThreeWaysAndFitsTheTerminal) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CommandHelp, testing::ValuesIn(commands().begin(), commands().end()),
-                         [](const auto& test) { return std::string(test.param.name); });
+                         [](const auto& test) {
+                           std::string name(test.param.name);
+                           std::ranges::replace(name, ' ', '_');
+                           return name;
+                         });
 
 TEST(Program, AloneShowsItsHelpAsAMistake) {
   const CliRun alone = run("");
@@ -100,13 +104,17 @@ TEST(Program, PrintsItsVersion) {
 TEST(Program, NamesWhatItDoesNotKnow) {
   EXPECT_EQ(run("shwo gpt2").code, 2);
   EXPECT_EQ(run("shwo gpt2").err,
-            "error: unknown command 'shwo'\n  hint: did you mean 'show'? known: models, show, trace, help\n");
+            "error: unknown command 'shwo'\n"
+            "  hint: did you mean 'show'? known: models, show, trace, trace collective, help\n");
   EXPECT_EQ(run("help shwo").err, run("shwo").err);
   EXPECT_EQ(run("--verison").err,
             "error: unknown flag '--verison'\n"
             "  hint: did you mean '--version'? known: --version, --help, -h\n");
   EXPECT_EQ(run("--version now").err, "error: unexpected argument 'now'\n  hint: see 'nadi --help'\n");
-  EXPECT_EQ(run("help show trace").code, 2);
+  EXPECT_EQ(run("help show trace").err, "error: unexpected argument 'trace'\n  hint: see 'nadi --help'\n");
+  EXPECT_EQ(run("help trace collective now").code, 2);
+  EXPECT_EQ(run("trace collective").err,
+            "error: KIND is missing\n  hint: see 'nadi trace collective --help'\n");
   EXPECT_EQ(run("models gpt2").err, "error: unexpected argument 'gpt2'\n  hint: see 'nadi models --help'\n");
 }
 

@@ -41,6 +41,7 @@ int main(int argc, char** argv) {
                         .err = std::cerr,
                         .colour_out = wants_colours(STDOUT_FILENO),
                         .colour_err = wants_colours(STDERR_FILENO),
+                        .terminal_err = isatty(STDERR_FILENO) == 1,
                         .interrupted = &interrupted};
   return nadi::run_cli(std::vector<std::string>(argv + 1, argv + argc), console);
 }

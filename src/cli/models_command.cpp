@@ -7,19 +7,15 @@
 #include "nadi/cli/command.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/flags.h"
+#include "nadi/cli/model_parameters.h"
 #include "nadi/cli/step_json.h"
 #include "nadi/cli/text_table.h"
 #include "nadi/cli/version.h"
+#include "nadi/graph/dtype.h"
 #include "nadi/model/catalogue.h"
-#include "nadi/parallel/step_program.h"
 
 namespace nadi {
 namespace {
-
-// Counted in the graph, of which the smallest is enough.
-std::int64_t parameters_of(const ModelConfig& config) {
-  return build_step(config, {.kind = StepKind::kEvaluate}).parameter_count();
-}
 
 Bytes weights(std::int64_t parameters, DType dtype) {
   return Bytes{parameters} * size_of(dtype);
@@ -36,7 +32,7 @@ void print_table(Console& console) {
                    {"parameters"},
                    {"in bf16"}});
   for (const ModelConfig& config : built_in_models()) {
-    const std::int64_t parameters = parameters_of(config);
+    const std::int64_t parameters = model_parameters(config);
     const bool grouped = config.kv_heads != config.heads;
     const std::string heads =
         grouped ? format("{}/{}", config.heads, config.kv_heads) : format("{}", config.heads);
@@ -52,7 +48,7 @@ void print_json(Console& console) {
   Json root{{"nadi_version", version()}, {"models", Json::array()}};
   for (const ModelConfig& config : built_in_models()) {
     Json model = model_json(config);
-    const std::int64_t parameters = parameters_of(config);
+    const std::int64_t parameters = model_parameters(config);
     model["parameters"] = parameters;
     model["bf16_bytes"] = weights(parameters, DType::kBF16).count();
     model["fp32_bytes"] = weights(parameters, DType::kF32).count();

@@ -47,9 +47,12 @@ done
 
 # Interrupted: exit code 130 and no file, half-written or not. (Without --foreground the signal comes twice.)
 mkdir interrupted
-expect 130 timeout --foreground --preserve-status --signal INT 0.5 "$nadi" trace llama3.1-405b --step generate \
-  --num-input-tokens 10 --num-output-tokens 100000 -o interrupted/trace
-[[ -z $(ls -A interrupted) ]] || fail "left behind: $(ls -A interrupted)"
+expect_nothing_left() {
+  expect 130 timeout --foreground --preserve-status --signal INT --kill-after 30 0.5 "$@" -o interrupted/trace
+  [[ -z $(ls -A interrupted) ]] || fail "left behind: $(find interrupted -type f | head -3)"
+}
+expect_nothing_left "$nadi" trace llama3.1-405b --step generate --num-input-tokens 10 --num-output-tokens 100000
+expect_nothing_left "$nadi" trace llama3.1-405b --tp 8 --pp 16 --dp 128 --global-batch-size 2048 --micro-batch-size 1
 
 # Colours on a terminal only, and not when they are unwanted.
 if command -v script >/dev/null; then

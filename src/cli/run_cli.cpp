@@ -25,12 +25,12 @@ bool is_help(std::string_view word) {
   return word == "--help" || word == "-h";
 }
 
-const CommandEntry& command_of(const std::string& name) {
-  if (const CommandEntry* entry = find_command(name)) return *entry;
+const CommandEntry& command_of(std::span<const std::string> words) {
+  if (const CommandEntry* entry = find_command(words)) return *entry;
   std::vector<std::string_view> known;
   for (const CommandEntry& entry : commands()) known.push_back(entry.name);
   known.push_back("help");
-  throw usage_error(format("unknown command '{}'", name), did_you_mean(name, known));
+  throw usage_error(format("unknown command '{}'", words[0]), did_you_mean(words[0], known));
 }
 
 void print_command_help(const CommandEntry& entry, Console& console) {
@@ -73,13 +73,15 @@ int run(std::span<const std::string> arguments, Console& console) {
     refuse_more_than(1);
     console.out << program_help();
   } else if (first == "help") {
-    refuse_more_than(2);
-    print_command_help(command_of(arguments[1]), console);
+    const CommandEntry& entry = command_of(arguments.subspan(1));
+    refuse_more_than(1 + word_count(entry));
+    print_command_help(entry, console);
   } else if (first.starts_with('-')) {
     constexpr std::string_view kKnown[]{"--version", "--help", "-h"};
     throw usage_error(format("unknown flag '{}'", first), did_you_mean(first, kKnown));
   } else {
-    run_command(command_of(first), arguments.subspan(1), console);
+    const CommandEntry& entry = command_of(arguments);
+    run_command(entry, arguments.subspan(word_count(entry)), console);
   }
   return 0;
 }
@@ -87,8 +89,8 @@ int run(std::span<const std::string> arguments, Console& console) {
 }  // namespace
 
 int run_cli(std::span<const std::string> arguments, Console& console) {
-  const bool knows_command = !arguments.empty() && find_command(arguments[0]) != nullptr;
-  const std::string command = knows_command ? arguments[0] : "";
+  const CommandEntry* const entry = find_command(arguments);
+  const std::string_view command = entry != nullptr ? entry->name : "";
   try {
     const int code = run(arguments, console);
     console.out.flush();

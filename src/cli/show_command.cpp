@@ -8,13 +8,13 @@
 #include "nadi/cli/command.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/flags.h"
-#include "nadi/cli/step_flags.h"
+#include "nadi/cli/model_parameters.h"
 #include "nadi/cli/step_json.h"
 #include "nadi/cli/step_text.h"
+#include "nadi/cli/step_view.h"
 #include "nadi/cli/trace_report.h"
 #include "nadi/cli/trace_summary.h"
 #include "nadi/model/catalogue.h"
-#include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
 
 namespace nadi {
@@ -22,7 +22,7 @@ namespace {
 
 void show_trace(const Flags& flags, Console& console) {
   std::vector<std::string_view> of_models = given_step_flags(flags);
-  for (const std::string_view flag : {"--graph", "--per-layer"})
+  for (const std::string_view flag : {"--rank", "--graph", "--per-layer"})
     if (flags.given(flag)) of_models.push_back(flag);
   if (!of_models.empty())
     throw usage_error(format("{} is for models, and '{}' is a trace", of_models[0], flags.positional()));
@@ -34,18 +34,33 @@ void show_trace(const Flags& flags, Console& console) {
     print_trace(summary, console);
 }
 
+Rank resolve_rank(const Flags& flags, const Plan& plan) {
+  const std::int64_t rank = flags.integer("--rank", 0).value_or(0);
+  if (rank >= plan.world_size())
+    throw usage_error(format("--rank {} is outside of the plan, which has {} rank{}", rank, plan.world_size(),
+                             plan.world_size() == 1 ? "" : "s"),
+                      plan.world_size() == 1 ? "--tp, --cp, --dp and --pp make more"
+                                             : format("ranks are 0 to {}", plan.world_size() - 1));
+  return Rank{static_cast<std::int32_t>(rank)};
+}
+
 void show_model(const Flags& flags, Console& console) {
   for (const std::string_view flag : {"--json", "--per-layer"})
     if (flags.given("--graph") && flags.given(flag))
       throw usage_error(format("{} makes no sense with --graph", flag), "--graph prints ops as text");
   const ResolvedStep step = resolve_step(flags, console);
-  const Program program = build_step(step.config, step.request);
+  const Rank rank = resolve_rank(flags, step.plan);
+  const Program program =
+      build_step(step.config, step.request, step.plan, coordinates_of(step.plan, rank).pp);
   if (flags.given("--graph")) return print_sections(program, console);
-  const ProgramSummary summary = summarize(program);
+  const StepView view{.step = step,
+                      .place = place_of(step.config, step.plan, rank),
+                      .summary = summarize(program),
+                      .model_parameters = model_parameters(step.config)};
   if (flags.given("--json"))
-    console.out << dump_json(step_json(step, summary));
+    console.out << dump_json(step_json(view));
   else
-    print_step(step, summary, flags.given("--per-layer") ? LayerRows::kAll : LayerRows::kCollapsed, console);
+    print_step(view, flags.given("--per-layer") ? LayerRows::kAll : LayerRows::kCollapsed, console);
 }
 
 class ShowCommand : public Command {
@@ -58,6 +73,11 @@ class ShowCommand : public Command {
     flags.add({.names = {"--graph"}, .help = "print the ops of the step, one per line", .group = "output"});
     flags.add({.names = {"--per-layer"},
                .help = "a row for each layer, not one for neighbours that cost the same",
+               .group = "output"});
+    flags.add({.names = {"--rank"},
+               .value = "N",
+               .help = "whose part of the step is shown, from 0",
+               .fallback = "0",
                .group = "output"});
     add_step_flags(flags);
   }

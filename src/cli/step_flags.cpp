@@ -6,8 +6,10 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/units.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/flags.h"
+#include "nadi/cli/plan_flags.h"
 #include "nadi/cli/printable.h"
 #include "nadi/cli/wrap.h"
 #include "nadi/model/architectures.h"
@@ -25,6 +27,7 @@ constexpr std::int64_t kMostMicroBatches = 100'000;
 constexpr std::array<std::pair<std::string_view, DType>, 3> kDTypes{
     {{"fp32", DType::kF32}, {"bf16", DType::kBF16}, {"fp16", DType::kF16}}};
 constexpr std::array<std::string_view, 2> kAttentions{"fused", "unfused"};
+constexpr std::array<std::string_view, 2> kZeroStages{"0", "1"};
 constexpr std::array kGranularities{Recompute::Granularity::kNone, Recompute::Granularity::kSelective,
                                     Recompute::Granularity::kFull};
 constexpr std::array kMethods{Recompute::Method::kUniform, Recompute::Method::kBlock};
@@ -182,6 +185,64 @@ std::vector<StepFlag> training_flags() {
   };
 }
 
+std::vector<StepFlag> plan_flags() {
+  const Plan plan;
+  std::vector<std::string_view> names;
+  std::string about_schedules = "order in which a stage works off its micro-batches";
+  for (const ScheduleEntry& entry : schedules()) {
+    names.push_back(entry.name);
+    about_schedules += format("; {}: {}", entry.name, entry.summary);
+  }
+  return {
+      {{.names = {"--tp", "--tensor-model-parallel-size"},
+        .value = "N",
+        .help = "ranks that share each layer",
+        .fallback = format("{}", plan.tp)},
+       kEvery},
+      {{.names = {"--cp", "--context-parallel-size"},
+        .value = "N",
+        .help = "ranks that share each sequence; training",
+        .fallback = format("{}", plan.cp)},
+       kTraining},
+      {{.names = {"--dp"},
+        .value = "N",
+        .help = "copies of the model, each with its own part of the batch",
+        .fallback = format("{}", plan.dp)},
+       kEvery},
+      {{.names = {"--pp", "--pipeline-model-parallel-size"},
+        .value = "N",
+        .help = "stages that share the layers; training",
+        .fallback = format("{}", plan.pp)},
+       kTraining},
+      {{.names = {"--sequence-parallel"},
+        .help = "split norms and the residual stream over the --tp ranks, too; training"},
+       kTraining},
+      {{.names = {"--partition"},
+        .value = "A-B-C",
+        .help = "transformer layers of each stage, 0 allowed; with --virtual-stages one number for each of "
+                "those, in the model's order",
+        .fallback = "as even as can be, longer ones first"},
+       kTraining},
+      {{.names = {"--schedule"},
+        .value = "NAME",
+        .help = about_schedules,
+        .fallback = std::string(to_string(plan.schedule)),
+        .choices = names},
+       kTraining},
+      {{.names = {"--virtual-stages"},
+        .value = "N",
+        .help = "chunks of layers per rank; with --schedule interleaved",
+        .fallback = format("{}", plan.virtual_stages)},
+       kTraining},
+      {{.names = {"--zero"},
+        .value = "STAGE",
+        .help = "1 splits the optimizer's state over the --dp ranks; training",
+        .fallback = format("{}", plan.zero_stage),
+        .choices = {kZeroStages.begin(), kZeroStages.end()}},
+       kTraining},
+  };
+}
+
 // The headings of help, in its order.
 std::vector<StepFlag> all_step_flags() {
   std::vector<StepFlag> all;
@@ -193,6 +254,7 @@ std::vector<StepFlag> all_step_flags() {
   };
   append(model_flags(), "the step");
   append(size_flags(), "its size");
+  append(plan_flags(), "how it is split over ranks");
   append(computation_flags(), "how it is computed");
   append(training_flags(), "training");
   return all;
@@ -219,19 +281,31 @@ auto chosen(const Flags& flags, std::string_view name, const Enumerators& enumer
   return choice ? enumerators[*choice] : fallback;
 }
 
-void resolve_batch(const Flags& flags, StepRequest& request) {
+void resolve_batch(const Flags& flags, StepRequest& request, Plan& plan) {
   if (flags.given("--batch-size") && flags.given("--global-batch-size"))
     throw usage_error("--batch-size and --global-batch-size contradict each other",
                       "give the size per rank or the size of all ranks together");
   if (const auto size = flags.integer("--batch-size")) request.batch_size = *size;
-  if (const auto size = flags.integer("--global-batch-size")) request.batch_size = *size;
+  const auto global = flags.integer("--global-batch-size");
+  if (global && *global % plan.dp != 0)
+    throw usage_error(
+        format("a global batch of {} does not divide over {} data-parallel ranks", *global, plan.dp),
+        "it is --dp x micro-batches x --micro-batch-size");
+  if (global) request.batch_size = *global / plan.dp;
   const auto micro = flags.integer("--micro-batch-size");
   if (!micro) return;
+  if (request.batch_size % *micro != 0 && plan.dp > 1)
+    throw usage_error(
+        format("a batch of {} per data-parallel rank does not divide into micro-batches of {}",
+               request.batch_size, *micro),
+        format("--global-batch-size is --dp x micro-batches x --micro-batch-size: a multiple of "
+               "{} x {}",
+               plan.dp, *micro));
   if (request.batch_size % *micro != 0)
     throw usage_error(
         format("a batch of {} does not divide into micro-batches of {}", request.batch_size, *micro),
-        flags.given("--global-batch-size") ? "" : "the size of the batch is --global-batch-size");
-  request.micro_batches = request.batch_size / *micro;
+        global ? "" : "the size of the batch is --global-batch-size");
+  request.micro_batches = plan.micro_batches = request.batch_size / *micro;
   if (request.micro_batches > kMostMicroBatches)
     throw usage_error(
         format("a step of {} micro-batches; the limit is {}", request.micro_batches, kMostMicroBatches));
@@ -305,13 +379,17 @@ class Settings {
   std::vector<StepFlag> known_ = all_step_flags();
 };
 
-std::vector<Setting> settings_of(const Flags& flags, const ModelConfig& config, const StepRequest& request) {
+std::vector<Setting> settings_of(const Flags& flags, const ModelConfig& config, const StepRequest& request,
+                                 const Plan& plan) {
   const bool training = request.kind == StepKind::kTrain;
   const bool full = request.recompute.granularity == Recompute::Granularity::kFull;
   Settings settings(flags, request.kind);
   settings.add("step", "--step", to_string(request.kind));
-  settings.add("batch_size", flags.given("--global-batch-size") ? "--global-batch-size" : "--batch-size",
-               request.batch_size);
+  // Both sizes are there, one of them as a flag: together they would contradict each other.
+  const bool global = flags.given("--global-batch-size");
+  settings.add("batch_size", global ? "" : "--batch-size", request.batch_size);
+  settings.add("global_batch_size", global ? "--global-batch-size" : "",
+               checked_multiply(request.batch_size, plan.dp, "sequences"));
   settings.add("micro_batch_size", "--micro-batch-size", request.batch_size / request.micro_batches);
   settings.add("micro_batches", "", request.micro_batches, training);
   settings.add("seq_length", "--seq-length", request.seq_length);
@@ -348,19 +426,22 @@ void add_step_flags(Flags& flags) {
 }
 
 ResolvedStep resolve_step(const Flags& flags, Console& console) {
-  StepRequest request;
+  ResolvedStep step;
+  StepRequest& request = step.request;
   if (const auto choice = flags.choice("--step")) request.kind = step_kinds()[*choice].kind;
   refuse_flags_of_other_steps(flags, request.kind);
-  ModelConfig config = load_model_config(flags.positional(), flags.text("--model-type").value_or(""));
-  name_ignored_keys(config, console);
-  resolve_batch(flags, request);
-  resolve_tokens(flags, config, request);
+  step.config = load_model_config(flags.positional(), flags.text("--model-type").value_or(""));
+  name_ignored_keys(step.config, console);
+  step.plan = resolve_plan(flags);
+  resolve_batch(flags, request, step.plan);
+  resolve_tokens(flags, step.config, request);
   if (const auto choice = flags.choice("--dtype")) request.dtype = kDTypes[*choice].second;
   request.fp8 = flags.given("--fp8");
   if (const auto choice = flags.choice("--attention")) request.fused_attention = *choice == 0;
-  resolve_training(flags, config, request);
-  std::vector<Setting> settings = settings_of(flags, config, request);
-  return {.config = std::move(config), .request = request, .settings = std::move(settings)};
+  resolve_training(flags, step.config, request);
+  step.settings = settings_of(flags, step.config, request, step.plan);
+  step.plan_settings = plan_settings(flags, step.config, request, step.plan);
+  return step;
 }
 
 std::vector<std::string_view> given_step_flags(const Flags& flags) {

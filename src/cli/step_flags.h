@@ -1,5 +1,5 @@
 // The flags that `show`, `trace` and whoever else builds a step have in common, and how they become a model
-// configuration and a StepRequest. Every default is decided here, once, and is part of the result.
+// configuration, a StepRequest and a Plan. Every default is decided here, once, and is part of the result.
 #pragma once
 
 #include <string>
@@ -26,7 +26,10 @@ struct Setting {
 struct ResolvedStep {
   ModelConfig config;
   StepRequest request;
-  std::vector<Setting> settings;  // the same keys in the same order for every step
+  Plan plan;
+  // The same keys in the same order for every step.
+  std::vector<Setting> settings;
+  std::vector<Setting> plan_settings;
 };
 
 // Adds MODEL and the flags of a step.

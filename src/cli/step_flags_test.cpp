@@ -145,6 +145,7 @@ TEST(StepFlags, GivenValuesArrive) {
       "--weight-decay 0 --max-grad-norm 0.5 --dropout 0");
   const Json step = shown["step"];
   EXPECT_EQ(step["batch_size"], 8);
+  EXPECT_EQ(step["global_batch_size"], 8);
   EXPECT_EQ(step["micro_batch_size"], 2);
   EXPECT_EQ(step["micro_batches"], 4);
   EXPECT_EQ(step["seq_length"], 64);

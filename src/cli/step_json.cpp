@@ -1,7 +1,8 @@
 #include "nadi/cli/step_json.h"
 
+#include "nadi/cli/rank_list.h"
+#include "nadi/cli/step_view.h"
 #include "nadi/cli/version.h"
-#include "nadi/parallel/program_summary.h"
 
 namespace nadi {
 namespace {
@@ -50,7 +51,37 @@ Json memory_json(const MemorySummary& memory) {
           {"metrics_bytes", memory.of(Role::kMetric).count()},
           {"total_bytes", memory.total().count()},
           {"peak_live_bytes", memory.activations_live.count()},
-          {"peak_op", memory.peak_op}};
+          {"peak_op", memory.peak_op},
+          {"slots", memory.slots}};
+}
+
+Json place_json(const RankPlace& place) {
+  Json groups = Json::array();
+  for (const RankGroup& group : place.groups)
+    groups.push_back({{"name", to_string(group.kind)},
+                      {"size", group.members.size()},
+                      {"ranks", as_ranges(group.members)}});
+  return {{"rank", to_number(place.rank)},
+          {"tp", place.at.tp},
+          {"cp", place.at.cp},
+          {"dp", place.at.dp},
+          {"pp", place.at.pp},
+          {"layers", place.layers},
+          {"groups", std::move(groups)}};
+}
+
+Json communication_json(const ProgramSummary& summary) {
+  Json list = Json::array();
+  for (const auto& [group, communication] : summary.communication)
+    list.push_back(
+        {{"group", group}, {"ops", communication.ops}, {"sent_bytes", communication.sent.count()}});
+  return list;
+}
+
+Json settings_json(const std::vector<Setting>& settings) {
+  Json object = Json::object();
+  for (const Setting& setting : settings) object[std::string(setting.key)] = setting.value;
+  return object;
 }
 
 }  // namespace
@@ -69,16 +100,19 @@ Json model_json(const ModelConfig& config) {
           {"tied_embeddings", config.tied_embeddings}};
 }
 
-Json settings_json(const ResolvedStep& step) {
-  Json object = Json::object();
-  for (const Setting& setting : step.settings) object[std::string(setting.key)] = setting.value;
-  return object;
+Json resolved_json(const ResolvedStep& step, std::int64_t parameters) {
+  Json root{{"nadi_version", version()}, {"model", model_json(step.config)}};
+  root["model"]["parameters"] = parameters;
+  root["step"] = settings_json(step.settings);
+  root["plan"] = settings_json(step.plan_settings);
+  return root;
 }
 
-Json step_json(const ResolvedStep& step, const ProgramSummary& summary) {
-  Json root{{"nadi_version", version()}, {"model", model_json(step.config)}};
-  root["model"]["ignored_keys"] = step.config.ignored_keys;
-  root["step"] = settings_json(step);
+Json step_json(const StepView& view) {
+  const ProgramSummary& summary = view.summary;
+  Json root = resolved_json(view.step, view.model_parameters);
+  root["model"]["ignored_keys"] = view.step.config.ignored_keys;
+  root["rank"] = place_json(view.place);
   root["parameters"] = summary.parameters;
   root["total"] = Json::object();
   add_work(root["total"], summary.total());
@@ -91,6 +125,7 @@ Json step_json(const ResolvedStep& step, const ProgramSummary& summary) {
     add_work(object, work);
     root["op_kinds"].push_back(std::move(object));
   }
+  root["communication"] = communication_json(summary);
   root["memory"] = memory_json(summary.memory);
   return root;
 }

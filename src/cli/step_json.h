@@ -6,10 +6,11 @@
 
 namespace nadi {
 
-struct ProgramSummary;
+struct StepView;
 
 Json model_json(const ModelConfig& config);
-Json settings_json(const ResolvedStep& step);
-Json step_json(const ResolvedStep& step, const ProgramSummary& summary);
+// "model" with `parameters` (of the whole model), "step" and "plan": how the JSON of a step starts.
+Json resolved_json(const ResolvedStep& step, std::int64_t parameters);
+Json step_json(const StepView& view);
 
 }  // namespace nadi

@@ -6,10 +6,11 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/cli/console.h"
+#include "nadi/cli/rank_list.h"
+#include "nadi/cli/step_view.h"
 #include "nadi/cli/text_table.h"
 #include "nadi/cli/wrap.h"
 #include "nadi/graph/printer.h"
-#include "nadi/parallel/program_summary.h"
 
 namespace nadi {
 namespace {
@@ -39,8 +40,15 @@ std::string dropout_word(const ModelConfig& config) {
                 config.attention_dropout, config.residual_dropout);
 }
 
+std::string joined(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers) text += format("{}{}", text.empty() ? "" : "-", number);
+  return text;
+}
+
 std::string as_flag(const Setting& setting) {
   const Json& value = setting.value;
+  if (value.is_array()) return format("{} {}", setting.flag, joined(value.get<std::vector<std::int64_t>>()));
   if (value.is_boolean()) return std::string(setting.flag);
   if (value.is_string()) return format("{} {}", setting.flag, value.get<std::string>());
   if (value.is_number_float()) return format("{} {}", setting.flag, value.get<double>());
@@ -50,28 +58,73 @@ std::string as_flag(const Setting& setting) {
 // As flags, so that they can be copied into the next command. A switch that is off is no flag.
 std::vector<std::string> flags_that_are(bool given, const ResolvedStep& step) {
   std::vector<std::string> words;
-  for (const Setting& setting : step.settings) {
-    const bool is_off = setting.value.is_boolean() && !setting.value.get<bool>();
-    if (!setting.flag.empty() && !setting.value.is_null() && !is_off && setting.given == given)
-      words.push_back(as_flag(setting));
-  }
+  for (const std::vector<Setting>* settings : {&step.settings, &step.plan_settings})
+    for (const Setting& setting : *settings) {
+      const bool is_off = setting.value.is_boolean() && !setting.value.get<bool>();
+      if (!setting.flag.empty() && !setting.value.is_null() && !is_off && setting.given == given)
+        words.push_back(as_flag(setting));
+    }
   return words;
 }
 
-void print_header(const ResolvedStep& step, const ProgramSummary& summary, Console& console) {
+// "tp 8 x dp 4", or "tp 3, dp 1" for a place in it: axes with one rank are left out.
+std::string along_axes(const Plan& plan, const Coordinates& numbers, std::string_view separator) {
+  std::string text;
+  const auto add = [&](std::string_view axis, std::int64_t degree, std::int64_t number) {
+    if (degree > 1) text += format("{}{} {}", text.empty() ? "" : separator, axis, number);
+  };
+  add("tp", plan.tp, numbers.tp);
+  add("cp", plan.cp, numbers.cp);
+  add("dp", plan.dp, numbers.dp);
+  add("pp", plan.pp, numbers.pp);
+  return text;
+}
+
+std::string layers_word(const std::vector<std::int64_t>& layers) {
+  std::string text;
+  for (std::size_t first = 0, end = 0; first < layers.size(); first = end) {
+    end = first + 1;
+    while (end < layers.size() && layers[end] == layers[end - 1] + 1) ++end;
+    text += text.empty() ? "" : ", ";
+    text += end - first == 1 ? format("{}", layers[first]) : format("{}-{}", layers[first], layers[end - 1]);
+  }
+  if (text.empty()) return "no transformer layer";
+  return format("layer{} {}", layers.size() == 1 ? "" : "s", text);
+}
+
+void print_plan(const StepView& view, Console& console) {
+  const Plan& plan = view.step.plan;
+  std::vector<std::string> words{
+      format("{} ranks:", with_thousands(plan.world_size())),
+      along_axes(plan, {.tp = plan.tp, .cp = plan.cp, .dp = plan.dp, .pp = plan.pp}, " x ")};
+  if (plan.pp > 1) {
+    words.back() += format("; {},", to_string(plan.schedule));
+    words.push_back(format("layers {}", joined(resolved_partition(view.step.config, plan))));
+  }
+  const RankPlace& place = view.place;
+  console.out << labelled("plan", words)
+              << labelled("rank", {format("{} of 0 to {}:", to_number(place.rank), plan.world_size() - 1),
+                                   along_axes(plan, place.at, ", ") + ";", layers_word(place.layers) + ";",
+                                   format("{} parameters", with_thousands(view.summary.parameters))});
+}
+
+void print_header(const StepView& view, Console& console) {
+  const ResolvedStep& step = view.step;
   const ModelConfig& config = step.config;
+  const bool is_split = step.plan.world_size() > 1;
   const auto kind = std::ranges::find(step_kinds(), step.request.kind, &StepKindEntry::kind);
   const std::string micro_batches =
       step.request.micro_batches > 1 ? format("; {} micro-batches", step.request.micro_batches) : "";
   console.out << console.heading(config.name) << '\n'
               << labelled("type", {std::string(to_string(config.architecture))})
               << labelled("shape", model_words(config))
-              << labelled("parameters", {with_thousands(summary.parameters)})
+              << labelled("parameters", {with_thousands(view.model_parameters)})
               << labelled("step", {format("{}: {}{}", kind->name, kind->summary, micro_batches)});
   if (const auto words = flags_that_are(true, step); !words.empty()) console.out << labelled("given", words);
   if (const auto words = flags_that_are(false, step); !words.empty())
     console.out << labelled("by default", words);
   if (step.request.kind == StepKind::kTrain) console.out << labelled("dropout", {dropout_word(config)});
+  if (is_split) print_plan(view, console);
 }
 
 // Tables are easier to read when nothing looks like nothing.
@@ -111,6 +164,18 @@ bool same_work(const WorkSummary& a, const WorkSummary& b) {
          a.cost.written == b.cost.written;
 }
 
+// "gradients.3" -> "gradients."; "" for a name without a number at its end.
+std::string_view numbered_prefix(const LayerSummary& layer) {
+  const std::size_t end = layer.name.find_last_not_of("0123456789") + 1;
+  const bool numbered = layer.block < 0 && end > 0 && end < layer.name.size() && layer.name[end - 1] == '.';
+  return numbered ? std::string_view(layer.name).substr(0, end) : std::string_view();
+}
+
+// Buckets of gradients: neighbours outside of blocks that only a number tells apart.
+bool same_series(const LayerSummary& a, const LayerSummary& b) {
+  return !numbered_prefix(a).empty() && numbered_prefix(a) == numbered_prefix(b);
+}
+
 bool same_cost(const LayerSummary& a, const LayerSummary& b) {
   return a.block >= 0 && b.block >= 0 && a.parameters == b.parameters &&
          std::ranges::equal(a.phases, b.phases, same_work);
@@ -129,10 +194,11 @@ class LayerTable {
     TextTable table(std::move(columns));
     const std::vector<LayerSummary>& layers = summary_.layers;
     for (std::size_t first = 0, end = 0; first < layers.size(); first = end) {
-      end = first + 1;
-      while (rows_ == LayerRows::kCollapsed && end < layers.size() && same_cost(layers[first], layers[end]))
-        ++end;
-      table.add_row(cells(name_of(first, end), layers[first].parameters, layers[first].phases));
+      end = end_of_row(first);
+      if (end - first > 1 && same_series(layers[first], layers[first + 1]))
+        table.add_row(series_cells(first, end));
+      else
+        table.add_row(cells(name_of(first, end), layers[first].parameters, layers[first].phases));
     }
     table.add_rule();
     table.add_row(cells("step", summary_.parameters, summary_.phases));
@@ -148,6 +214,29 @@ class LayerTable {
   bool has_sum() const {
     return has_column(static_cast<std::size_t>(Phase::kBackward)) &&
            !has_column(static_cast<std::size_t>(Phase::kRecompute));
+  }
+
+  // Blocks that cost the same share a row with the figures of one; a series shares one with its sums.
+  std::size_t end_of_row(std::size_t first) const {
+    const std::vector<LayerSummary>& layers = summary_.layers;
+    std::size_t end = first + 1;
+    if (rows_ == LayerRows::kAll) return end;
+    while (end < layers.size() &&
+           (same_cost(layers[first], layers[end]) || same_series(layers[first], layers[end])))
+      ++end;
+    return end;
+  }
+
+  std::vector<std::string> series_cells(std::size_t first, std::size_t end) const {
+    LayerSummary sum;
+    for (std::size_t i = first; i < end; ++i) {
+      sum.parameters += summary_.layers[i].parameters;
+      for (std::size_t phase = 0; phase < kPhaseCount; ++phase)
+        sum.phases[phase].cost += summary_.layers[i].phases[phase].cost;
+    }
+    const std::string& last = summary_.layers[end - 1].name;
+    return cells(format("{}-{}", summary_.layers[first].name, last.substr(last.rfind('.') + 1)),
+                 sum.parameters, sum.phases);
   }
 
   std::string name_of(std::size_t first, std::size_t end) const {
@@ -174,6 +263,25 @@ class LayerTable {
   LayerRows rows_;
 };
 
+void print_communication(const StepView& view, Console& console) {
+  TextTable table({{"group", Align::kLeft}, {"size"}, {"ranks", Align::kLeft}, {"ops"}, {"sent"}});
+  ProgramSummary::Communication total;
+  for (const RankGroup& group : view.place.groups) {
+    if (group.members.size() < 2) continue;
+    ProgramSummary::Communication own;
+    const auto found = view.summary.communication.find(std::string(to_string(group.kind)));
+    if (found != view.summary.communication.end()) own = found->second;
+    total.ops += own.ops;
+    total.sent += own.sent;
+    table.add_row(
+        {std::string(to_string(group.kind)), with_thousands(static_cast<std::int64_t>(group.members.size())),
+         as_short_ranges(group.members), own.ops == 0 ? "-" : with_thousands(own.ops), cell(own.sent)});
+  }
+  table.add_rule();
+  table.add_row({"step", "", "", with_thousands(total.ops), cell(total.sent)});
+  console.out << '\n' << table.to_string(console.colour_out);
+}
+
 void print_memory(const MemorySummary& memory, Console& console) {
   TextTable table({{"memory", Align::kLeft}, {"size"}});
   const auto add = [&](std::string name, Bytes size) {
@@ -190,6 +298,9 @@ void print_memory(const MemorySummary& memory, Console& console) {
   table.add_rule();
   table.add_row({"total", to_string(memory.total())});
   console.out << '\n' << table.to_string(console.colour_out);
+  if (memory.slots > 1)
+    console.out << format("activations are those of at most {} micro-batches under way at once\n",
+                          memory.slots);
   if (!memory.peak_op.empty())
     console.out << format("activations are at their peak in {}: {}\n", memory.peak_op,
                           to_string(memory.activations_live));
@@ -197,11 +308,12 @@ void print_memory(const MemorySummary& memory, Console& console) {
 
 }  // namespace
 
-void print_step(const ResolvedStep& step, const ProgramSummary& summary, LayerRows rows, Console& console) {
-  print_header(step, summary, console);
-  print_phases(summary, console);
-  console.out << '\n' << LayerTable(summary, rows).make().to_string(console.colour_out);
-  print_memory(summary.memory, console);
+void print_step(const StepView& view, LayerRows rows, Console& console) {
+  print_header(view, console);
+  print_phases(view.summary, console);
+  console.out << '\n' << LayerTable(view.summary, rows).make().to_string(console.colour_out);
+  if (view.step.plan.world_size() > 1) print_communication(view, console);
+  print_memory(view.summary.memory, console);
 }
 
 void print_sections(const Program& program, Console& console) {

@@ -1,109 +1,129 @@
 // nadi trace
-#include <filesystem>
+#include <array>
 #include <memory>
 #include <ostream>
+#include <utility>
+#include <vector>
 
-#include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/cli/command.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/flags.h"
+#include "nadi/cli/model_parameters.h"
+#include "nadi/cli/progress_line.h"
+#include "nadi/cli/rank_list.h"
 #include "nadi/cli/step_flags.h"
 #include "nadi/cli/step_json.h"
-#include "nadi/cli/version.h"
-#include "nadi/trace/chakra_writer.h"
-#include "nadi/trace/common_attributes.h"
-#include "nadi/trace/step_trace.h"
+#include "nadi/cli/trace_output.h"
+#include "nadi/trace/rank_traces.h"
 
 namespace nadi {
 namespace {
 
-constexpr std::string_view kSchemaVersion = "0.0.4";
-
-struct WrittenTrace {
-  std::filesystem::path path;
-  std::int64_t nodes = 0;
-  std::int64_t data_edges = 0;
-  std::int64_t control_edges = 0;
-  Flops num_ops;
-  Bytes tensor_size;
-  Bytes size;
+// Whom the files are for: readers of Chakra traces differ in what they understand.
+struct TargetEntry {
+  std::string_view name;
+  std::string_view summary;
+  TraceFlavor flavor;
+};
+constexpr std::array kTargets{
+    TargetEntry{"chakra", "tools that follow the schema", TraceFlavor::kChakra},
+    TargetEntry{"astra-sim", "that simulator: all dependencies as data dependencies", TraceFlavor::kAstraSim},
+};
+struct TensorsEntry {
+  std::string_view name;
+  std::string_view summary;
+  TensorListing tensors;
+};
+constexpr std::array kTensors{
+    TensorsEntry{"first", "of the first micro-batch", TensorListing::kFirstMicroBatch},
+    TensorsEntry{"all", "of every node", TensorListing::kAll},
+    TensorsEntry{"none", "no tensors: the smallest files", TensorListing::kNone},
 };
 
-std::filesystem::path trace_path(const std::string& prefix, int rank) {
-  if (prefix.ends_with('/'))
-    throw usage_error(format("-o takes the start of file names, and '{}' is a folder", prefix),
-                      format("-o {0}step writes {0}step.0.et", prefix));
-  if (prefix.ends_with(".et")) {
-    std::string start = prefix.substr(0, prefix.size() - std::string_view(".et").size());
-    if (start.ends_with(".0")) start.resize(start.size() - 2);
-    throw usage_error(format("-o takes file names without their end, not '{}'", prefix),
-                      format("-o {0} writes {0}.0.et", start));
-  }
-  return format("{}.{}.et", prefix, rank);
+template <typename Table>
+std::vector<std::string_view> names_of(const Table& table) {
+  std::vector<std::string_view> names;
+  for (const auto& entry : table) names.push_back(entry.name);
+  return names;
 }
 
-void add_attribute(TraceAttributes& attributes, std::string_view key, const Json& value) {
-  const std::string_view name = attributes.arena().keep(key);
-  if (value.is_boolean())
-    attributes.add_bool(name, value.get<bool>());
-  else if (value.is_number_float())
-    attributes.add_double(name, value.get<double>());
-  else if (value.is_number())
-    attributes.add_int64(name, value.get<std::int64_t>());
-  else if (value.is_string())
-    attributes.add_text(name, value.get<std::string>());
+template <typename Table>
+std::string summaries_of(const Table& table) {
+  std::string text;
+  for (const auto& entry : table)
+    text += format("{}{}: {}", text.empty() ? "" : "; ", entry.name, entry.summary);
+  return text;
 }
 
-// What makes the file explain itself. No times and no machine names: same input, same bytes.
-GlobalMetadata metadata_of(const ResolvedStep& step, const Program& program) {
-  GlobalMetadata metadata;
-  metadata.version = kSchemaVersion;
-  metadata.attributes.add_text("nadi_version", version());
-  const Json model = model_json(step.config);
-  for (const auto& [key, value] : model.items())
-    add_attribute(metadata.attributes, key == "name" ? "model" : key, value);
-  metadata.attributes.add_int64("parameters", program.parameter_count());
-  for (const Setting& setting : step.settings) add_attribute(metadata.attributes, setting.key, setting.value);
+std::string as_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// What makes the files explain themselves. No times and no machine names: same input, same bytes.
+std::vector<std::pair<std::string, std::string>> metadata_of(const Json& resolved) {
+  std::vector<std::pair<std::string, std::string>> metadata{
+      {"nadi_version", as_text(resolved.at("nadi_version"))}};
+  for (const std::string_view part : {"model", "step", "plan"})
+    for (const auto& [key, value] : resolved.at(std::string(part)).items())
+      if (!value.is_null()) metadata.emplace_back(key == "name" ? "model" : key, as_text(value));
   return metadata;
 }
 
-WrittenTrace write_trace(const ResolvedStep& step, const Program& program, AtomicFile file,
-                         const Console& console) {
-  WrittenTrace written;
-  written.path = file.path();
-  ChakraWriter writer([&](std::string_view bytes) { file.write(bytes); }, metadata_of(step, program));
-  StepTracer tracer(program);
-  for (TraceNode node; tracer.next(node);) {
-    console.check_interrupted();
-    writer.write(node);
-    ++written.nodes;
-    written.data_edges += static_cast<std::int64_t>(node.data_deps.size());
-    written.control_edges += static_cast<std::int64_t>(node.ctrl_deps.size());
-    written.num_ops += Flops{node.attributes.find(attribute_name::kNumOps)->integer().value()};
-    written.tensor_size += Bytes{node.attributes.find(attribute_name::kTensorSize)->integer().value()};
-  }
-  writer.finish();
-  written.size = file.size();
-  file.commit();
-  return written;
+std::vector<Rank> all_ranks(const Plan& plan) {
+  std::vector<Rank> ranks;
+  for (std::int64_t rank = 0; rank < plan.world_size(); ++rank)
+    ranks.push_back(Rank{static_cast<std::int32_t>(rank)});
+  return ranks;
 }
 
-Json written_json(const ResolvedStep& step, const WrittenTrace& written) {
-  return {{"nadi_version", version()},
-          {"model", model_json(step.config)},
-          {"step", settings_json(step)},
-          {"files",
-           {{{"path", written.path.string()},
-             {"rank", 0},
-             {"bytes", written.size.count()},
-             {"nodes", written.nodes},
-             {"data_edges", written.data_edges},
-             {"control_edges", written.control_edges},
-             {"num_ops", written.num_ops.count()},
-             {"tensor_size_bytes", written.tensor_size.count()}}}}};
+// By stage: the program of those that one of the ranks is in.
+std::vector<std::unique_ptr<Program>> programs_of(const ResolvedStep& step, const std::vector<Rank>& ranks) {
+  std::vector<std::unique_ptr<Program>> programs(static_cast<std::size_t>(step.plan.pp));
+  for (const Rank rank : ranks) {
+    const std::int64_t stage = coordinates_of(step.plan, rank).pp;
+    std::unique_ptr<Program>& program = programs[static_cast<std::size_t>(stage)];
+    if (program == nullptr)
+      program = std::make_unique<Program>(build_step(step.config, step.request, step.plan, stage));
+  }
+  return programs;
+}
+
+RankTraceReport write_traces(const ResolvedStep& step, const TraceOutput& output,
+                             const RankTraceOptions& options) {
+  const std::vector<std::unique_ptr<Program>> programs = programs_of(step, options.ranks);
+  std::vector<const Program*> borrowed;
+  for (const std::unique_ptr<Program>& program : programs) borrowed.push_back(program.get());
+  return write_rank_traces(step.plan, borrowed, output.prefix, options);
+}
+
+void print_report(const RankTraceReport& report, const std::vector<Rank>& ranks, const TraceOutput& output,
+                  Console& console) {
+  const bool alone = ranks.size() == 1;
+  const std::string files = alone ? output.file_of(to_number(ranks[0])).string() + ":"
+                                  : format("{}.*.et: {} files,", output.prefix, with_thousands(report.files));
+  console.out << format("{} {} nodes, {} edges, {}, {}\n", files, with_thousands(report.nodes),
+                        with_thousands(report.data_edges + report.control_edges),
+                        report.flops ? to_string(*report.flops) : "more than 9.22 EFLOP",
+                        to_string(report.bytes));
+  if (!report.groups_file.empty())
+    console.out << format("{}: the groups of ranks that they name\n", report.groups_file.string());
+}
+
+Json report_json(Json resolved, const RankTraceReport& report, const std::vector<Rank>& ranks,
+                 const TraceOutput& output) {
+  resolved["prefix"] = output.prefix;
+  resolved["ranks"] = as_ranges(ranks);
+  resolved["files"] = report.files;
+  resolved["nodes"] = report.nodes;
+  resolved["data_edges"] = report.data_edges;
+  resolved["control_edges"] = report.control_edges;
+  resolved["num_ops"] = report.flops ? Json(report.flops->count()) : Json(nullptr);
+  resolved["bytes"] = report.bytes.count();
+  resolved["groups_file"] = report.groups_file.empty() ? Json(nullptr) : Json(report.groups_file.string());
+  return resolved;
 }
 
 class TraceCommand : public Command {
@@ -112,30 +132,45 @@ class TraceCommand : public Command {
     flags.set_positional(
         {.name = "MODEL",
          .help = "a built-in model (see 'nadi models'), a config.json, or a checkpoint folder"});
-    flags.add({.names = {"--output", "-o"},
-               .value = "PREFIX",
-               .help = "where to write: PREFIX.0.et; missing folders are made",
-               .fallback = "required",
+    add_trace_output_flags(flags);
+    flags.add({.names = {"--ranks"},
+               .value = "LIST",
+               .help = "whose traces to write, such as 0,8-15",
+               .fallback = "all",
                .group = "output"});
-    flags.add({.names = {"--force"}, .help = "overwrite a file that exists", .group = "output"});
-    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
+    flags.add({.names = {"--for"},
+               .value = "WHOM",
+               .help = summaries_of(kTargets),
+               .fallback = std::string(kTargets[0].name),
+               .choices = names_of(kTargets),
+               .group = "output"});
+    flags.add({.names = {"--tensors"},
+               .value = "WHICH",
+               .help = format("nodes that list their tensors' names and shapes; {}", summaries_of(kTensors)),
+               .fallback = std::string(kTensors[0].name),
+               .choices = names_of(kTensors),
+               .group = "output"});
     add_step_flags(flags);
   }
 
   void run(const Flags& flags, Console& console) const override {
-    const std::optional<std::string> prefix = flags.text("--output");
-    if (!prefix) throw usage_error("-o, --output is missing", "-o out/step writes out/step.0.et");
-    const std::filesystem::path path = trace_path(*prefix, 0);
+    const TraceOutput output = resolve_trace_output(flags);
     const ResolvedStep step = resolve_step(flags, console);
-    const Program program = build_step(step.config, step.request);
-    const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
-    const WrittenTrace written = write_trace(step, program, AtomicFile(path, overwrite), console);
+    const std::optional<std::string> list = flags.text("--ranks");
+    const Json resolved = resolved_json(step, model_parameters(step.config));
+    ProgressLine progress(console, "ranks", steady_clock());
+    const RankTraceOptions options{
+        .flavor = kTargets[flags.choice("--for").value_or(0)].flavor,
+        .tensors = kTensors[flags.choice("--tensors").value_or(0)].tensors,
+        .overwrite = output.overwrite,
+        .ranks = list ? parse_ranks("--ranks", *list, step.plan.world_size()) : all_ranks(step.plan),
+        .metadata = metadata_of(resolved),
+        .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); }};
+    const RankTraceReport report = write_traces(step, output, options);
     if (flags.given("--json"))
-      console.out << dump_json(written_json(step, written));
+      console.out << dump_json(report_json(resolved, report, options.ranks, output));
     else
-      console.out << format("{}: {} nodes, {} edges, {}, {}\n", path.string(), with_thousands(written.nodes),
-                            with_thousands(written.data_edges + written.control_edges),
-                            to_string(written.num_ops), to_string(written.size));
+      print_report(report, options.ranks, output, console);
   }
 };
 

@@ -101,7 +101,8 @@ class Planner {
     make_allocations();
     MemoryPlan plan = place();
     for (const Tensor& tensor : graph_.tensors())
-      if (tensor.producer == kNoOp) plan.resident[static_cast<std::size_t>(tensor.role)] += tensor.size();
+      if (tensor.producer == kNoOp && !tensor.shares_memory)
+        plan.resident[static_cast<std::size_t>(tensor.role)] += tensor.size();
     return plan;
   }
 

@@ -79,6 +79,8 @@ struct Tensor {
   // Which part of a whole tensor this is, of variables and constants; empty: all of it. Ranks that run the
   // same graph differ in nothing but their places in these shards' groups.
   std::vector<Shard> shards = {};
+  // Lies within other variables, as a rank's part of a bucket does, and takes no memory of its own.
+  bool shares_memory = false;
   OpId producer = kNoOp;  // of values; kNoOp for inputs, constants and variables
 
   Bytes size() const { return Bytes{checked_multiply(shape.elements(), size_of(dtype), "bytes")}; }

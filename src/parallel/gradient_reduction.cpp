@@ -131,14 +131,18 @@ class ReductionBuilder {
     const Shape part{bucket_part(elements, data.size)};
     const std::vector<Shard> shards{{.group = data.group, .parts = data.size, .axis = 0}};
     const std::string name = format("bucket.{}", result_.buckets.size());
-    const TensorId own_gradients = builder_.variable(
-        {.name = name + ".gradients", .shape = part, .role = Role::kGradient, .shards = shards});
+    const TensorId own_gradients = builder_.variable({.name = name + ".gradients",
+                                                      .shape = part,
+                                                      .role = Role::kGradient,
+                                                      .shards = shards,
+                                                      .shares_memory = true});
     const TensorId own_parameters = builder_.variable({.name = name + ".parameters",
                                                        .shape = part,
                                                        .dtype = builder_.tensor(parameters[0]).dtype,
                                                        .role = Role::kOptimizerState,
                                                        .initializer = Initializer::flat(parameters),
-                                                       .shards = shards});
+                                                       .shards = shards,
+                                                       .shares_memory = true});
     bucket_reduce_scatter(builder_, gradients, data, own_gradients);
     input_.updates.push_back({own_parameters, own_gradients, bucket[0].decays});
     count_in_norm(bucket[0], {own_gradients});

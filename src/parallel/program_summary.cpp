@@ -1,8 +1,10 @@
 #include "nadi/parallel/program_summary.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "nadi/base/error.h"
 
@@ -15,6 +17,19 @@ void add(WorkSummary& sum, const WorkSummary& part) {
   sum.head += part.head;
   sum.attention += part.attention;
   sum.cost += part.cost;
+}
+
+WorkSummary repeated(WorkSummary work, std::int64_t times) {
+  work.ops *= times;
+  work.linear *= times;
+  work.head *= times;
+  work.attention *= times;
+  work.cost.matrix *= times;
+  work.cost.vector *= times;
+  work.cost.read *= times;
+  work.cost.written *= times;
+  work.cost.sent *= times;
+  return work;
 }
 
 WorkSummary work_of(const Graph& graph, const Op& op, const CostContext& context) {
@@ -47,7 +62,21 @@ class Summarizer {
   explicit Summarizer(const Program& program) : program_(program) {}
 
   ProgramSummary run() {
-    for (const Instruction& instruction : program_.instructions) add_instruction(instruction);
+    // Micro-batches repeat their sections: what costs the same is counted once, times how often it runs.
+    std::map<std::pair<SectionId, std::int64_t>, std::int64_t> runs;
+    constexpr std::int64_t kAnyPosition = -1;
+    for (const Instruction& instruction : program_.instructions)
+      ++runs[{instruction.section, instruction.context.position.value_or(kAnyPosition)}];
+    // Zeroing gradients comes first in time and belongs with the optimizer, last.
+    for (const bool optimizer : {false, true})
+      for (const Instruction& instruction : program_.instructions) {
+        if (is_optimizer(instruction) != optimizer) continue;
+        const auto run =
+            runs.find({instruction.section, instruction.context.position.value_or(kAnyPosition)});
+        if (run == runs.end()) continue;
+        add_instruction(instruction, run->second);
+        runs.erase(run);
+      }
     add_parameters();
     add_memory();
     summary_.parameters = program_.parameter_count();
@@ -55,18 +84,23 @@ class Summarizer {
   }
 
  private:
-  void add_instruction(const Instruction& instruction) {
+  bool is_optimizer(const Instruction& instruction) const {
+    const Section& section = program_.section(instruction.section);
+    return program_.graph_of(section).ops()[section.first_op].phase == Phase::kOptimizer;
+  }
+
+  void add_instruction(const Instruction& instruction, std::int64_t times) {
     const Section& section = program_.section(instruction.section);
     const Graph& graph = program_.graph_of(section);
     for (std::uint32_t i = section.first_op; i < section.end_op; ++i) {
       const Op& op = graph.ops()[i];
       if (definition(op.kind).op_class == OpClass::kView) continue;
-      const WorkSummary work = work_of(graph, op, instruction.context);
+      const WorkSummary work = repeated(work_of(graph, op, instruction.context), times);
       add(summary_.phases[static_cast<std::size_t>(op.phase)], work);
       add(summary_.op_kinds[op.kind], work);
       if (is_communication(definition(op.kind).op_class)) {
         ProgramSummary::Communication& group = summary_.communication[op.attributes.text("group")];
-        ++group.ops;
+        group.ops += times;
         group.sent += work.cost.sent;
       }
       add(row_of(graph.layer(op.layer), op.block).phases[static_cast<std::size_t>(op.phase)], work);
@@ -110,7 +144,7 @@ class Summarizer {
     for (std::size_t g = 0; g < program_.graphs.size(); ++g) {
       const Graph& graph = program_.graphs[g];
       for (const Tensor& tensor : graph.tensors())
-        if (tensor.producer == kNoOp && seen.insert(tensor.name).second)
+        if (tensor.producer == kNoOp && !tensor.shares_memory && seen.insert(tensor.name).second)
           memory.resident[static_cast<std::size_t>(tensor.role)] += tensor.size();
       const MemoryPlan plan = plan_memory(graph);
       for (std::size_t i = 0; i < plan.live.size(); ++i) {

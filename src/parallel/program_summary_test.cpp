@@ -302,6 +302,24 @@ TEST(ProgramSummary, ATensorParallelRankHoldsItsPart) {
   EXPECT_EQ(part.communication.at("tp").sent.count(), (32 * 4 + 2) * stream + 128 * 4 * 3);
 }
 
+TEST(ProgramSummary, ZeroStage1SplitsTheOptimizerStateOnly) {
+  const ModelConfig& gpt2 = *find_built_in_model("gpt2");
+  const StepRequest request{.batch_size = 1, .seq_length = 64, .dtype = DType::kBF16};
+  const std::int64_t parameters = 124'439'808;
+  const ProgramSummary summary = summarize(build_step(gpt2, request, {.dp = 8, .zero_stage = 1}, 0));
+  EXPECT_EQ(summary.memory.of(Role::kParameter).count(), 2 * parameters);
+  EXPECT_EQ(summary.memory.of(Role::kGradient).count(), 4 * parameters);
+  // Master and two moments of an eighth; each bucket is padded by less than 8 elements.
+  const std::int64_t state = summary.memory.of(Role::kOptimizerState).count();
+  EXPECT_GE(state, 12 * parameters / 8);
+  EXPECT_LT(state, 12 * parameters / 8 + 12 * 100);
+  // Gradients are given to the reduction in fp32, an eighth of the new weights in bf16 to the gathering; and
+  // the norm.
+  const std::int64_t sent = summary.communication.at("dp").sent.count();
+  EXPECT_GE(sent, 4 * parameters + 2 * parameters / 8);
+  EXPECT_LT(sent, 4 * parameters + 2 * parameters / 8 + 1000);
+}
+
 TEST(ProgramSummary, MixedPrecisionMemory) {
   const ModelConfig& gpt2 = *find_built_in_model("gpt2");
   const std::int64_t parameters = 124'439'808;

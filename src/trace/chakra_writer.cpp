@@ -2,6 +2,7 @@
 
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "nadi/base/error.h"
 #include "nadi/trace/chakra_schema.h"
@@ -52,7 +53,81 @@ void put_list(WireWriter& out, const TraceAttribute& attribute) {
   }
 }
 
+void put_attribute(WireWriter& out, std::uint32_t field, const TraceAttribute& attribute) {
+  const auto message = out.begin_message(field, kSmallLengthBytes);
+  if (!attribute.name.empty()) out.bytes_field(chakra::attribute::kName, attribute.name);
+  if (!attribute.doc.empty()) out.bytes_field(chakra::attribute::kDocString, attribute.doc);
+  const auto value_field = static_cast<std::uint32_t>(attribute.kind);
+  if (attribute.kind == TraceAttributeKind::kNone) {
+    // A name and nothing else: the schema allows it, files hold it.
+  } else if (is_list(attribute.kind)) {
+    const auto list = out.begin_message(value_field, kSmallLengthBytes);
+    put_list(out, attribute);
+    out.end_message(list);
+  } else if (is_text(attribute.kind)) {
+    out.bytes_field(value_field, attribute.text);
+  } else {
+    const chakra::Encoding encoding = chakra::encoding_of(attribute.kind);
+    out.tag(value_field, chakra::wire_type_of(encoding));
+    put_number(out, encoding, attribute.bits);
+  }
+  out.end_message(message);
+}
+
+void put_exact_time(WireWriter& out, std::string_view name, Nanoseconds time) {
+  if (time.count() % kNanosecondsPerMicrosecond == 0) return;
+  TraceAttribute attribute;
+  attribute.name = name;
+  attribute.kind = TraceAttributeKind::kInt64;
+  attribute.bits = number_bits(time.count());
+  put_attribute(out, chakra::node::kAttributes, attribute);
+}
+
+void put_dependencies(WireWriter& out, std::uint32_t field, const std::vector<TraceNodeId>& ids) {
+  if (ids.empty()) return;
+  const auto packed = out.begin_message(field, kSmallLengthBytes);
+  for (TraceNodeId id : ids) out.varint(to_number(id));
+  out.end_message(packed);
+}
+
+void put_io(WireWriter& out, std::uint32_t field, const IoInfo& io) {
+  if (io.empty()) return;
+  const auto message = out.begin_message(field, kSmallLengthBytes);
+  if (!io.values.empty()) out.bytes_field(chakra::io_info::kValues, io.values);
+  if (!io.shapes.empty()) out.bytes_field(chakra::io_info::kShapes, io.shapes);
+  if (!io.types.empty()) out.bytes_field(chakra::io_info::kTypes, io.types);
+  out.end_message(message);
+}
+
 }  // namespace
+
+void encode_attributes(WireWriter& out, const TraceNode& node) {
+  for (const TraceAttribute& attribute : node.attributes) {
+    const bool is_time =
+        attribute.name == attribute_name::kStartNs || attribute.name == attribute_name::kDurationNs;
+    check(!is_time || !attribute.integer(), "a node's exact time is given as an attribute, not as its time");
+    put_attribute(out, chakra::node::kAttributes, attribute);
+  }
+}
+
+void encode_node(WireWriter& out, const TraceNode& node) {
+  check(node.start.count() >= 0 && node.duration.count() >= 0, "a node is written with a negative time");
+  if (to_number(node.id) != 0) out.varint_field(chakra::node::kId, to_number(node.id));
+  if (!node.name.empty()) out.bytes_field(chakra::node::kName, node.name);
+  if (node.type != NodeType::kInvalid)
+    out.varint_field(chakra::node::kType, static_cast<std::uint64_t>(node.type));
+  put_dependencies(out, chakra::node::kCtrlDeps, node.ctrl_deps);
+  put_dependencies(out, chakra::node::kDataDeps, node.data_deps);
+  const auto start_micros = static_cast<std::uint64_t>(node.start.count() / kNanosecondsPerMicrosecond);
+  if (start_micros != 0) out.varint_field(chakra::node::kStartMicros, start_micros);
+  const auto duration_micros = static_cast<std::uint64_t>(node.duration.count() / kNanosecondsPerMicrosecond);
+  if (duration_micros != 0) out.varint_field(chakra::node::kDurationMicros, duration_micros);
+  put_io(out, chakra::node::kInputs, node.inputs);
+  put_io(out, chakra::node::kOutputs, node.outputs);
+  encode_attributes(out, node);
+  put_exact_time(out, attribute_name::kStartNs, node.start);
+  put_exact_time(out, attribute_name::kDurationNs, node.duration);
+}
 
 ChakraWriter::ChakraWriter(ByteSink sink) : ChakraWriter(std::move(sink), GlobalMetadata{}) {}
 
@@ -60,83 +135,17 @@ ChakraWriter::ChakraWriter(ByteSink sink, const GlobalMetadata& metadata) : sink
   const auto record = out_.begin_record(kSmallLengthBytes);
   if (!metadata.version.empty()) out_.bytes_field(chakra::global_metadata::kVersion, metadata.version);
   for (const TraceAttribute& attribute : metadata.attributes)
-    write_attribute(chakra::global_metadata::kAttributes, attribute);
+    put_attribute(out_, chakra::global_metadata::kAttributes, attribute);
   out_.end_message(record);
 }
 
 void ChakraWriter::write(const TraceNode& node) {
   check(!finished_, "a node is written after the end of the trace");
-  check(node.start.count() >= 0 && node.duration.count() >= 0, "a node is written with a negative time");
   const auto record = out_.begin_record(kNodeLengthBytes);
-  if (to_number(node.id) != 0) out_.varint_field(chakra::node::kId, to_number(node.id));
-  if (!node.name.empty()) out_.bytes_field(chakra::node::kName, node.name);
-  if (node.type != NodeType::kInvalid)
-    out_.varint_field(chakra::node::kType, static_cast<std::uint64_t>(node.type));
-  write_dependencies(chakra::node::kCtrlDeps, node.ctrl_deps);
-  write_dependencies(chakra::node::kDataDeps, node.data_deps);
-  const auto start_micros = static_cast<std::uint64_t>(node.start.count() / kNanosecondsPerMicrosecond);
-  if (start_micros != 0) out_.varint_field(chakra::node::kStartMicros, start_micros);
-  const auto duration_micros = static_cast<std::uint64_t>(node.duration.count() / kNanosecondsPerMicrosecond);
-  if (duration_micros != 0) out_.varint_field(chakra::node::kDurationMicros, duration_micros);
-  write_io(chakra::node::kInputs, node.inputs);
-  write_io(chakra::node::kOutputs, node.outputs);
-  for (const TraceAttribute& attribute : node.attributes) {
-    const bool is_time =
-        attribute.name == attribute_name::kStartNs || attribute.name == attribute_name::kDurationNs;
-    check(!is_time || !attribute.integer(), "a node's exact time is given as an attribute, not as its time");
-    write_attribute(chakra::node::kAttributes, attribute);
-  }
-  write_exact_time(attribute_name::kStartNs, node.start);
-  write_exact_time(attribute_name::kDurationNs, node.duration);
+  encode_node(out_, node);
   out_.end_message(record);
   ++nodes_;
   if (out_.size() >= kFlushAt) flush();
-}
-
-void ChakraWriter::write_dependencies(std::uint32_t field, const std::vector<TraceNodeId>& ids) {
-  if (ids.empty()) return;
-  const auto packed = out_.begin_message(field, kSmallLengthBytes);
-  for (TraceNodeId id : ids) out_.varint(to_number(id));
-  out_.end_message(packed);
-}
-
-void ChakraWriter::write_io(std::uint32_t field, const IoInfo& io) {
-  if (io.empty()) return;
-  const auto message = out_.begin_message(field, kSmallLengthBytes);
-  if (!io.values.empty()) out_.bytes_field(chakra::io_info::kValues, io.values);
-  if (!io.shapes.empty()) out_.bytes_field(chakra::io_info::kShapes, io.shapes);
-  if (!io.types.empty()) out_.bytes_field(chakra::io_info::kTypes, io.types);
-  out_.end_message(message);
-}
-
-void ChakraWriter::write_attribute(std::uint32_t field, const TraceAttribute& attribute) {
-  const auto message = out_.begin_message(field, kSmallLengthBytes);
-  if (!attribute.name.empty()) out_.bytes_field(chakra::attribute::kName, attribute.name);
-  if (!attribute.doc.empty()) out_.bytes_field(chakra::attribute::kDocString, attribute.doc);
-  const auto value_field = static_cast<std::uint32_t>(attribute.kind);
-  if (attribute.kind == TraceAttributeKind::kNone) {
-    // A name and nothing else: the schema allows it, files hold it.
-  } else if (is_list(attribute.kind)) {
-    const auto list = out_.begin_message(value_field, kSmallLengthBytes);
-    put_list(out_, attribute);
-    out_.end_message(list);
-  } else if (is_text(attribute.kind)) {
-    out_.bytes_field(value_field, attribute.text);
-  } else {
-    const chakra::Encoding encoding = chakra::encoding_of(attribute.kind);
-    out_.tag(value_field, chakra::wire_type_of(encoding));
-    put_number(out_, encoding, attribute.bits);
-  }
-  out_.end_message(message);
-}
-
-void ChakraWriter::write_exact_time(std::string_view name, Nanoseconds time) {
-  if (time.count() % kNanosecondsPerMicrosecond == 0) return;
-  TraceAttribute attribute;
-  attribute.name = name;
-  attribute.kind = TraceAttributeKind::kInt64;
-  attribute.bits = number_bits(time.count());
-  write_attribute(chakra::node::kAttributes, attribute);
 }
 
 void ChakraWriter::finish() {

@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
-#include <vector>
 
 #include "nadi/trace/protobuf_wire.h"
 #include "nadi/trace/trace_node.h"
@@ -46,10 +45,6 @@ class ChakraWriter {
   std::uint64_t bytes() const { return flushed_ + out_.size(); }
 
  private:
-  void write_dependencies(std::uint32_t field, const std::vector<TraceNodeId>& ids);
-  void write_io(std::uint32_t field, const IoInfo& io);
-  void write_attribute(std::uint32_t field, const TraceAttribute& attribute);
-  void write_exact_time(std::string_view name, Nanoseconds time);
   void flush();
 
   ByteSink sink_;
@@ -58,6 +53,11 @@ class ChakraWriter {
   std::uint64_t flushed_ = 0;
   bool finished_ = false;
 };
+
+// The content of a node's message, without the length in front of it; and its attributes alone, which a node
+// without times has last. So what is shared by many nodes can be encoded once (stage_encoding.h).
+void encode_node(WireWriter& out, const TraceNode& node);
+void encode_attributes(WireWriter& out, const TraceNode& node);
 
 // A whole trace with its metadata.
 void write_chakra(const Trace& trace, const ByteSink& sink);

@@ -77,6 +77,14 @@ class WireWriter {
     size_ += bytes.size();
   }
 
+  // Bytes that are already encoded.
+  void raw(std::string_view bytes) {
+    if (bytes.empty()) return;
+    reserve(bytes.size());
+    std::memcpy(buffer_.get() + size_, bytes.data(), bytes.size());
+    size_ += bytes.size();
+  }
+
   // A message, or a packed list, whose length is known only when it is written. Room for a length of
   // `length_bytes` bytes is left in front; a wrong guess costs moving the message.
   struct Message {

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/parallel/plan.h"
 #include "nadi/parallel/program.h"
 #include "nadi/trace/common_attributes.h"
 
@@ -21,6 +25,30 @@ struct Accesses {
   std::uint64_t writer = kNobody;
   std::vector<std::uint64_t> readers;  // since then; of variables only
 };
+
+// Communication that stays in order: a group's collectives, or the messages to or from one peer. Those of one
+// batch are posted together; each waits for all of the batch before.
+struct Lane {
+  std::uint64_t batch = kNobody;
+  std::vector<std::uint64_t> current, previous;
+};
+
+CollectiveType collective_type(OpKind kind) {
+  constexpr std::pair<OpKind, CollectiveType> kTypes[] = {
+      {OpKind::kAllReduce, CollectiveType::kAllReduce},
+      {OpKind::kReduce, CollectiveType::kReduce},
+      {OpKind::kAllGather, CollectiveType::kAllGather},
+      {OpKind::kBucketAllGather, CollectiveType::kAllGather},
+      {OpKind::kReduceScatter, CollectiveType::kReduceScatter},
+      {OpKind::kBucketReduceScatter, CollectiveType::kReduceScatter},
+      {OpKind::kBroadcast, CollectiveType::kBroadcast},
+      {OpKind::kAllToAll, CollectiveType::kAllToAll},
+  };
+  for (const auto& [known, type] : kTypes)
+    if (known == kind) return type;
+  check(false, "a collective has no name in traces");
+  unreachable();
+}
 
 // What is the same each time a graph's op is traced.
 struct OpTexts {
@@ -48,8 +76,20 @@ struct Tensors {
 
 class StepTracer::State {
  public:
-  explicit State(const Program& program) : program_(program) {
+  State(const Program& program, const StepTraceOptions& options) : program_(program), options_(options) {
     for (const Graph& graph : program.graphs) prepare(graph);
+    find_last_uses();
+    if (options.plan != nullptr) {
+      const Plan& plan = *options.plan;
+      tags_per_micro_batch_ = 2 * plan.pp * plan.virtual_stages;
+      if (plan.micro_batches > std::numeric_limits<std::int32_t>::max() / tags_per_micro_batch_)
+        throw Error{
+            ErrorKind::kInfeasible,
+            {},
+            format("{} micro-batches over {} stages of {} chunks need more tags for their messages than "
+                   "fit 32 bits",
+                   plan.micro_batches, plan.pp, plan.virtual_stages)};
+    }
     if (!program.instructions.empty()) enter();
   }
 
@@ -67,12 +107,15 @@ class StepTracer::State {
     return false;
   }
 
+  const RankBinding& binding() const { return binding_; }
+
  private:
   struct GraphState {
     std::vector<std::uint32_t> root;      // by tensor: itself, or what it is a view of
     std::vector<std::uint32_t> variable;  // by tensor: number among the program's variables, or kValue
     std::vector<OpTexts> texts;           // by op; made when first needed
-    std::vector<std::uint64_t> writer;    // by tensor: of values
+    // Of the micro-batches that are under way: the writers of their values, by tensor.
+    std::unordered_map<std::int32_t, std::vector<std::uint64_t>> writers;
   };
   static constexpr std::uint32_t kValue = 0xffffffff;
 
@@ -81,7 +124,6 @@ class StepTracer::State {
     const std::size_t tensors = graph.tensors().size();
     state.root.resize(tensors);
     state.variable.assign(tensors, kValue);
-    state.writer.assign(tensors, kNobody);
     state.texts.resize(graph.ops().size());
     for (std::uint32_t t = 0; t < tensors; ++t) {
       state.root[t] = t;
@@ -99,8 +141,44 @@ class StepTracer::State {
     graphs_.push_back(std::move(state));
   }
 
-  void enter() { op_ = program_.section(program_.instructions[instruction_].section).first_op; }
+  // Instructions after which nobody reads the values of their micro-batch any more.
+  void find_last_uses() {
+    const std::vector<Instruction>& instructions = program_.instructions;
+    std::set<std::pair<std::size_t, std::int32_t>> seen;
+    is_last_use_.resize(instructions.size());
+    for (std::size_t i = instructions.size(); i-- > 0;)
+      is_last_use_[i] =
+          seen.emplace(program_.section(instructions[i].section).graph, instructions[i].micro_batch).second;
+  }
+
+  void enter() {
+    const Instruction& instruction = program_.instructions[instruction_];
+    const Section& section = program_.section(instruction.section);
+    op_ = section.first_op;
+    if (instruction_ == 0 || !program_.instructions[instruction_ - 1].with_next) ++exchange_;
+    first_id_ = next_id_;
+    follows_schedule_.clear();
+    computed_before_ = last_computed_;
+    GraphState& state = graphs_[section.graph];
+    const auto [entry, fresh] = state.writers.try_emplace(instruction.micro_batch);
+    if (fresh) {
+      if (!spare_.empty()) {
+        entry->second = std::move(spare_.back());
+        spare_.pop_back();
+      }
+      entry->second.assign(state.root.size(), kNobody);
+    }
+    writers_ = &entry->second;
+  }
+
   void leave() {
+    if (is_last_use_[instruction_]) {
+      const Instruction& instruction = program_.instructions[instruction_];
+      GraphState& state = graphs_[program_.section(instruction.section).graph];
+      const auto done = state.writers.find(instruction.micro_batch);
+      spare_.push_back(std::move(done->second));
+      state.writers.erase(done);
+    }
     if (++instruction_ < program_.instructions.size()) enter();
   }
 
@@ -109,51 +187,134 @@ class StepTracer::State {
     GraphState& state = graphs_[section.graph];
     const Instruction& instruction = program_.instructions[instruction_];
     const OpClass op_class = definition(op.kind).op_class;
-    check(!is_communication(op_class), "a program of one rank has no communication");
 
     node.clear();
     node.id = TraceNodeId{next_id_};
     node.name = op.name;
-    node.type = NodeType::kComp;
-    add_dependencies(node, state, op);
-    const OpTexts& texts = texts_of(graph, state, op);
-    node.inputs = {texts.input_values, texts.input_shapes, texts.input_types};
-    node.outputs = {texts.output_values, texts.output_shapes, texts.output_types};
+    binding_ = {};
+    add_data_flow(node, state, graph, op);
+    if (options_.tensors == TensorListing::kAll ||
+        (options_.tensors == TensorListing::kFirstMicroBatch && instruction.micro_batch == 0)) {
+      const OpTexts& texts = texts_of(graph, state, op);
+      node.inputs = {texts.input_values, texts.input_shapes, texts.input_types};
+      node.outputs = {texts.output_values, texts.output_shapes, texts.output_types};
+    }
 
     const OpCost cost = cost_of(graph, op, instruction.context);
     add_is_cpu_op(node, false);
-    add_num_ops(node, cost.flops());
-    add_tensor_size(node, cost.moved());
-    TraceAttributes& attributes = node.attributes;
-    add_borrowed(attributes, "op", to_string(op.kind));
-    add_borrowed(attributes, "layer", graph.layer(op.layer));
-    add_borrowed(attributes, "phase", to_string(op.phase));
-    add_borrowed(attributes, "section", section.name);
-    attributes.add_int64("micro_batch", instruction.micro_batch);
-    if (op.block >= 0) attributes.add_int64("block", op.block);
+    if (is_communication(op_class)) {
+      check(cost.flops().count() == 0, "communication does no floating-point work");
+      if (op_class == OpClass::kCollective)
+        add_collective(node, op, cost);
+      else
+        add_message(node, graph, op, instruction);
+    } else {
+      node.type = NodeType::kComp;
+      add_num_ops(node, cost.flops());
+      add_tensor_size(node, cost.moved());
+    }
+    add_borrowed(node, "op", to_string(op.kind));
+    add_borrowed(node, "layer", graph.layer(op.layer));
+    add_borrowed(node, "phase", to_string(op.phase));
+    if (section.name != to_string(op.phase)) add_borrowed(node, "section", section.name);
+    node.attributes.add_int64("micro_batch", instruction.micro_batch);
+    add_schedule(node);
     ++next_id_;
   }
 
   // A text that lives as long as the program.
-  static void add_borrowed(TraceAttributes& attributes, std::string_view name, std::string_view text) {
+  static void add_borrowed(TraceNode& node, std::string_view name, std::string_view text) {
     TraceAttribute attribute;
     attribute.name = name;
     attribute.kind = TraceAttributeKind::kString;
     attribute.text = text;
-    attributes.add_borrowed(attribute);
+    node.attributes.add_borrowed(attribute);
   }
 
-  // Values are written once per micro-batch before they are read, so that the last writer is the right one
-  // even though micro-batches share the numbers of their tensors.
-  void add_dependencies(TraceNode& node, GraphState& state, const Op& op) {
+  void add_collective(TraceNode& node, const Op& op, const OpCost& cost) {
+    if (options_.flavor == TraceFlavor::kAstraSim && op.kind == OpKind::kReduce)
+      throw Error{ErrorKind::kInfeasible,
+                  {},
+                  format("op '{}' is a reduce, at which ASTRA-sim stops", op.name),
+                  "write the trace in the chakra flavor"};
+    check(options_.plan != nullptr, "a program with communication is traced with its plan");
+    node.type = NodeType::kCommColl;
+    add_comm_type(node, collective_type(op.kind));
+    add_comm_size(node, cost.sent);
+    if (op.kind == OpKind::kAllReduce) add_borrowed(node, "reduce_op", op.attributes.text("op"));
+    binding_ = {.kind = RankBinding::Kind::kCollective, .group = group_named(op.attributes.text("group"))};
+    keep_order(node, next_id_);
+  }
+
+  void add_message(TraceNode& node, const Graph& graph, const Op& op, const Instruction& instruction) {
+    check(options_.plan != nullptr, "a program with communication is traced with its plan");
+    const bool sends = op.kind == OpKind::kSend;
+    node.type = sends ? NodeType::kCommSend : NodeType::kCommRecv;
+    add_comm_size(node, graph.tensor(sends ? op.inputs[0] : op.outputs[0].tensor).size());
+    const std::int64_t tag = op.attributes.integer("tag");
+    check(tag >= 0 && tag < tags_per_micro_batch_ && instruction.micro_batch < options_.plan->micro_batches,
+          "the tag of a message belongs to a chunk of the plan");
+    add_comm_tag(node, static_cast<std::int32_t>(tag + tags_per_micro_batch_ * instruction.micro_batch));
+    binding_ = {.kind = sends ? RankBinding::Kind::kSend : RankBinding::Kind::kReceive,
+                .group = group_named(op.attributes.text("group")),
+                .peer = op.attributes.integer("peer")};
+    keep_order(node, exchange_);
+  }
+
+  // Behind the communication of the same kind, but beside that of the same batch.
+  void keep_order(TraceNode& node, std::uint64_t batch) {
+    Lane& lane = lanes_[binding_];
+    if (lane.batch != batch) {
+      lane.batch = batch;
+      std::swap(lane.previous, lane.current);
+      lane.current.clear();
+    }
+    for (const std::uint64_t id : lane.previous) node.ctrl_deps.push_back(TraceNodeId{id});
+    lane.current.push_back(next_id_);
+  }
+
+  // Computation waits for the instruction before unless some of what it waits for already does.
+  void add_schedule(TraceNode& node) {
+    const auto follows = [&](TraceNodeId id) {
+      return to_number(id) >= first_id_ && follows_schedule_[to_number(id) - first_id_];
+    };
+    bool ordered =
+        std::ranges::any_of(node.data_deps, follows) || std::ranges::any_of(node.ctrl_deps, follows);
+    if (node.type == NodeType::kComp) {
+      if (!ordered && computed_before_ != kNobody) node.ctrl_deps.push_back(TraceNodeId{computed_before_});
+      ordered = true;
+      last_computed_ = next_id_;
+    }
+    follows_schedule_.push_back(ordered);
+
+    if (options_.flavor == TraceFlavor::kAstraSim) {
+      node.data_deps.insert(node.data_deps.end(), node.ctrl_deps.begin(), node.ctrl_deps.end());
+      node.ctrl_deps.clear();
+    }
+    const auto tidy = [](std::vector<TraceNodeId>& list) {
+      std::ranges::sort(list);
+      list.erase(std::unique(list.begin(), list.end()), list.end());
+    };
+    tidy(node.data_deps);
+    tidy(node.ctrl_deps);
+    std::erase_if(node.ctrl_deps,
+                  [&](TraceNodeId id) { return std::ranges::binary_search(node.data_deps, id); });
+  }
+
+  // Values belong to their micro-batch, of which several are under way at once in a pipeline; within it each
+  // is written once, before it is read.
+  void add_data_flow(TraceNode& node, GraphState& state, const Graph& graph, const Op& op) {
     const auto add = [](std::vector<TraceNodeId>& list, std::uint64_t id) {
       if (id != kNobody) list.push_back(TraceNodeId{id});
     };
+    std::vector<std::uint64_t>& writers = *writers_;
     for (const TensorId input : op.inputs) {
       if (input == kNoTensor) continue;
       const std::uint32_t root = state.root[index(input)];
       if (state.variable[root] == kValue) {
-        add(node.data_deps, state.writer[root]);
+        check(writers[root] != kNobody || graph.tensors()[root].role != Role::kActivation,
+              "a value is read before its micro-batch has written it");
+        add(node.data_deps, writers[root]);
       } else {
         Accesses& accesses = variables_[state.variable[root]];
         add(node.data_deps, accesses.writer);
@@ -163,7 +324,7 @@ class StepTracer::State {
     for (const OpOutput& output : op.outputs) {
       const std::size_t tensor = index(output.tensor);
       if (state.variable[tensor] == kValue) {
-        state.writer[tensor] = next_id_;
+        writers[tensor] = next_id_;
         continue;
       }
       Accesses& accesses = variables_[state.variable[tensor]];
@@ -174,14 +335,6 @@ class StepTracer::State {
       accesses.writer = next_id_;
       accesses.readers.clear();
     }
-    const auto tidy = [](std::vector<TraceNodeId>& list) {
-      std::ranges::sort(list);
-      list.erase(std::unique(list.begin(), list.end()), list.end());
-    };
-    tidy(node.data_deps);
-    tidy(node.ctrl_deps);
-    std::erase_if(node.ctrl_deps,
-                  [&](TraceNodeId id) { return std::ranges::binary_search(node.data_deps, id); });
   }
 
   static const OpTexts& texts_of(const Graph& graph, GraphState& state, const Op& op) {
@@ -203,16 +356,47 @@ class StepTracer::State {
   }
 
   const Program& program_;
+  const StepTraceOptions options_;
+  std::int64_t tags_per_micro_batch_ = 0;
   std::vector<GraphState> graphs_;
   std::unordered_map<std::string_view, std::uint32_t> variable_numbers_;
   std::vector<Accesses> variables_;
+  std::map<RankBinding, Lane> lanes_;
+  std::vector<bool> is_last_use_;                  // by instruction: of its graph by its micro-batch
+  std::vector<std::vector<std::uint64_t>> spare_;  // memory of writers that are done with
+
   std::size_t instruction_ = 0;
   std::uint32_t op_ = 0;
   std::uint64_t next_id_ = 0;
+  RankBinding binding_;
+  // Of the instruction.
+  std::vector<std::uint64_t>* writers_ = nullptr;
+  std::uint64_t exchange_ = 0;  // the same for instructions whose transfers are posted together
+  std::uint64_t first_id_ = 0;
+  std::vector<bool> follows_schedule_;  // by node since first_id_: it waits for computed_before_
+  std::uint64_t computed_before_ = kNobody;
+  std::uint64_t last_computed_ = kNobody;
 };
 
-StepTracer::StepTracer(const Program& program) : state_(std::make_unique<State>(program)) {}
+std::string_view to_string(TensorListing listing) {
+  switch (listing) {
+    case TensorListing::kFirstMicroBatch:
+      return "first_micro_batch";
+    case TensorListing::kAll:
+      return "all";
+    case TensorListing::kNone:
+      return "none";
+  }
+  unreachable();
+}
+
+StepTracer::StepTracer(const Program& program, const StepTraceOptions& options)
+    : state_(std::make_unique<State>(program, options)) {}
 StepTracer::~StepTracer() = default;
+
+const RankBinding& StepTracer::binding() const {
+  return state_->binding();
+}
 
 bool StepTracer::next(TraceNode& node) {
   return state_->next(node);

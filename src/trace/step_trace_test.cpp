@@ -101,10 +101,8 @@ TEST(StepTrace, NodesSayWhereTheyComeFrom) {
   EXPECT_EQ(trace.type(row), NodeType::kComp);
   EXPECT_EQ(trace.find_attribute(row, "layer")->string(), "transformer.h.3.mlp.c_fc");
   EXPECT_EQ(trace.find_attribute(row, "phase")->string(), "backward");
-  EXPECT_EQ(trace.find_attribute(row, "section")->string(), "backward");
   EXPECT_EQ(trace.find_attribute(row, "op")->string(), "matmul");
   EXPECT_EQ(trace.find_attribute(row, "micro_batch")->integer(), 1);
-  EXPECT_EQ(trace.find_attribute(row, "block")->integer(), 3);
   EXPECT_EQ(trace.find_attribute(row, "is_cpu_op")->kind, TraceAttributeKind::kBool);
   EXPECT_EQ(trace.find_attribute(row, "num_ops")->kind, TraceAttributeKind::kInt64);
   EXPECT_EQ(trace.find_attribute(row, "tensor_size")->kind, TraceAttributeKind::kUint64);

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstdint>
+
+namespace nadi {
+
+struct ModelConfig;
+
+// Numbers that are trained in the whole model, however it is split; tied ones count once.
+std::int64_t model_parameters(const ModelConfig& config);
+
+}  // namespace nadi

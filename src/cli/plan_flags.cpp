@@ -1,0 +1,90 @@
+#include "nadi/cli/plan_flags.h"
+
+#include <charconv>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/cli/flags.h"
+
+namespace nadi {
+namespace {
+
+// More than these are mistakes in typing.
+constexpr std::int64_t kMostRanks = std::int64_t{1} << 30;
+constexpr std::int64_t kMostStages = 100'000;
+
+std::vector<std::int64_t> parse_partition(const std::string& text) {
+  std::vector<std::int64_t> layers;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    std::int64_t count = 0;
+    const auto [after, error] = std::from_chars(at, end, count);
+    if (error != std::errc{} || *at == '-' || (after != end && *after != '-'))
+      throw usage_error(format("--partition takes the layers of each stage, not '{}'", text),
+                        "12-12-12-12 are four stages of 12 layers");
+    layers.push_back(count);
+    if (after == end) return layers;
+    at = after + 1;
+  }
+}
+
+void check_sizes(const Plan& plan) {
+  std::int64_t ranks = 1;
+  for (const std::int64_t degree : {plan.tp, plan.cp, plan.dp, plan.pp}) {
+    if (degree > kMostRanks / ranks)
+      throw usage_error(format("a plan of {} x {} x {} x {} ranks; the limit is {}", plan.tp, plan.cp,
+                               plan.dp, plan.pp, kMostRanks));
+    ranks *= degree;
+  }
+  if (plan.virtual_stages > kMostStages / plan.pp || plan.pp > kMostStages)
+    throw usage_error(
+        format("a pipeline of {} x {} stages; the limit is {}", plan.pp, plan.virtual_stages, kMostStages));
+}
+
+}  // namespace
+
+Plan resolve_plan(const Flags& flags) {
+  Plan plan;
+  plan.tp = flags.integer("--tp").value_or(plan.tp);
+  plan.cp = flags.integer("--cp").value_or(plan.cp);
+  plan.dp = flags.integer("--dp").value_or(plan.dp);
+  plan.pp = flags.integer("--pp").value_or(plan.pp);
+  plan.sequence_parallel = flags.given("--sequence-parallel");
+  if (const auto choice = flags.choice("--zero")) plan.zero_stage = static_cast<std::int64_t>(*choice);
+  if (const auto choice = flags.choice("--schedule")) plan.schedule = schedules()[*choice].kind;
+  plan.virtual_stages = flags.integer("--virtual-stages").value_or(plan.virtual_stages);
+  check_sizes(plan);
+  if (const auto text = flags.text("--partition")) plan.partition = parse_partition(*text);
+  return plan;
+}
+
+std::vector<Setting> plan_settings(const Flags& flags, const ModelConfig& config, const StepRequest& request,
+                                   const Plan& plan) {
+  const bool training = request.kind == StepKind::kTrain;
+  std::vector<Setting> settings;
+  // `matters`: whether the default is worth a flag.
+  const auto add = [&](std::string_view key, std::string_view flag, Json value, bool matters) {
+    const bool given = flags.given(flag);
+    settings.push_back({.key = key,
+                        .flag = given || matters ? flag : std::string_view(),
+                        .value = std::move(value),
+                        .given = given});
+  };
+  const bool pipeline = plan.pp > 1;
+  const Json none;
+  settings.push_back({.key = "world_size", .flag = "", .value = plan.world_size()});
+  add("tp", "--tp", plan.tp, true);
+  add("cp", "--cp", plan.cp, training);
+  add("dp", "--dp", plan.dp, true);
+  add("pp", "--pp", plan.pp, training);
+  add("sequence_parallel", "--sequence-parallel", plan.sequence_parallel, training);
+  add("partition", "--partition", resolved_partition(config, plan), pipeline);
+  add("schedule", "--schedule", training ? Json(to_string(plan.schedule)) : none, pipeline);
+  add("virtual_stages", "--virtual-stages", training ? Json(plan.virtual_stages) : none,
+      plan.virtual_stages > 1);
+  add("zero", "--zero", training ? Json(plan.zero_stage) : none, plan.dp * plan.cp > 1);
+  return settings;
+}
+
+}  // namespace nadi

@@ -1,0 +1,43 @@
+// One line on a terminal that says how far a long command has come and how long it will still take:
+//
+//   ProgressLine progress(console, "ranks", clock);
+//   for (...) progress.update(done, total);   // as often as one likes
+//
+// Nothing is printed during the first second, nothing when nobody watches, and the line is gone when the
+// object is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "nadi/base/units.h"
+
+namespace nadi {
+
+struct Console;
+
+// Time since any fixed moment.
+using Clock = std::function<Nanoseconds()>;
+Clock steady_clock();
+
+class ProgressLine {
+ public:
+  ProgressLine(Console& console, std::string what, Clock clock);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // Also notices Ctrl-C: throws Interrupted.
+  void update(std::int64_t done, std::int64_t total);
+
+ private:
+  Console& console_;
+  std::string what_;
+  Clock clock_;
+  Nanoseconds start_;
+  Nanoseconds shown_at_;
+  bool shown_ = false;
+};
+
+}  // namespace nadi

@@ -1,0 +1,17 @@
+// What `nadi show` shows of a step: the part of one rank.
+#pragma once
+
+#include "nadi/cli/rank_place.h"
+#include "nadi/cli/step_flags.h"
+#include "nadi/parallel/program_summary.h"
+
+namespace nadi {
+
+struct StepView {
+  const ResolvedStep& step;
+  RankPlace place;
+  ProgramSummary summary;             // of the rank's program
+  std::int64_t model_parameters = 0;  // of the whole model
+};
+
+}  // namespace nadi

@@ -1,0 +1,40 @@
+#include "nadi/cli/trace_output.h"
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/cli/flags.h"
+
+namespace nadi {
+
+std::filesystem::path TraceOutput::file_of(std::int64_t rank) const {
+  return format("{}.{}.et", prefix, rank);
+}
+
+void add_trace_output_flags(Flags& flags) {
+  flags.add({.names = {"--output", "-o"},
+             .value = "PREFIX",
+             .help = "where to write: PREFIX.0.et and so on, a file for each rank; missing folders are made",
+             .fallback = "required",
+             .group = "output"});
+  flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
+  flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
+}
+
+TraceOutput resolve_trace_output(const Flags& flags) {
+  const std::optional<std::string> prefix = flags.text("--output");
+  if (!prefix) throw usage_error("-o, --output is missing", "-o out/step writes out/step.0.et");
+  if (prefix->ends_with('/'))
+    throw usage_error(format("-o takes the start of file names, and '{}' is a folder", *prefix),
+                      format("-o {0}step writes {0}step.0.et", *prefix));
+  if (prefix->ends_with(".et")) {
+    std::string start = prefix->substr(0, prefix->size() - std::string_view(".et").size());
+    const std::size_t before_rank = start.find_last_not_of("0123456789");
+    if (before_rank != std::string::npos && before_rank + 1 < start.size() && start[before_rank] == '.')
+      start.resize(before_rank);
+    throw usage_error(format("-o takes file names without their end, not '{}'", *prefix),
+                      format("-o {0} writes {0}.0.et", start));
+  }
+  return {.prefix = *prefix, .overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse};
+}
+
+}  // namespace nadi

@@ -1,0 +1,25 @@
+// The flags that say where traces go, for the commands that write them: PREFIX.<rank>.et for each rank.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "nadi/base/atomic_file.h"
+
+namespace nadi {
+
+class Flags;
+
+struct TraceOutput {
+  std::string prefix;
+  Overwrite overwrite = Overwrite::kRefuse;
+
+  std::filesystem::path file_of(std::int64_t rank) const;
+};
+
+void add_trace_output_flags(Flags& flags);
+
+// Error (usage) when there is no prefix, or one that is no start of file names.
+TraceOutput resolve_trace_output(const Flags& flags);
+
+}  // namespace nadi
