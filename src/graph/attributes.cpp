@@ -10,9 +10,10 @@ namespace {
 
 template <typename T>
 const T& get(const AttributeValue* value, std::string_view name) {
-  check(value != nullptr, format("an op has no attribute '{}'", name));
+  // Messages are put together only when they are needed: attributes are read often.
+  if (value == nullptr) check(false, format("an op has no attribute '{}'", name));
   const T* typed = std::get_if<T>(value);
-  check(typed != nullptr, format("attribute '{}' has another type", name));
+  if (typed == nullptr) check(false, format("attribute '{}' has another type", name));
   return *typed;
 }
 

@@ -11,12 +11,12 @@ namespace {
 void check_inputs(const OpView& view, const OpDefinition& def) {
   const bool any_number = !def.inputs.empty() && def.inputs.back().ends_with('*');
   const std::size_t given = view.op.inputs.size();
-  view.require(any_number ? given + 1 >= def.inputs.size() : given <= def.inputs.size(),
-               format("takes {} inputs, got {}", def.inputs.size(), given));
+  if (!(any_number ? given + 1 >= def.inputs.size() : given <= def.inputs.size()))
+    view.refuse(format("takes {} inputs, got {}", def.inputs.size(), given));
   for (std::size_t i = 0; i < def.inputs.size(); ++i) {
     const std::string_view name = def.inputs[i];
     if (name.ends_with('?') || name.ends_with('*')) continue;
-    view.require(view.has(i), format("input '{}' is missing", name));
+    if (!(view.has(i))) view.refuse(format("input '{}' is missing", name));
   }
 }
 
@@ -26,6 +26,14 @@ GraphBuilder::GraphBuilder(Graph graph) : graph_(std::move(graph)) {
   for (std::size_t i = 0; i < graph_.layers_.size(); ++i)
     layer_ids_.emplace(graph_.layers_[i], LayerId{static_cast<std::int32_t>(i)});
   for (const Op& op : graph_.ops_) ++uses_of_name_[op.name];
+}
+
+void GraphBuilder::reserve(std::size_t ops) {
+  constexpr std::size_t kTensorsPerOp = 2;
+  graph_.ops_.reserve(ops);
+  graph_.tensors_.reserve(ops * kTensorsPerOp);
+  graph_.tensor_by_name_.reserve(ops * kTensorsPerOp);
+  uses_of_name_.reserve(ops);
 }
 
 TensorId GraphBuilder::input(std::string name, Shape shape, DType dtype) {
@@ -109,9 +117,9 @@ std::vector<TensorId> GraphBuilder::add(NewOp request) {
     } else {
       const Tensor& tensor = graph_.tensor(target.tensor);
       check(tensor.variable, "only variables can be written more than once");
-      view.require(tensor.shape == specs[i].shape,
-                   format("output {} has shape {} but '{}' has {}", i, specs[i].shape.to_string(),
-                          tensor.name, tensor.shape.to_string()));
+      if (!(tensor.shape == specs[i].shape))
+        view.refuse(format("output {} has shape {} but '{}' has {}", i, specs[i].shape.to_string(),
+                           tensor.name, tensor.shape.to_string()));
     }
     op.outputs.push_back(target);
     outputs.push_back(target.tensor);

@@ -46,6 +46,9 @@ class GraphBuilder {
   GraphBuilder() = default;
   explicit GraphBuilder(Graph graph);  // goes on where the graph ends
 
+  // Makes room for this many ops, with their tensors, where the caller knows about how many will come.
+  void reserve(std::size_t ops);
+
   TensorId input(std::string name, Shape shape, DType dtype);
   TensorId constant(std::string name, Shape shape, DType dtype, Initializer value,
                     std::vector<Shard> shards = {});

@@ -31,7 +31,8 @@ struct OpView {
 
   // Refuses the op: Error (input) that names it and the shapes of its inputs.
   [[noreturn]] void refuse(const std::string& why) const;
-  void require(bool condition, const std::string& why) const {
+  // For messages that are plain text; one that has to be put together would cost time for every op.
+  void require(bool condition, const char* why) const {
     if (!condition) refuse(why);
   }
 };

@@ -22,6 +22,10 @@ class ChunkBuilder {
         layers_(builder_, config, request.options, plan, request.whole_tokens) {}
 
   ChunkGraph build() {
+    // Ops of a block, forward, backward and recomputed: 40 to 90, depending on the architecture.
+    constexpr std::int64_t kOpsPerLayer = 64;
+    builder_.reserve(
+        static_cast<std::size_t>((request_.end_layer - request_.first_layer + 2) * kOpsPerLayer));
     layers_.accumulate_loss(request_.accumulate);
     forward();
     if (request_.options.mode == StepMode::kTrain) backward();

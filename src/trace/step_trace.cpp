@@ -59,11 +59,13 @@ struct OpTexts {
 struct Tensors {
   std::string values = "[", shapes = "[", types = "[";
 
+  // By hand rather than by format(): this is a third of the time of making nodes.
   void add(const Tensor& tensor) {
     const char* comma = values.size() > 1 ? ", " : "";
-    values += format("{}[\"{}\", {}]", comma, tensor.name, tensor.size().count());
-    shapes += comma + tensor.shape.to_string();
-    types += format("{}\"{}\"", comma, to_string(tensor.dtype));
+    values.append(comma).append("[\"").append(tensor.name).append("\", ");
+    values.append(std::to_string(tensor.size().count())).append("]");
+    shapes.append(comma).append(tensor.shape.to_string());
+    types.append(comma).append("\"").append(to_string(tensor.dtype)).append("\"");
   }
   void close() {
     values += ']';

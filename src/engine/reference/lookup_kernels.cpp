@@ -17,8 +17,9 @@ std::optional<std::int64_t> row_of(const KernelCall& call, std::int64_t element,
     const std::int64_t row = id - call.integer(2, 0) * rows;
     return row >= 0 && row < rows ? std::optional(row) : std::nullopt;
   }
-  call.op().require(id >= 0 && id < rows, format("id {} at element {} of '{}' is not in a table of {} rows",
-                                                 id, element, call.op().input(0).name, rows));
+  if (!(id >= 0 && id < rows))
+    call.op().refuse(format("id {} at element {} of '{}' is not in a table of {} rows", id, element,
+                            call.op().input(0).name, rows));
   return id;
 }
 
@@ -53,8 +54,8 @@ void select_rows_kernel(KernelCall& call) {
   const std::int64_t B = call.shape(0)[0], T = call.shape(0)[1], W = call.shape(0)[2];
   for (std::int64_t b = 0; b < B; ++b) {
     const std::int64_t length = call.integer(1, b);
-    call.op().require(length >= 1 && length <= T,
-                      format("length {} of sequence {} is not between 1 and {}", length, b, T));
+    if (!(length >= 1 && length <= T))
+      call.op().refuse(format("length {} of sequence {} is not between 1 and {}", length, b, T));
     std::ranges::copy(call.in(0).subspan((b * T + length - 1) * W, W), call.out(0).begin() + b * W);
   }
 }
@@ -70,9 +71,9 @@ void cache_write_kernel(KernelCall& call) {
   call.pass(0, 0);
   for (std::int64_t b = 0; b < B; ++b) {
     const std::int64_t position = call.has(2) ? call.integer(2, b) : 0;
-    call.op().require(
-        position >= 0 && position + T <= L,
-        format("{} rows from position {} of sequence {} do not fit a cache of {}", T, position, b, L));
+    if (!(position >= 0 && position + T <= L))
+      call.op().refuse(
+          format("{} rows from position {} of sequence {} do not fit a cache of {}", T, position, b, L));
     std::ranges::copy(call.in(1).subspan(b * T * W, T * W), call.out(0).begin() + (b * L + position) * W);
   }
 }

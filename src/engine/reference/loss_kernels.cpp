@@ -14,8 +14,8 @@ enum Input { kLogits, kTargets, kCount, kStatistics, kGradient };
 // The target of a row, or kIgnoredTarget.
 std::int64_t target_of(const KernelCall& call, std::int64_t row, std::int64_t vocabulary) {
   const std::int64_t target = call.integer(kTargets, row);
-  call.op().require(target == kIgnoredTarget || (target >= 0 && target < vocabulary),
-                    format("target {} of row {} is not in a vocabulary of {}", target, row, vocabulary));
+  if (!(target == kIgnoredTarget || (target >= 0 && target < vocabulary)))
+    call.op().refuse(format("target {} of row {} is not in a vocabulary of {}", target, row, vocabulary));
   return target;
 }
 

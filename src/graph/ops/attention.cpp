@@ -47,13 +47,13 @@ const std::vector<AttributeSpec> kAttributes{{"heads", std::int64_t{1}},
 void check_operands(const OpView& op) {
   const std::int64_t H = op.attributes().integer("heads");
   const std::int64_t K = op.attributes().integer("kv_heads");
-  op.require(H >= 1 && K >= 1 && H % K == 0,
-             format("{} heads are not a multiple of {} key-value heads", H, K));
+  if (!(H >= 1 && K >= 1 && H % K == 0))
+    op.refuse(format("{} heads are not a multiple of {} key-value heads", H, K));
   op.require(op.has(kK) == op.has(kV), "keys and values come together");
   op.require(op.in(kQ).rank() == 3, "queries must be [B, T, H*D]");
   const std::int64_t width = op.in(kQ)[2];
   if (op.has(kK)) {
-    op.require(width % H == 0, format("width {} is not a multiple of {} heads", width, H));
+    if (!(width % H == 0)) op.refuse(format("width {} is not a multiple of {} heads", width, H));
     op.require(op.in(kK).rank() == 3 && op.in(kK) == op.in(kV) && op.in(kK)[0] == op.in(kQ)[0] &&
                    op.in(kK)[2] == width / H * K,
                "keys and values must be [B, S, K*D]");
@@ -61,8 +61,8 @@ void check_operands(const OpView& op) {
                    op.in(kK)[1] == op.in(kQ)[1],
                "causal attention to another number of keys needs positions");
   } else {
-    op.require(width % (H + 2 * K) == 0,
-               format("packed width {} is not a multiple of {} heads", width, H + 2 * K));
+    if (!(width % (H + 2 * K) == 0))
+      op.refuse(format("packed width {} is not a multiple of {} heads", width, H + 2 * K));
   }
   for (const int per_sequence : {kPositions, kLengths})
     if (op.has(per_sequence))

@@ -33,7 +33,7 @@ std::int64_t group_size(const OpView& op) {
 
 int axis_named(const OpView& op, std::string_view name) {
   const std::int64_t axis = op.attributes().integer(name);
-  op.require(axis >= 0 && axis < op.in(0).rank(), format("{} {} is out of range", name, axis));
+  if (!(axis >= 0 && axis < op.in(0).rank())) op.refuse(format("{} {} is out of range", name, axis));
   return static_cast<int>(axis);
 }
 
@@ -55,7 +55,7 @@ std::vector<OutputSpec> infer_all_reduce(const OpView& op) {
 
 std::vector<OutputSpec> infer_rooted(const OpView& op) {
   const std::int64_t root = op.attributes().integer("root");
-  op.require(root >= 0 && root < group_size(op), format("root {} is not in the group", root));
+  if (!(root >= 0 && root < group_size(op))) op.refuse(format("root {} is not in the group", root));
   return like_input(op);
 }
 
@@ -69,7 +69,8 @@ std::vector<OutputSpec> infer_all_gather(const OpView& op) {
 Shape split_over_group(const OpView& op, int axis) {
   Shape y = op.in(0);
   const std::int64_t size = group_size(op);
-  op.require(y[axis] % size == 0, format("an extent of {} does not divide over {} ranks", y[axis], size));
+  if (!(y[axis] % size == 0))
+    op.refuse(format("an extent of {} does not divide over {} ranks", y[axis], size));
   y.set(axis, y[axis] / size);
   return y;
 }

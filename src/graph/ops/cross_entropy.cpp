@@ -22,8 +22,8 @@ void check_operands(const OpView& op) {
   op.require(op.in(kCount) == Shape{}, "the count must be a scalar");
   const std::int64_t vocabulary = op.attributes().integer("vocabulary");
   const bool split = op.op.kind == OpKind::kShardedCrossEntropy || op.has(kPlace);
-  op.require(vocabulary >= 1 && (split || vocabulary <= logits[-1]),
-             format("a vocabulary of {} does not fit {} columns", vocabulary, logits[-1]));
+  if (!(vocabulary >= 1 && (split || vocabulary <= logits[-1])))
+    op.refuse(format("a vocabulary of {} does not fit {} columns", vocabulary, logits[-1]));
 }
 
 std::vector<OutputSpec> infer(const OpView& op) {

@@ -39,9 +39,10 @@ std::vector<OutputSpec> infer(const OpView& op) {
   const bool tb = attributes.boolean("transpose_b");
   const std::int64_t inner_a = ta ? ma.rows : ma.columns;
   const std::int64_t inner_b = tb ? mb.columns : mb.rows;
-  op.require(inner_a == inner_b, format("inner extents {} and {} differ", inner_a, inner_b));
+  if (inner_a != inner_b) op.refuse(format("inner extents {} and {} differ", inner_a, inner_b));
   const std::int64_t columns = tb ? mb.rows : mb.columns;
-  if (op.has(kBias)) op.require(op.in(kBias) == Shape{columns}, format("bias must have shape [{}]", columns));
+  if (op.has(kBias))
+    if (!(op.in(kBias) == Shape{columns})) op.refuse(format("bias must have shape [{}]", columns));
 
   // Rows keep the axes that a had: [B, T, in] by [in, out] is [B, T, out].
   const Shape y = ta ? a.slice(0, batch_axes).append(ma.columns).append(columns)

@@ -64,11 +64,11 @@ Integers as_integers(const Shape& shape) {
 
 std::vector<OutputSpec> infer_reshape(const OpView& op) {
   const Shape to(op.attributes().integers("shape"));
-  op.require(to.elements() == op.in(0).elements(),
-             format("cannot become {} with another number of elements", to.to_string()));
+  if (!(to.elements() == op.in(0).elements()))
+    op.refuse(format("cannot become {} with another number of elements", to.to_string()));
   const Layout layout = layout_of(op.graph, op.op.inputs[0]);
-  op.require(reshaped_strides(op.in(0), layout.strides, to).has_value(),
-             format("a view with gaps cannot become {}; copy it first", to.to_string()));
+  if (!(reshaped_strides(op.in(0), layout.strides, to).has_value()))
+    op.refuse(format("a view with gaps cannot become {}; copy it first", to.to_string()));
   return {{to, op.input(0).dtype}};
 }
 
@@ -88,8 +88,8 @@ std::vector<OutputSpec> infer_split(const OpView& op) {
   const int axis = static_cast<int>(op.attributes().integer("axis"));
   const Integers& extents = op.attributes().integers("extents");
   op.require(axis >= 0 && axis < op.in(0).rank(), "the axis is out of range");
-  op.require(std::accumulate(extents.begin(), extents.end(), std::int64_t{0}) == op.in(0)[axis],
-             format("parts do not add up to {}", op.in(0)[axis]));
+  if (!(std::accumulate(extents.begin(), extents.end(), std::int64_t{0}) == op.in(0)[axis]))
+    op.refuse(format("parts do not add up to {}", op.in(0)[axis]));
   std::vector<OutputSpec> outputs;
   for (const std::int64_t extent : extents) {
     Shape part = op.in(0);
