@@ -9,51 +9,14 @@
 #include <map>
 #include <numeric>
 
-#include "nadi/base/random.h"
 #include "nadi/engine/reference/reference_engine.h"
 #include "nadi/parallel/step_program.h"
+#include "tiny_models.h"
 
 namespace nadi {
 namespace {
 
 constexpr std::int64_t kBatch = 2, kTokens = 5;
-
-ModelConfig tiny(Architecture architecture) {
-  ModelConfig config{.name = "tiny " + std::string(to_string(architecture)),
-                     .architecture = architecture,
-                     .vocabulary = 13,
-                     .positions = 16,
-                     .layers = 2,
-                     .width = 8,
-                     .heads = 2,
-                     .kv_heads = 2,
-                     .head_width = 4,
-                     .ffn_width = 12,
-                     .token_types = 2,
-                     .initializer_range = 0.3,
-                     .embedding_dropout = 0.1,
-                     .attention_dropout = 0.2,
-                     .residual_dropout = 0.1};
-  if (architecture == Architecture::kBert) config.activation = Activation::kGeluErf;
-  if (architecture == Architecture::kLlama) {
-    config.heads = 4;
-    config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
-    config.embedding_dropout = config.residual_dropout = 0;
-    config.rotary = {.theta = 100,
-                     .factor = 8,
-                     .low_frequency_factor = 1,
-                     .high_frequency_factor = 4,
-                     .original_positions = 32};
-  }
-  return config;
-}
-
-Doubles random_integers(const std::string& name, std::int64_t count, std::int64_t below) {
-  Doubles values(count);
-  for (std::int64_t i = 0; i < count; ++i)
-    values[i] = static_cast<double>(random_word({.seed = 5, .site = site_of(name)}, i) % below);
-  return values;
-}
 
 // One job: a program, the variables, and a batch of data of which some targets do not count.
 class Job {
@@ -150,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(All, TinyModel,
 // Central differences over every element of every parameter. Measure: |analytic - numeric| / |analytic|,
 // norms over all of them.
 TEST_P(TinyModel, GradientsAgreeWithFiniteDifferences) {
-  Job job(tiny(GetParam()), request());
+  Job job(tiny_model(GetParam(), 2), request());
   job.step(1, 2);  // forward and backward
   const auto gradients = job.variables(Role::kGradient);
   EXPECT_EQ(gradients.size(), job.variables(Role::kParameter).size());
@@ -178,7 +141,7 @@ TEST_P(TinyModel, GradientsAgreeWithFiniteDifferences) {
 // p -= lr * (m / (1 - beta1) / (sqrt(v / (1 - beta2)) + eps) + decay * p) with m = (1 - beta1) g and
 // v = (1 - beta2) g^2: the first step goes by the gradient's sign. g is clipped to a global norm of 1.
 TEST_P(TinyModel, TheFirstStepOfAdamW) {
-  Job job(tiny(GetParam()), request());
+  Job job(tiny_model(GetParam(), 2), request());
   const auto before = job.variables(Role::kParameter);
   job.step();
   double squares = 0;
@@ -199,7 +162,7 @@ TEST_P(TinyModel, TheFirstStepOfAdamW) {
 }
 
 TEST_P(TinyModel, LearnsItsBatch) {
-  ModelConfig config = tiny(GetParam());
+  ModelConfig config = tiny_model(GetParam(), 2);
   config.embedding_dropout = config.attention_dropout = config.residual_dropout = 0;
   Job job(config, request());
   const double first = job.step(1);
@@ -209,29 +172,29 @@ TEST_P(TinyModel, LearnsItsBatch) {
 }
 
 TEST_P(TinyModel, RecomputationChangesNothing) {
-  Job plain(tiny(GetParam()), request({.fused_attention = false}));
+  Job plain(tiny_model(GetParam(), 2), request({.fused_attention = false}));
   plain.step();
   for (const Recompute recompute :
        {Recompute{.granularity = Recompute::Granularity::kSelective},
         Recompute{.granularity = Recompute::Granularity::kFull},
         Recompute{.granularity = Recompute::Granularity::kFull, .layers = 2},
         Recompute{.granularity = Recompute::Granularity::kFull, .method = Recompute::Method::kBlock}}) {
-    Job again(tiny(GetParam()), request({.fused_attention = false, .recompute = recompute}));
+    Job again(tiny_model(GetParam(), 2), request({.fused_attention = false, .recompute = recompute}));
     again.step();
     EXPECT_EQ(again.variables(Role::kParameter), plain.variables(Role::kParameter));
   }
 }
 
 TEST_P(TinyModel, MicroBatchesAddUp) {
-  Job whole(tiny(GetParam()), request());
-  Job parts(tiny(GetParam()), request({.micro_batches = 2}));
+  Job whole(tiny_model(GetParam(), 2), request());
+  Job parts(tiny_model(GetParam(), 2), request({.micro_batches = 2}));
   for (int i = 1; i <= 3; ++i) EXPECT_NEAR(parts.step(i), whole.step(i), 1e-12);
   EXPECT_LE(difference(whole.variables(Role::kParameter), parts.variables(Role::kParameter)), 1e-10);
 }
 
 TEST_P(TinyModel, UnfusedAttentionIsTheSame) {
-  Job fused(tiny(GetParam()), request());
-  Job unfused(tiny(GetParam()), request({.fused_attention = false}));
+  Job fused(tiny_model(GetParam(), 2), request());
+  Job unfused(tiny_model(GetParam(), 2), request({.fused_attention = false}));
   EXPECT_NEAR(fused.step(), unfused.step(), 1e-12);
   EXPECT_LE(difference(fused.variables(Role::kGradient), unfused.variables(Role::kGradient)), 1e-12);
 }
@@ -239,18 +202,18 @@ TEST_P(TinyModel, UnfusedAttentionIsTheSame) {
 // The reference engine does not round, so what is left of mixed precision is its bookkeeping: masters, loss
 // scale, quantizing. The updated weights are the same.
 TEST_P(TinyModel, MixedPrecisionKeepsItsBooks) {
-  Job plain(tiny(GetParam()), request());
+  Job plain(tiny_model(GetParam(), 2), request());
   for (int i = 1; i <= 3; ++i) plain.step(i);
   for (const StepRequest& mixed : {StepRequest{.dtype = DType::kBF16}, StepRequest{.dtype = DType::kF16},
                                    StepRequest{.dtype = DType::kBF16, .fp8 = true}}) {
-    Job job(tiny(GetParam()), request(mixed));
+    Job job(tiny_model(GetParam(), 2), request(mixed));
     for (int i = 1; i <= 3; ++i) job.step(i);
     EXPECT_LE(difference(plain.variables(Role::kParameter), job.variables(Role::kParameter)), 1e-9);
   }
 }
 
 TEST_P(TinyModel, AnOverflowHalvesTheLossScaleAndSkipsTheStep) {
-  Job job(tiny(GetParam()), request({.dtype = DType::kF16}));
+  Job job(tiny_model(GetParam(), 2), request({.dtype = DType::kF16}));
   const auto before = job.variables(Role::kParameter);
   const double scale = job.store().get("loss_scale").front();
   job.store().set("token_count", {0});  // divides by zero
@@ -262,7 +225,7 @@ TEST_P(TinyModel, AnOverflowHalvesTheLossScaleAndSkipsTheStep) {
 // Greedy generation with the KV cache chooses the tokens that running the whole prefix anew chooses.
 TEST(Generate, TheCacheChangesNothing) {
   for (const Architecture architecture : {Architecture::kGpt2, Architecture::kLlama}) {
-    const ModelConfig config = tiny(architecture);
+    const ModelConfig config = tiny_model(architecture, 2);
     const StepRequest generate{
         .kind = StepKind::kGenerate, .batch_size = 1, .input_tokens = 3, .output_tokens = 6};
     const Program program = build_step(config, generate);

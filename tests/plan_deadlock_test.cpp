@@ -9,6 +9,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/parallel/step_program.h"
+#include "tiny_models.h"
 
 namespace nadi {
 namespace {
@@ -106,22 +107,6 @@ std::vector<int> stuck_ranks(std::vector<std::vector<Meeting>> ranks) {
   return stuck;
 }
 
-ModelConfig tiny(Architecture architecture) {
-  ModelConfig config{.name = "tiny",
-                     .architecture = architecture,
-                     .vocabulary = 13,
-                     .positions = 16,
-                     .layers = 12,
-                     .width = 8,
-                     .heads = 4,
-                     .kv_heads = 4,
-                     .head_width = 2,
-                     .ffn_width = 8,
-                     .token_types = 2};
-  config.tied_embeddings = architecture != Architecture::kLlama;
-  return config;
-}
-
 std::vector<std::vector<Meeting>> meetings_of(const ModelConfig& config, const Plan& plan,
                                               bool joined = true) {
   const StepRequest request{.batch_size = plan.micro_batches,
@@ -168,7 +153,7 @@ TEST(PlanDeadlock, NoneIn200RandomPlans) {
         std::vector{Architecture::kGpt2, Architecture::kBert, Architecture::kLlama}[trial % 3];
     const Plan plan = random_plan(random);
     ranks += plan.world_size();
-    const std::vector<int> stuck = stuck_ranks(meetings_of(tiny(architecture), plan));
+    const std::vector<int> stuck = stuck_ranks(meetings_of(tiny_model(architecture, 12), plan));
     EXPECT_TRUE(stuck.empty()) << "trial " << trial << ": " << stuck.size() << " of " << plan.world_size()
                                << " ranks, the first of them " << stuck.front() << ": tp " << plan.tp
                                << " cp " << plan.cp << " dp " << plan.dp << " pp " << plan.pp << " "
@@ -182,8 +167,8 @@ TEST(PlanDeadlock, NoneIn200RandomPlans) {
 // fail.
 TEST(PlanDeadlock, IsFoundWhenExchangesAreTornApart) {
   const Plan plan{.pp = 2, .micro_batches = 4};
-  EXPECT_TRUE(stuck_ranks(meetings_of(tiny(Architecture::kGpt2), plan)).empty());
-  EXPECT_FALSE(stuck_ranks(meetings_of(tiny(Architecture::kGpt2), plan, false)).empty());
+  EXPECT_TRUE(stuck_ranks(meetings_of(tiny_model(Architecture::kGpt2, 12), plan)).empty());
+  EXPECT_FALSE(stuck_ranks(meetings_of(tiny_model(Architecture::kGpt2, 12), plan, false)).empty());
 }
 
 }  // namespace

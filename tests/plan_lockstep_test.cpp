@@ -9,41 +9,15 @@
 #include <map>
 #include <ostream>
 
-#include "nadi/base/random.h"
 #include "nadi/engine/reference/lockstep.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
+#include "tiny_models.h"
 
 namespace nadi {
 namespace {
 
 constexpr std::int64_t kBatch = 8, kTokens = 8, kSteps = 3;
-
-ModelConfig tiny(Architecture architecture) {
-  ModelConfig config{.name = "tiny",
-                     .architecture = architecture,
-                     .vocabulary = 13,
-                     .positions = 8,
-                     .layers = 4,
-                     .width = 8,
-                     .heads = 4,
-                     .kv_heads = 4,
-                     .head_width = 2,
-                     .ffn_width = 12,
-                     .token_types = 2,
-                     .initializer_range = 0.3,
-                     .embedding_dropout = 0.1,
-                     .attention_dropout = 0.2,
-                     .residual_dropout = 0.1};
-  if (architecture == Architecture::kBert) config.activation = Activation::kGeluErf;
-  if (architecture == Architecture::kLlama) {
-    config.heads = 8;
-    config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
-    config.embedding_dropout = config.residual_dropout = 0;
-    config.rotary = {.theta = 100};
-  }
-  return config;
-}
 
 struct PlanCase {
   std::string name;
@@ -108,13 +82,6 @@ std::vector<PlanCase> plan_cases() {
                      request});
   }
   return cases;
-}
-
-Doubles random_integers(const std::string& name, std::int64_t count, std::int64_t below) {
-  Doubles values(count);
-  for (std::int64_t i = 0; i < count; ++i)
-    values[i] = static_cast<double>(random_word({.seed = 5, .site = site_of(name)}, i) % below);
-  return values;
 }
 
 // All ranks of a plan with their data.
@@ -232,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(All, PlanLockstep,
 
 TEST_P(PlanLockstep, GivesTheNumbersOfOneRank) {
   const auto& [architecture, plan_case] = GetParam();
-  const ModelConfig config = tiny(architecture);
+  const ModelConfig config = tiny_model(architecture, 4);
   StepRequest unsplit;
   unsplit.fused_attention = plan_case.request.fused_attention;
   Cluster one(config, unsplit, {});

@@ -13,20 +13,7 @@
 namespace nadi {
 namespace {
 
-enum Input {
-  kQ,
-  kK,
-  kV,
-  kPositions,
-  kLengths,
-  kRandom,
-  kQueryPositions,
-  kKeyPositions,
-  kHeadIds,
-  kY,
-  kStatistics,
-  kDy
-};
+using namespace attention_input;
 
 double dot(std::span<const double> a, std::span<const double> b) {
   double sum = 0;

@@ -9,7 +9,7 @@
 namespace nadi {
 namespace {
 
-enum Input { kLogits, kTargets, kCount, kStatistics, kGradient };
+using namespace cross_entropy_input;
 
 // The target of a row, or kIgnoredTarget.
 std::int64_t target_of(const KernelCall& call, std::int64_t row, std::int64_t vocabulary) {
@@ -51,7 +51,6 @@ void cross_entropy_kernel(KernelCall& call) {
 
 // d logits = (softmax - one-hot target) * d loss / count; zero in ignored rows and padded columns.
 void cross_entropy_grad_kernel(KernelCall& call) {
-  constexpr int kPlace = 5;
   const std::int64_t columns = call.shape(kLogits)[-1];
   const std::int64_t vocabulary = call.attributes().integer("vocabulary");
   const Columns own = columns_of(call, kPlace);
@@ -93,15 +92,16 @@ void vocab_sums_kernel(KernelCall& call) {
   }
 }
 
-// Inputs: logits, targets, count, maximum, sums, place.
 void sharded_cross_entropy_kernel(KernelCall& call) {
+  using sharded_cross_entropy_input::kMaximum;
+  using sharded_cross_entropy_input::kSums;
   const std::int64_t rows = call.shape(kTargets).elements();
   double sum = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
-    const double log_denominator = std::log(call.in(4)[row]);
-    call.out(1)[row] = call.in(3)[row] + log_denominator;
+    const double log_denominator = std::log(call.in(kSums)[row]);
+    call.out(1)[row] = call.in(kMaximum)[row] + log_denominator;
     if (target_of(call, row, call.attributes().integer("vocabulary")) != kIgnoredTarget)
-      sum += log_denominator - call.in(4)[rows + row];
+      sum += log_denominator - call.in(kSums)[rows + row];
   }
   call.out(0)[0] = sum / call.scalar(kCount);
 }

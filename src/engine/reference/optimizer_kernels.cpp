@@ -2,13 +2,15 @@
 #include <cmath>
 
 #include "nadi/engine/reference/kernel.h"
+#include "nadi/graph/ops/adamw.h"
+#include "nadi/graph/ops/sgd.h"
 
 namespace nadi {
 
 // Inputs by position as in graph/ops/adamw.cpp: parameter, gradient, m, v, learning rate, step, master,
 // gradient scale, found_inf. Outputs: parameter, m, v, and the master where there is one.
 void adamw_kernel(KernelCall& call) {
-  enum Input { kParameter, kGradient, kM, kV, kLearningRate, kStep, kMaster, kScale, kFoundInf };
+  using namespace adamw_input;
   const std::size_t kept = call.has(kMaster) ? kMaster : kParameter;  // the one that is updated
   if (call.scalar_or(kFoundInf, 0) != 0) {
     call.pass(kParameter, 0);
@@ -25,7 +27,7 @@ void adamw_kernel(KernelCall& call) {
   const double correction2 = 1 - std::pow(beta2, call.scalar(kStep));
   for (std::size_t i = 0; i < call.in(kParameter).size(); ++i) {
     const double p = call.in(kept)[i];
-    const double g = call.in(kGradient)[i] * call.scalar_or(kScale, 1) + (decoupled ? 0 : decay * p);
+    const double g = call.in(kGradient)[i] * call.scalar_or(kGradScale, 1) + (decoupled ? 0 : decay * p);
     const double m = beta1 * call.in(kM)[i] + (1 - beta1) * g;
     const double v = beta2 * call.in(kV)[i] + (1 - beta2) * g * g;
     const double direction = m / correction1 / (std::sqrt(v / correction2) + attributes.real("epsilon")) +
@@ -41,7 +43,7 @@ void adamw_kernel(KernelCall& call) {
 // Inputs by position as in graph/ops/sgd.cpp. Outputs: parameter, then momentum and master where there are
 // any.
 void sgd_kernel(KernelCall& call) {
-  enum Input { kParameter, kGradient, kLearningRate, kMomentum, kMaster, kScale, kFoundInf };
+  using namespace sgd_input;
   const std::size_t kept = call.has(kMaster) ? kMaster : kParameter;  // the one that is updated
   const std::size_t master_output = call.has(kMomentum) ? 2 : 1;
   if (call.scalar_or(kFoundInf, 0) != 0) {
@@ -54,7 +56,7 @@ void sgd_kernel(KernelCall& call) {
   const double decay = call.attributes().real("weight_decay");
   for (std::size_t i = 0; i < call.in(kParameter).size(); ++i) {
     const double p = call.in(kept)[i];
-    double u = call.in(kGradient)[i] * call.scalar_or(kScale, 1) + decay * p;
+    double u = call.in(kGradient)[i] * call.scalar_or(kGradScale, 1) + decay * p;
     if (call.has(kMomentum)) {
       u += momentum * call.in(kMomentum)[i];
       call.out(1)[i] = u;

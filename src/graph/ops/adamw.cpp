@@ -5,7 +5,7 @@
 namespace nadi {
 namespace {
 
-enum Input { kParameter, kGradient, kM, kV, kLearningRate, kStep, kMaster };
+using namespace adamw_input;
 
 // Scale the gradient, two moments (3 + 4), their corrections (2), root, + epsilon, divide, decay (2), update
 // (2).

@@ -35,4 +35,9 @@ struct AdamWArgs {
 };
 void adamw(GraphBuilder& builder, const AdamWArgs& args);
 
+// Inputs by position, for kernels.
+namespace adamw_input {
+enum : int { kParameter, kGradient, kM, kV, kLearningRate, kStep, kMaster, kGradScale, kFoundInf };
+}  // namespace adamw_input
+
 }  // namespace nadi

@@ -16,20 +16,7 @@
 namespace nadi {
 namespace {
 
-enum Input {
-  kQ,
-  kK,
-  kV,
-  kPositions,
-  kLengths,
-  kRandom,
-  kQueryPositions,
-  kKeyPositions,
-  kHeadIds,
-  kY,
-  kStatistics,
-  kDy
-};
+using namespace attention_input;
 
 // Fused or not, the same elements are dropped.
 constexpr std::string_view kDropoutPurpose = "attention";

@@ -45,6 +45,24 @@ TensorId fused_attention(GraphBuilder& builder, const AttentionArgs& args);
 // Takes q, k and v (not packed), no positions of any kind.
 TensorId unfused_attention(GraphBuilder& builder, const AttentionArgs& args);
 
+// Inputs of attention ops by position, for kernels; the last three are the gradient's own.
+namespace attention_input {
+enum : int {
+  kQ,
+  kK,
+  kV,
+  kPositions,
+  kLengths,
+  kRandom,
+  kQueryPositions,
+  kKeyPositions,
+  kHeadIds,
+  kY,
+  kStatistics,
+  kDy
+};
+}  // namespace attention_input
+
 // Extents of an attention op, for kernels and cost models.
 struct AttentionExtents {
   std::int64_t B, T, S, H, K, D;

@@ -8,9 +8,7 @@
 namespace nadi {
 namespace {
 
-enum Input { kLogits, kTargets, kCount, kStatistics, kGradient, kPlace };
-// Of the sharded form.
-enum ShardedInput { kMaximum = 3, kSums = 4, kShardPlace = 5 };
+using namespace cross_entropy_input;
 
 constexpr std::int64_t kFlops = 4;      // maximum, subtract, exp, sum
 constexpr std::int64_t kGradFlops = 4;  // subtract, exp, subtract the target's 1, multiply
@@ -50,7 +48,7 @@ void sharded_gradient(GradientRule& rule) {
   // Given the statistics of whole rows, each rank has the gradient of its own columns.
   rule.emit({.kind = OpKind::kCrossEntropyGrad,
              .inputs = {rule.input(kLogits), rule.input(kTargets), rule.input(kCount), rule.output(1),
-                        rule.gradient(0), rule.input(kShardPlace)},
+                        rule.gradient(0), rule.input(sharded_cross_entropy_input::kPlace)},
              .attributes = rule.attributes()},
             {kLogits});
 }
@@ -156,7 +154,8 @@ OpDefinition sharded_cross_entropy_definition() {
                      OpCost& cost) { cost.read -= op.input(kLogits).size(); },
           .saves =
               [](const OpView&) {
-                return Saved{.inputs = bit(kLogits) | bit(kTargets) | bit(kCount) | bit(kShardPlace),
+                return Saved{.inputs = bit(kLogits) | bit(kTargets) | bit(kCount) |
+                                       bit(sharded_cross_entropy_input::kPlace),
                              .outputs = bit(1)};
               },
           .gradient = sharded_gradient};

@@ -30,4 +30,12 @@ struct ShardedCrossEntropyArgs {
 };
 TensorId sharded_cross_entropy(GraphBuilder& builder, const ShardedCrossEntropyArgs& args);
 
+// Inputs by position, for kernels: of the loss and its gradient, and of the parts of the sharded form.
+namespace cross_entropy_input {
+enum : int { kLogits, kTargets, kCount, kStatistics, kGradient, kPlace };
+}
+namespace sharded_cross_entropy_input {
+enum : int { kLogits, kTargets, kCount, kMaximum, kSums, kPlace };
+}
+
 }  // namespace nadi

@@ -5,7 +5,7 @@
 namespace nadi {
 namespace {
 
-enum Input { kParameter, kGradient, kLearningRate, kMomentum, kMaster };
+using namespace sgd_input;
 
 // Outputs: parameter, then momentum and master where there are any.
 std::vector<OutputSpec> infer(const OpView& op) {

@@ -17,4 +17,9 @@ struct SgdArgs {
 };
 void sgd(GraphBuilder& builder, const SgdArgs& args);
 
+// Inputs by position, for kernels.
+namespace sgd_input {
+enum : int { kParameter, kGradient, kLearningRate, kMomentum, kMaster, kGradScale, kFoundInf };
+}  // namespace sgd_input
+
 }  // namespace nadi
