@@ -13,9 +13,9 @@
 #include "nadi/cli/step_text.h"
 #include "nadi/cli/step_view.h"
 #include "nadi/cli/trace_report.h"
-#include "nadi/cli/trace_summary.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/trace/trace_summary.h"
 
 namespace nadi {
 namespace {

@@ -7,9 +7,9 @@
 #include "nadi/cli/console.h"
 #include "nadi/cli/printable.h"
 #include "nadi/cli/text_table.h"
-#include "nadi/cli/trace_summary.h"
 #include "nadi/cli/version.h"
 #include "nadi/cli/wrap.h"
+#include "nadi/trace/trace_summary.h"
 
 namespace nadi {
 namespace {

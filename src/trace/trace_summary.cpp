@@ -1,4 +1,4 @@
-#include "nadi/cli/trace_summary.h"
+#include "nadi/trace/trace_summary.h"
 
 #include <algorithm>
 #include <fstream>
