@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -27,6 +28,13 @@ bool wants_colours(int descriptor) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Graphs are many small pieces that live to the end: taking memory from the system in large steps, and
+  // keeping it, saves 5 of 80 ms where the largest model is traced.
+  constexpr int kStep = 32 << 20;
+  mallopt(M_TOP_PAD, kStep);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, kStep);
+
   std::signal(SIGPIPE, SIG_IGN);  // OutputStream notices
   struct sigaction on_interrupt {};
   on_interrupt.sa_handler = [](int) { interrupted = 1; };

@@ -20,9 +20,9 @@
 //   slots_needed(): its micro-batch's slot may still belong to an earlier one, so it needs a place of its
 //   own. With kGPipe and k1F1B at most one input and one gradient of a stage wait at a time; with
 //   kInterleaved there may be several per chunk.
-// - Waiting for whole exchanges ties neighbours together. Where all tasks take equally long that costs
-// nothing;
-//   where backwards take longer it costs nothing with kGPipe and k1F1B, and some time with kInterleaved.
+// - Waiting for whole exchanges ties neighbours together. That costs nothing where all tasks take equally
+//   long, nor with kGPipe and k1F1B; with kInterleaved and longer backwards it costs some time, which an
+//   engine that posts without blocking saves.
 #pragma once
 
 #include <cstdint>

@@ -110,7 +110,10 @@ class RankTraceWriter {
   // calling one; its first exception, if any, is thrown here. The calling thread asks `progress` at every
   // piece of a file, so that it can stop both in the middle of one.
   void write_stage(const Program& program, std::size_t first, std::size_t end) {
-    const auto encoding = StageEncoding::make(program, tracer_options(plan_, options_), kSharedLimit);
+    // One rank shares with nobody: its nodes go straight to the file.
+    std::optional<StageEncoding> encoding;
+    if (end - first > 1)
+      encoding = StageEncoding::make(program, tracer_options(plan_, options_), kSharedLimit);
     std::vector<NodeCounts> counts(end - first);
     std::atomic<std::size_t> next = first, done = first;
     std::atomic<bool> stop = false, helper_is_done = false;

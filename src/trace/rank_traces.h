@@ -63,8 +63,8 @@ struct RankTraceReport {
 RankTraceReport write_rank_traces(const Plan& plan, std::span<const Program* const> programs,
                                   const std::filesystem::path& prefix, const RankTraceOptions& options);
 
-// Reference: one rank's file, node by node. The oracle for the above, which it serves only where the nodes of
-// a program are too many to be held in memory.
+// Reference: one rank's file, node by node. The oracle for the above, which it serves where a stage has only
+// one rank to write, or more nodes than can be held in memory.
 NodeCounts write_rank_trace(const Plan& plan, const Program& program, const ProcessGroups& groups, Rank rank,
                             const RankTraceOptions& options, const ByteSink& sink);
 

@@ -50,14 +50,10 @@ CollectiveType collective_type(OpKind kind) {
   unreachable();
 }
 
-// What is the same each time a graph's op is traced.
-struct OpTexts {
-  std::string input_values, input_shapes, input_types;
-  std::string output_values, output_shapes, output_types;
-};
-
 struct Tensors {
-  std::string values = "[", shapes = "[", types = "[";
+  std::string values, shapes, types;
+
+  void open() { values = shapes = types = "["; }
 
   // By hand rather than by format(): this is a third of the time of making nodes.
   void add(const Tensor& tensor) {
@@ -72,6 +68,7 @@ struct Tensors {
     shapes += ']';
     types += ']';
   }
+  IoInfo io() const { return {values, shapes, types}; }
 };
 
 }  // namespace
@@ -115,7 +112,6 @@ class StepTracer::State {
   struct GraphState {
     std::vector<std::uint32_t> root;      // by tensor: itself, or what it is a view of
     std::vector<std::uint32_t> variable;  // by tensor: number among the program's variables, or kValue
-    std::vector<OpTexts> texts;           // by op; made when first needed
     // Of the micro-batches that are under way: the writers of their values, by tensor.
     std::unordered_map<std::int32_t, std::vector<std::uint64_t>> writers;
   };
@@ -126,7 +122,6 @@ class StepTracer::State {
     const std::size_t tensors = graph.tensors().size();
     state.root.resize(tensors);
     state.variable.assign(tensors, kValue);
-    state.texts.resize(graph.ops().size());
     for (std::uint32_t t = 0; t < tensors; ++t) {
       state.root[t] = t;
       const Tensor& tensor = graph.tensors()[t];
@@ -197,9 +192,9 @@ class StepTracer::State {
     add_data_flow(node, state, graph, op);
     if (options_.tensors == TensorListing::kAll ||
         (options_.tensors == TensorListing::kFirstMicroBatch && instruction.micro_batch == 0)) {
-      const OpTexts& texts = texts_of(graph, state, op);
-      node.inputs = {texts.input_values, texts.input_shapes, texts.input_types};
-      node.outputs = {texts.output_values, texts.output_shapes, texts.output_types};
+      list_tensors(graph, op);
+      node.inputs = inputs_.io();
+      node.outputs = outputs_.io();
     }
 
     const OpCost cost = cost_of(graph, op, instruction.context);
@@ -339,26 +334,19 @@ class StepTracer::State {
     }
   }
 
-  static const OpTexts& texts_of(const Graph& graph, GraphState& state, const Op& op) {
-    OpTexts& texts = state.texts[static_cast<std::size_t>(&op - graph.ops().data())];
-    if (!texts.output_values.empty()) return texts;
-    Tensors inputs, outputs;
+  void list_tensors(const Graph& graph, const Op& op) {
+    inputs_.open();
+    outputs_.open();
     for (const TensorId input : op.inputs)
-      if (input != kNoTensor) inputs.add(graph.tensor(input));
-    for (const OpOutput& output : op.outputs) outputs.add(graph.tensor(output.tensor));
-    inputs.close();
-    outputs.close();
-    texts = {.input_values = std::move(inputs.values),
-             .input_shapes = std::move(inputs.shapes),
-             .input_types = std::move(inputs.types),
-             .output_values = std::move(outputs.values),
-             .output_shapes = std::move(outputs.shapes),
-             .output_types = std::move(outputs.types)};
-    return texts;
+      if (input != kNoTensor) inputs_.add(graph.tensor(input));
+    for (const OpOutput& output : op.outputs) outputs_.add(graph.tensor(output.tensor));
+    inputs_.close();
+    outputs_.close();
   }
 
   const Program& program_;
   const StepTraceOptions options_;
+  Tensors inputs_, outputs_;  // of the latest node
   std::int64_t tags_per_micro_batch_ = 0;
   std::vector<GraphState> graphs_;
   std::unordered_map<std::string_view, std::uint32_t> variable_numbers_;

@@ -64,7 +64,7 @@ class StepTracer {
   explicit StepTracer(const Program& program, const StepTraceOptions& options = {});
   ~StepTracer();
 
-  // Fills `node` with the next node, whose texts are valid until the tracer goes; false at the end. Throws
+  // Fills `node` with the next node, whose texts are valid until the next call; false at the end. Throws
   // Error (infeasible) at an op that the flavor has no node for.
   bool next(TraceNode& node);
 
