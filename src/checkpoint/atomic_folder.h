@@ -1,0 +1,74 @@
+// Publishes a folder of files so that a reader sees the old one or the new one, each complete, never a
+// mixture.
+//
+//   AtomicFolder folder("runs/a/best_model", {.overwrite = Overwrite::kAllow});
+//   folder.write("config.json", text);
+//   folder.write("model.safetensors", [&](AtomicFile& file) { write_safetensors(file, tensors); });
+//   folder.commit();          // only now does the folder exist, or change
+//
+// Files go to a hidden folder next to the target, ".nadi.<name>.<pid>@<host>.tmp". commit() waits until all
+// of them are on the disk and renames it; an existing folder is exchanged with it in one step and then
+// removed. Without commit(), after an exception for instance, the destructor removes the hidden folder. A
+// program that is killed leaves it behind, and remove_stale_folders() finds it at the next start.
+//
+// A file system that cannot exchange two names (NFS and some others) takes two steps: the old folder is
+// renamed to ".nadi.<name>.<pid>@<host>.old", the new one to the target. A program killed between the two
+// leaves nothing at the target; remove_stale_folders() puts the old one back.
+//
+// These folders are flat, and nothing here removes a folder within a folder: a target that holds one is not
+// ours to replace. Everything else in it goes. A target that is a symbolic link is replaced, not followed.
+//
+// Errors: an existing target under kRefuse is Error (usage); a full disk, a missing permission, a target
+// that cannot be replaced are Error (environment). Both name the path, and the old folder is as it was.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "nadi/base/atomic_file.h"
+
+namespace nadi {
+
+struct AtomicFolderOptions {
+  Overwrite overwrite = Overwrite::kRefuse;
+  bool exchange = true;  // false: replace in two steps even where the file system could in one
+};
+
+class AtomicFolder {
+ public:
+  // Creates missing parent folders and the hidden folder. Two objects of one target at once, in one process,
+  // are a bug of the caller.
+  explicit AtomicFolder(std::filesystem::path target, AtomicFolderOptions options = {});
+  AtomicFolder(const AtomicFolder&) = delete;
+  AtomicFolder& operator=(const AtomicFolder&) = delete;
+  ~AtomicFolder();
+
+  // A file in the folder, given whole or written by `fill`, which must not commit it.
+  void write(const std::string& name, std::string_view contents);
+  void write(const std::string& name, const std::function<void(AtomicFile&)>& fill);
+
+  // Called once, last.
+  void commit();
+
+  const std::filesystem::path& path() const { return target_; }
+
+ private:
+  void publish_new();
+  void exchange_with_old();
+  void replace_in_two_steps();
+
+  std::filesystem::path target_;
+  std::filesystem::path temporary_;
+  AtomicFolderOptions options_;
+  bool committed_ = false;
+};
+
+// What killed programs left in `parent`: hidden folders of processes of this machine that no longer run are
+// removed, and an old folder that was put aside goes back where nothing took its place. Returns how many
+// were removed or put back. Those of other machines, which may run, stay. A `parent` that does not exist
+// holds none.
+int remove_stale_folders(const std::filesystem::path& parent);
+
+}  // namespace nadi

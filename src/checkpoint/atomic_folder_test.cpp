@@ -1,0 +1,205 @@
+#include "nadi/checkpoint/atomic_folder.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <thread>
+
+#include "nadi/checkpoint/files_for_tests.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class AtomicFolderTest : public FolderTest {
+ protected:
+  // A folder with this number in two files.
+  static void write_generation(const fs::path& path, int number, bool exchange = true) {
+    AtomicFolder folder(path, {.overwrite = Overwrite::kAllow, .exchange = exchange});
+    folder.write("a", std::to_string(number));
+    folder.write("b", [&](AtomicFile& file) { file.write(std::to_string(number)); });
+    folder.commit();
+  }
+
+  static std::string name_of_this_machine() {
+    char name[256] = {};
+    gethostname(name, sizeof(name) - 1);
+    return name;
+  }
+
+  // Of a process that existed and has ended.
+  static pid_t ended_process() {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    waitpid(child, nullptr, 0);
+    return child;
+  }
+
+  fs::path hidden(pid_t owner, const std::string& suffix, const std::string& host = name_of_this_machine()) {
+    return folder_ / (".nadi.best_model." + std::to_string(owner) + "@" + host + suffix);
+  }
+};
+
+TEST_F(AtomicFolderTest, AppearsOnlyWhenCommitted) {
+  const fs::path path = folder_ / "runs/one/checkpoint-10";
+  AtomicFolder folder(path);
+  folder.write("config.json", "{}");
+  folder.write("weights", [](AtomicFile& file) { file.write("1234"); });
+  EXPECT_FALSE(fs::exists(path));
+  folder.commit();
+  EXPECT_EQ(contents(path / "config.json"), "{}");
+  EXPECT_EQ(contents(path / "weights"), "1234");
+  EXPECT_EQ(entries(path), 2);
+  EXPECT_EQ(entries(path.parent_path()), 1);  // nothing hidden is left
+}
+
+TEST_F(AtomicFolderTest, WithoutCommitNothingIsLeft) {
+  write_generation(folder_ / "best_model", 1);
+  {
+    AtomicFolder folder(folder_ / "best_model/", {.overwrite = Overwrite::kAllow});
+    folder.write("a", "2");
+    EXPECT_EQ(entries(folder_), 2);
+  }
+  EXPECT_EQ(contents(folder_ / "best_model/a"), "1");
+  EXPECT_EQ(entries(folder_), 1);
+}
+
+TEST_F(AtomicFolderTest, ReplacesAWholeFolder) {
+  for (const bool exchange : {true, false}) {
+    put(folder_ / "best_model/of_old", "x");
+    write_generation(folder_ / "best_model", 2, exchange);
+    EXPECT_EQ(contents(folder_ / "best_model/a"), "2");
+    EXPECT_EQ(entries(folder_ / "best_model"), 2);  // the old file went
+    EXPECT_EQ(entries(folder_), 1);
+  }
+}
+
+TEST_F(AtomicFolderTest, RefusesAnExistingFolder) {
+  put(folder_ / "best_model/a", "1");
+  const auto at_once = error_of([&] { AtomicFolder(folder_ / "best_model"); });
+  ASSERT_TRUE(at_once);
+  EXPECT_EQ(at_once->kind(), ErrorKind::kUsage);
+  EXPECT_EQ(at_once->what(), (folder_ / "best_model").string() + ": the folder exists");
+  const auto meanwhile = error_of([&] {
+    AtomicFolder folder(folder_ / "other");
+    folder.write("a", "2");
+    put(folder_ / "other/a", "theirs");
+    folder.commit();
+  });
+  ASSERT_TRUE(meanwhile);
+  EXPECT_EQ(meanwhile->kind(), ErrorKind::kUsage);
+  EXPECT_EQ(contents(folder_ / "other/a"), "theirs");
+  EXPECT_EQ(entries(folder_), 2);
+}
+
+TEST_F(AtomicFolderTest, DoesNotReplaceWhatIsNotOurs) {
+  put(folder_ / "home/photos/cat.jpg", "x");
+  const auto folder = error_of([&] { write_generation(folder_ / "home", 1); });
+  ASSERT_TRUE(folder);
+  EXPECT_EQ(folder->kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(folder->what(), HasSubstr("holds another folder, 'photos'"));
+  EXPECT_EQ(contents(folder_ / "home/photos/cat.jpg"), "x");
+  put(folder_ / "file", "x");
+  const auto file = error_of([&] { write_generation(folder_ / "file", 1); });
+  ASSERT_TRUE(file);
+  EXPECT_THAT(file->what(), HasSubstr("Not a directory"));
+}
+
+TEST_F(AtomicFolderTest, ALinkIsReplacedAndNotFollowed) {
+  put(folder_ / "elsewhere/a", "1");
+  fs::create_directory_symlink("elsewhere", folder_ / "best_model");
+  write_generation(folder_ / "best_model", 2);
+  EXPECT_FALSE(fs::is_symlink(folder_ / "best_model"));
+  EXPECT_EQ(contents(folder_ / "elsewhere/a"), "1");
+  EXPECT_EQ(contents(folder_ / "best_model/a"), "2");
+}
+
+// A file size limit of 1 MiB stands in for a full disk.
+TEST_F(AtomicFolderTest, AFullDiskLeavesTheOldFolder) {
+  write_generation(folder_ / "best_model", 1);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit{};
+  getrlimit(RLIMIT_FSIZE, &old_limit);
+  const rlimit one_mebibyte{1 << 20, old_limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &one_mebibyte);
+  const auto error = error_of([&] {
+    AtomicFolder folder(folder_ / "best_model", {.overwrite = Overwrite::kAllow});
+    folder.write("a", "2");
+    folder.write("b", std::string((1 << 20) + 1, 'x'));
+    folder.commit();
+  });
+  setrlimit(RLIMIT_FSIZE, &old_limit);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error->what(), HasSubstr("File too large"));
+  EXPECT_EQ(contents(folder_ / "best_model/a"), "1");
+  EXPECT_EQ(contents(folder_ / "best_model/b"), "1");
+  EXPECT_EQ(entries(folder_), 1);
+}
+
+// A child replaces the folder again and again until it is killed; whatever it was doing, the folder is whole.
+TEST_F(AtomicFolderTest, KilledAtAnyMomentTheFolderIsWhole) {
+  write_generation(folder_ / "best_model", 0);
+  std::mt19937 random(1);
+  for (int round = 0; round < 25; ++round) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (int number = 1;; ++number) write_generation(folder_ / "best_model", number);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20'000));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    EXPECT_EQ(entries(folder_ / "best_model"), 2);
+    EXPECT_NE(contents(folder_ / "best_model/a"), "");
+    EXPECT_EQ(contents(folder_ / "best_model/a"), contents(folder_ / "best_model/b"));
+    remove_stale_folders(folder_);
+    EXPECT_EQ(entries(folder_), 1);
+  }
+}
+
+TEST_F(AtomicFolderTest, WhatKilledProgramsLeftIsRemoved) {
+  const pid_t dead = ended_process();
+  put(folder_ / "best_model/a", "1");
+  put(hidden(dead, ".tmp") / "a", "half");
+  put(hidden(dead, ".old") / "a", "0");
+  put(hidden(1, ".tmp") / "a", "of a process that runs");
+  put(hidden(dead, ".tmp", "another-machine") / "a", "may run there");
+  put(folder_ / ".nadi.notes.txt", "somebody's");
+  EXPECT_EQ(remove_stale_folders(folder_), 2);
+  EXPECT_FALSE(fs::exists(hidden(dead, ".tmp")));
+  EXPECT_FALSE(fs::exists(hidden(dead, ".old")));
+  EXPECT_EQ(contents(folder_ / "best_model/a"), "1");
+  EXPECT_EQ(entries(folder_), 4);
+  EXPECT_EQ(remove_stale_folders(folder_ / "nowhere"), 0);
+}
+
+// Killed between the two steps on a file system that cannot exchange.
+TEST_F(AtomicFolderTest, AnOldFolderThatWasPutAsideGoesBack) {
+  const pid_t dead = ended_process();
+  put(hidden(dead, ".tmp") / "a", "2");
+  put(hidden(dead, ".old") / "a", "1");
+  EXPECT_EQ(remove_stale_folders(folder_), 2);
+  EXPECT_EQ(contents(folder_ / "best_model/a"), "1");
+  EXPECT_EQ(entries(folder_), 1);
+}
+
+// In a container the next process often has the same number.
+TEST_F(AtomicFolderTest, LeftoversOfTheSameNumberAreNotInTheWay) {
+  put(hidden(getpid(), ".tmp") / "stale", "x");
+  write_generation(folder_ / "best_model", 1);
+  EXPECT_EQ(entries(folder_ / "best_model"), 2);
+  fs::rename(folder_ / "best_model", hidden(getpid(), ".old"));
+  EXPECT_EQ(remove_stale_folders(folder_), 1);
+  EXPECT_EQ(contents(folder_ / "best_model/a"), "1");
+}
+
+}  // namespace
+}  // namespace nadi

@@ -1,0 +1,81 @@
+#include "nadi/checkpoint/safetensors_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "nadi/base/atomic_file.h"
+#include "nadi/base/error.h"
+#include "nadi/base/json.h"
+#include "nadi/checkpoint/safetensors_header.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::size_t kAlignment = 8;  // of the data, in the file
+
+std::int64_t bytes_of(const TensorToWrite& tensor) {
+  return checked_multiply(tensor.shape.elements(), size_of(tensor.dtype), "bytes");
+}
+
+std::string header_of(std::span<const TensorToWrite> tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  Json header = Json::object();
+  if (!metadata.empty()) header[std::string(kSafetensorsMetadata)] = metadata;
+  // Past the map's own insertion, which compares with every key there is.
+  auto& members = static_cast<Json::object_t::Container&>(header.get_ref<Json::object_t&>());
+  Bytes offset;
+  for (const TensorToWrite& tensor : tensors) {
+    const Bytes end = offset + Bytes{bytes_of(tensor)};
+    const auto extents = tensor.shape.extents();
+    members.emplace_back(tensor.name,
+                         Json{{"dtype", to_string(tensor.dtype)},
+                              {"shape", std::vector<std::int64_t>(extents.begin(), extents.end())},
+                              {"data_offsets", {offset.count(), end.count()}}});
+    offset = end;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
+  check(static_cast<std::int64_t>(text.size()) <= kMaxSafetensorsHeader,
+        "a safetensors header is over its limit");
+  return text;
+}
+
+void write_bytes(AtomicFile& file, std::span<const std::byte> bytes) {
+  file.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+}  // namespace
+
+void write_safetensors(AtomicFile& file, std::vector<TensorToWrite> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  std::ranges::sort(tensors, [](const TensorToWrite& a, const TensorToWrite& b) {
+    return a.dtype != b.dtype ? a.dtype > b.dtype : a.name < b.name;
+  });
+  std::vector<std::string_view> names;
+  for (const TensorToWrite& tensor : tensors) names.push_back(tensor.name);
+  std::ranges::sort(names);
+  check(std::ranges::adjacent_find(names) == names.end() &&
+            !std::ranges::binary_search(names, kSafetensorsMetadata),
+        "two tensors of a file have the same name");
+  const std::string header = header_of(tensors, metadata);
+  const std::array<std::uint64_t, 1> length{header.size()};
+  write_bytes(file, std::as_bytes(std::span(length)));
+  file.write(header);
+  for (const TensorToWrite& tensor : tensors) {
+    std::int64_t left = bytes_of(tensor);
+    const auto sink = [&](std::span<const std::byte> piece) {
+      left -= static_cast<std::int64_t>(piece.size());
+      check(left >= 0, "a tensor handed over more bytes than its shape has");
+      write_bytes(file, piece);
+    };
+    if (tensor.pieces) {
+      tensor.pieces(sink);
+    } else {
+      sink(tensor.bytes);
+    }
+    check(left == 0, "a tensor handed over fewer bytes than its shape has");
+  }
+}
+
+}  // namespace nadi

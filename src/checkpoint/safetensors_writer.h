@@ -1,0 +1,50 @@
+// Writes a safetensors file (safetensors_header.h) without holding more of it than its header.
+//
+//   AtomicFile file("model.safetensors", Overwrite::kAllow);
+//   write_safetensors(file, {{.name = "wte.weight", .dtype = FileDType::kF32, .shape = {50257, 768},
+//                             .bytes = std::as_bytes(std::span(wte))},
+//                            {.name = "wpe.weight", .dtype = FileDType::kF32, .shape = {1024, 768},
+//                             .pieces = [&](const TensorSink& sink) { copy_from_device(wpe, sink); }}});
+//   file.commit();
+//
+// The bytes are those of the safetensors library: tensors ordered by type, widest first, then by name, and
+// the header padded with spaces, so that every tensor is aligned. The same tensors give the same bytes,
+// whatever order they are given in.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nadi/base/units.h"
+#include "nadi/checkpoint/file_dtype.h"
+#include "nadi/graph/shape.h"
+
+namespace nadi {
+
+class AtomicFile;
+
+// Takes the next bytes of a tensor. Pieces of a megabyte or more are best.
+using TensorSink = std::function<void(std::span<const std::byte>)>;
+
+struct TensorToWrite {
+  std::string name;
+  FileDType dtype = FileDType::kF32;
+  Shape shape = {};
+  // Either all bytes, little-endian and row by row, or a function that hands them over piece by piece.
+  std::span<const std::byte> bytes = {};
+  std::function<void(const TensorSink&)> pieces = {};
+};
+
+// What transformers wants to see in a file of PyTorch weights.
+inline const std::map<std::string, std::string> kPyTorchMetadata{{"format", "pt"}};
+
+// Appends the whole file; the caller commits it. Names that come twice and bytes that do not fill the shape
+// are bugs of the caller.
+void write_safetensors(AtomicFile& file, std::vector<TensorToWrite> tensors,
+                       const std::map<std::string, std::string>& metadata = kPyTorchMetadata);
+
+}  // namespace nadi

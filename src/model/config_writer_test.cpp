@@ -1,0 +1,139 @@
+#include "nadi/model/config_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "nadi/base/error.h"
+#include "nadi/base/json.h"
+#include "nadi/model/catalogue.h"
+#include "nadi/model/config_file.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class ConfigWriter : public testing::Test {
+ protected:
+  ConfigWriter() {
+    std::string pattern = (fs::temp_directory_path() / "nadi_config_writer_XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~ConfigWriter() override { fs::remove_all(folder_); }
+
+  ModelConfig there_and_back(const ModelConfig& config, const ConfigJsonOptions& options = {}) {
+    std::ofstream(folder_ / "config.json") << config_json(config, options);
+    return load_model_config(folder_.string());
+  }
+
+  fs::path folder_;
+};
+
+// All that makes the model, in one line each: a difference shows the key.
+Json fields_of(const ModelConfig& config) {
+  return {{"architecture", to_string(config.architecture)},
+          {"vocabulary", config.vocabulary},
+          {"positions", config.positions},
+          {"layers", config.layers},
+          {"width", config.width},
+          {"heads", config.heads},
+          {"kv_heads", config.kv_heads},
+          {"head_width", config.head_width},
+          {"ffn_width", config.ffn_width},
+          {"token_types", config.token_types},
+          {"activation", to_string(config.activation)},
+          {"norm_epsilon", config.norm_epsilon},
+          {"initializer_range", config.initializer_range},
+          {"embedding_dropout", config.embedding_dropout},
+          {"attention_dropout", config.attention_dropout},
+          {"residual_dropout", config.residual_dropout},
+          {"tied_embeddings", config.tied_embeddings},
+          {"attention_bias", config.attention_bias},
+          {"ffn_bias", config.ffn_bias},
+          {"theta", config.rotary.theta},
+          {"factor", config.rotary.factor},
+          {"low_frequency_factor", config.rotary.low_frequency_factor},
+          {"high_frequency_factor", config.rotary.high_frequency_factor},
+          {"original_positions", config.rotary.original_positions}};
+}
+
+TEST_F(ConfigWriter, EveryBuiltInModelComesBack) {
+  for (const ModelConfig& model : built_in_models()) {
+    const ModelConfig back = there_and_back(model, {.begin_token = 1, .end_token = 2, .padding_token = 0});
+    EXPECT_EQ(fields_of(back), fields_of(model)) << model.name;
+    EXPECT_THAT(back.ignored_keys, IsEmpty()) << model.name;  // the reader knows all that is written
+  }
+}
+
+TEST_F(ConfigWriter, UnusualModelsComeBack) {
+  ModelConfig gpt = *find_built_in_model("gpt2");
+  gpt.ffn_width = 1000;
+  gpt.activation = Activation::kGeluErf;
+  gpt.tied_embeddings = false;
+  gpt.attention_dropout = 0.1 + 0.2;  // 0.30000000000000004
+  gpt.norm_epsilon = 1e-12;
+  EXPECT_EQ(fields_of(there_and_back(gpt)), fields_of(gpt));
+  ModelConfig llama = *find_built_in_model("llama3.1-8b");
+  llama.head_width = 64;
+  llama.attention_bias = llama.ffn_bias = llama.tied_embeddings = true;
+  llama.attention_dropout = 0.5;
+  llama.rotary = {.theta = 10000};
+  EXPECT_EQ(fields_of(there_and_back(llama)), fields_of(llama));
+}
+
+// The keys by which transformers chooses and builds the model.
+TEST_F(ConfigWriter, SaysWhatTransformersReads) {
+  const Json gpt =
+      Json::parse(config_json(*find_built_in_model("gpt2"), {.dtype = DType::kBF16, .end_token = 50256}));
+  EXPECT_EQ(gpt["architectures"], Json::array({"GPT2LMHeadModel"}));
+  EXPECT_EQ(gpt["model_type"], "gpt2");
+  EXPECT_EQ(gpt["torch_dtype"], "bfloat16");
+  EXPECT_EQ(gpt["n_inner"], 3072);
+  EXPECT_EQ(gpt["activation_function"], "gelu_new");
+  EXPECT_EQ(gpt["eos_token_id"], 50256);
+  EXPECT_FALSE(gpt.contains("bos_token_id"));
+  const Json bert = Json::parse(config_json(*find_built_in_model("bert-base-uncased")));
+  EXPECT_EQ(bert["architectures"], Json::array({"BertForMaskedLM"}));
+  EXPECT_EQ(bert["torch_dtype"], "float32");
+  EXPECT_EQ(bert["hidden_act"], "gelu");
+  EXPECT_EQ(bert["layer_norm_eps"], 1e-12);
+  const Json llama = Json::parse(config_json(*find_built_in_model("llama3.1-8b")));
+  EXPECT_EQ(llama["architectures"], Json::array({"LlamaForCausalLM"}));
+  EXPECT_EQ(llama["num_key_value_heads"], 8);
+  EXPECT_EQ(llama["rope_theta"], 500000.0);
+  EXPECT_EQ(llama["rope_scaling"]["rope_type"], "llama3");
+}
+
+TEST_F(ConfigWriter, RefusesWhatTheFileCannotSay) {
+  const auto message_of = [](const ModelConfig& config) -> std::string {
+    try {
+      config_json(config);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+      return error.what();
+    }
+    return "no error";
+  };
+  ModelConfig bert = *find_built_in_model("bert-base-uncased");
+  bert.embedding_dropout = 0;
+  EXPECT_EQ(message_of(bert),
+            "bert-base-uncased: a config.json of type 'bert' cannot say that embeddings and layers have "
+            "different dropout");
+  ModelConfig gpt = *find_built_in_model("gpt2");
+  gpt.kv_heads = 4;
+  EXPECT_THAT(message_of(gpt), HasSubstr("that queries are grouped"));
+  gpt = *find_built_in_model("gpt2");
+  gpt.activation = Activation::kNone;
+  EXPECT_THAT(message_of(gpt), HasSubstr("no activation"));
+  ModelConfig llama = *find_built_in_model("llama3.1-8b");
+  llama.residual_dropout = 0.1;
+  EXPECT_THAT(message_of(llama), HasSubstr("dropout outside of attention"));
+}
+
+}  // namespace
+}  // namespace nadi
