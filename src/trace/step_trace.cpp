@@ -106,6 +106,12 @@ class StepTracer::State {
     return false;
   }
 
+  void again() {
+    check(instruction_ == program_.instructions.size(), "a program starts again only when it has ended");
+    instruction_ = 0;
+    if (!program_.instructions.empty()) enter();
+  }
+
   const RankBinding& binding() const { return binding_; }
 
  private:
@@ -390,6 +396,10 @@ const RankBinding& StepTracer::binding() const {
 
 bool StepTracer::next(TraceNode& node) {
   return state_->next(node);
+}
+
+void StepTracer::again() {
+  state_->again();
 }
 
 Trace trace_step(const Program& program) {

@@ -71,6 +71,10 @@ class StepTracer {
   // What is still to be added to the latest node, for the rank whose trace it is to be.
   const RankBinding& binding() const;
 
+  // After the end: starts the program once more, as the step that follows. Ids count on, and what it reads of
+  // variables comes from the steps before.
+  void again();
+
  private:
   class State;
   std::unique_ptr<State> state_;

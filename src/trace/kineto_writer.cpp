@@ -1,0 +1,276 @@
+#include "nadi/trace/kineto_writer.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+#include "nadi/parallel/program.h"
+#include "nadi/trace/execution_spans.h"
+#include "nadi/trace/process_groups.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::size_t kPart = std::size_t{1} << 20;
+
+// A quarter of a mean Gregorian year. Kineto's times count from the last whole number of these since 1970.
+constexpr std::int64_t kQuarterNanoseconds = 7'889'238'000'000'000;
+
+// Numbers of PyTorch's enumeration of devices.
+constexpr int kCpuDeviceType = 0;
+constexpr int kCpuDeviceId = -1;
+
+std::string_view pytorch_type(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return "float";
+    case DType::kBF16:
+      return "c10::BFloat16";
+    case DType::kF16:
+      return "c10::Half";
+    case DType::kF8E4M3:
+      return "c10::Float8_e4m3fn";
+    case DType::kF8E5M2:
+      return "c10::Float8_e5m2";
+    case DType::kI32:
+      return "int";
+    case DType::kI64:
+      return "long int";
+  }
+  unreachable();
+}
+
+// A text with its quotes.
+std::string json_text(std::string_view text) {
+  const bool plain =
+      std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  if (plain) return format(R"("{}")", text);
+  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+std::string microseconds(std::int64_t nanoseconds) {
+  return format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
+}
+
+class KinetoFile {
+ public:
+  KinetoFile(const Program& program, std::span<const ExecutedStep> steps, const KinetoOptions& options,
+             const ByteSink& sink)
+      : program_(program), steps_(steps), options_(options), sink_(sink) {
+    if (!steps.empty()) first_ = steps.front().start;
+    const std::int64_t now = (options.clock_origin + first_).count();
+    check(now >= 0, "a run starts after 1970");
+    base_ = now / kQuarterNanoseconds * kQuarterNanoseconds;
+    if (options.plan == nullptr) return;
+    group_kinds_ = collective_groups(program);
+    groups_.emplace(*options.plan, group_kinds_);
+  }
+
+  std::uint64_t write() {
+    head();
+    metadata();
+    for (const ExecutedStep& step : steps_) {
+      for (const ExecutionSpan& span : spans_of(program_, step)) write_span(step, span);
+      if (options_.memory) memory(step);
+    }
+    out_ += "\n  ],\n";
+    out_ += format(R"(  "traceName": {})", json_text(options_.trace_name));
+    out_ += "\n}\n";
+    sink_(out_);
+    return events_;
+  }
+
+ private:
+  void head() {
+    out_ += "{\n";
+    put_field("schemaVersion", "1");
+    put_field("deviceProperties", "[]");
+    put_field("record_shapes", "1");
+    put_field("with_flops", "1");
+    if (options_.memory) put_field("profile_memory", "1");
+    if (options_.plan != nullptr && options_.plan->world_size() > 1)
+      put_field("distributedInfo", distributed_info(*options_.plan));
+    put_field("displayTimeUnit", R"("ms")");
+    put_field("baseTimeNanoseconds", format("{}", base_));
+    out_ += R"(  "traceEvents": [)";
+  }
+
+  void put_field(std::string_view key, std::string_view value) {
+    out_ += format("  \"{}\": {},\n", key, value);
+  }
+
+  std::string distributed_info(const Plan& plan) const {
+    std::vector<Rank> world;
+    for (std::int32_t r = 0; r < plan.world_size(); ++r) world.push_back(Rank{r});
+    std::string list = process_group("0", "default_pg", world);
+    int count = 1;
+    for (const GroupKind kind : group_kinds_) {
+      const std::vector<Rank> members = group_members(plan, kind, options_.rank);
+      // Ranks between the first and the last stage are not in the embedding group.
+      if (members.size() < 2 || !std::ranges::count(members, options_.rank)) continue;
+      const std::string name = format("{}", groups_->number(kind, options_.rank));
+      list += ", " + process_group(name, to_string(kind), members);
+      ++count;
+    }
+    return format(R"({{"backend": {}, "rank": {}, "world_size": {}, "pg_count": {}, "pg_config": [{}]}})",
+                  json_text(options_.backend), to_number(options_.rank), plan.world_size(), count, list);
+  }
+
+  std::string process_group(std::string_view name, std::string_view description,
+                            std::span<const Rank> members) const {
+    std::string ranks;
+    for (const Rank rank : members) ranks += format("{}{}", ranks.empty() ? "" : ", ", to_number(rank));
+    return format(R"({{"pg_name": "{}", "pg_desc": "{}", "backend_config": {}, "pg_size": {}, )"
+                  R"("ranks": [{}]}})",
+                  name, description, json_text("cpu:" + options_.backend), members.size(), ranks);
+  }
+
+  void next_event() {
+    if (out_.size() >= kPart) {
+      sink_(out_);
+      out_.clear();
+    }
+    out_ += format("{}\n  ", events_++ == 0 ? "" : ",");
+  }
+
+  std::string at(Nanoseconds time) const {
+    return microseconds((options_.clock_origin + time).count() - base_);
+  }
+  std::int64_t thread_number(std::uint32_t thread) const { return options_.process + thread; }
+
+  void metadata() {
+    std::uint32_t threads = 1;
+    for (const ExecutedStep& step : steps_)
+      for (const ExecutedOp& op : step.ops) threads = std::max(threads, op.thread + 1);
+    name_process("process_name", 0, "name", json_text(options_.process_name));
+    name_process("process_labels", 0, "labels", R"("CPU")");
+    name_process("process_sort_index", 0, "sort_index", format("{}", options_.process));
+    for (std::uint32_t t = 0; t < threads; ++t) {
+      const std::int64_t number = thread_number(t);
+      const std::string role = t == 0 ? "main" : format("worker {}", t);
+      name_process("thread_name", number, "name", json_text(format("thread {} ({})", number, role)));
+      name_process("thread_sort_index", number, "sort_index", format("{}", number));
+    }
+  }
+
+  void name_process(std::string_view what, std::int64_t thread, std::string_view key,
+                    std::string_view value) {
+    next_event();
+    out_ += format(R"({{"name": "{}", "ph": "M", "ts": {}, "pid": {}, "tid": {}, "args": {{"{}": {}}}}})",
+                   what, at(first_), options_.process, thread, key, value);
+  }
+
+  void write_span(const ExecutedStep& step, const ExecutionSpan& span) {
+    next_event();
+    const bool is_call = span.kind == ExecutionSpan::Kind::kCall;
+    const std::string name = span.kind == ExecutionSpan::Kind::kStep
+                                 ? format(R"("ProfilerStep#{}")", step.step)
+                                 : json_text(span.name);
+    out_ += format(R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, )",
+                   is_call ? "cpu_op" : "user_annotation", name, options_.process, thread_number(span.thread),
+                   at(span.start), microseconds((span.end - span.start).count()));
+    out_ += format(R"("args": {{"External id": {}, "Record function id": {}, )", record_ + 1, record_ + 1);
+    if (is_call) put_call(step, step.ops[span.call]);
+    if (span.kind == ExecutionSpan::Kind::kPhase) {
+      const CallOrigin origin = origin_of(program_, step.ops[span.call]);
+      out_ += format(R"("section": {}, "micro_batch": {}, )", json_text(origin.section.name),
+                     origin.instruction.micro_batch);
+    }
+    out_ += format(R"("Ev Idx": {}}}}})", record_);
+    ++record_;
+  }
+
+  void put_call(const ExecutedStep& step, const ExecutedOp& call) {
+    const CallOrigin origin = origin_of(program_, call);
+    const Op& op = origin.op;
+    put_inputs(origin.graph, op);
+    const CallWork work = work_of(origin);
+    if (is_communication(definition(op.kind).op_class))
+      put_communication(op);
+    else
+      out_ += format(R"("flops": {}, )", work.flops.count());
+    out_ += format(R"("bytes": {}, "op": {}, "layer": {}, "phase": "{}", "section": {}, )",
+                   work.bytes.count(), json_text(op.name), json_text(origin.graph.layer(op.layer)),
+                   to_string(op.phase), json_text(origin.section.name));
+    out_ += format(R"("micro_batch": {}, "step": {}, )", origin.instruction.micro_batch, step.step);
+  }
+
+  // Kineto lists tensors and scalars alike and gives the values of scalars only. Ours are all tensors.
+  void put_inputs(const Graph& graph, const Op& op) {
+    std::string values, types, shapes;
+    for (const TensorId input : op.inputs) {
+      const std::string_view comma = values.empty() ? "" : ", ";
+      values.append(comma).append("\"\"");
+      types.append(comma) += '"';
+      if (input != kNoTensor) types.append(pytorch_type(graph.tensor(input).dtype));
+      types += '"';
+      shapes.append(comma).append(input == kNoTensor ? "[]" : graph.tensor(input).shape.to_string());
+    }
+    out_ +=
+        format(R"("Concrete Inputs": [{}], "Input type": [{}], "Input Dims": [{}], )", values, types, shapes);
+  }
+
+  void put_communication(const Op& op) {
+    check(options_.plan != nullptr, "a program with communication is traced with its plan");
+    const GroupKind kind = group_named(op.attributes.text("group"));
+    out_ += format(R"("Collective name": "{}", )", to_string(op.kind));
+    if (definition(op.kind).op_class == OpClass::kCollective) {
+      out_ += format(R"("Process Group Name": "{}", "Process Group Description": "{}", "Group size": {}, )",
+                     groups_->number(kind, options_.rank), to_string(kind), group_size(*options_.plan, kind));
+    } else {
+      const auto place = static_cast<std::size_t>(op.attributes.integer("peer"));
+      const Rank peer = group_members(*options_.plan, kind, options_.rank)[place];
+      const bool sends = op.kind == OpKind::kSend;
+      out_ += format(R"("Src Rank": {}, "Dst Rank": {}, )", to_number(sends ? options_.rank : peer),
+                     to_number(sends ? peer : options_.rank));
+    }
+  }
+
+  void memory(const ExecutedStep& step) {
+    Bytes alive;
+    for (const ExecutedOp& call : step.ops) {
+      const Bytes now = options_.memory(call);
+      if (now != alive) put_memory(call.start, call.thread, now - alive, now);
+      alive = now;
+    }
+    if (alive != Bytes{}) put_memory(step.end, 0, Bytes{} - alive, Bytes{});
+  }
+
+  void put_memory(Nanoseconds time, std::uint32_t thread, Bytes change, Bytes total) {
+    next_event();
+    out_ += format(R"({{"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": {}, )"
+                   R"("tid": {}, "ts": {}, )",
+                   options_.process, thread_number(thread), at(time));
+    out_ += format(R"("args": {{"Total Reserved": {}, "Total Allocated": {}, "Bytes": {}, "Addr": 0, )",
+                   options_.reserved.count(), total.count(), change.count());
+    out_ += format(R"("Device Id": {}, "Device Type": {}, "Ev Idx": {}}}}})", kCpuDeviceId, kCpuDeviceType,
+                   record_++);
+  }
+
+  const Program& program_;
+  std::span<const ExecutedStep> steps_;
+  const KinetoOptions& options_;
+  const ByteSink& sink_;
+  std::set<GroupKind> group_kinds_;
+  std::optional<ProcessGroups> groups_;
+  Nanoseconds first_;
+  std::int64_t base_ = 0;  // nanoseconds since 1970
+
+  std::string out_;
+  std::uint64_t events_ = 0;
+  std::uint64_t record_ = 0;  // events that were recorded: all but metadata
+};
+
+}  // namespace
+
+std::uint64_t write_kineto(const Program& program, std::span<const ExecutedStep> steps,
+                           const KinetoOptions& options, const ByteSink& sink) {
+  return KinetoFile(program, steps, options, sink).write();
+}
+
+}  // namespace nadi

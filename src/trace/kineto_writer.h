@@ -1,0 +1,55 @@
+// Writes what ran as the JSON trace of PyTorch's profiler (Kineto), which chrome://tracing, Perfetto and the
+// tools around PyTorch read.
+//
+//   AtomicFile file("run_trace_kineto.json", Overwrite::kAllow);
+//   write_kineto(program, steps, {.trace_name = "run", .clock_origin = origin},
+//                [&](std::string_view part) { file.write(part); });
+//   file.commit();
+//
+// Events of a step, as Kineto names them:
+//   - `user_annotation`: "ProfilerStep#12", within it phases ("forward", with section and micro_batch) and
+//     layers ("transformer.h.3.attn"), nested (execution_spans.h);
+//   - `cpu_op`: a kernel call, named by the kind of its op ("matmul"), with the shapes and types of its
+//   inputs,
+//     its FLOPs and bytes, and op, layer, phase, section, micro_batch and step; communication has the bytes
+//     it carries and its process group or ranks instead of FLOPs;
+//   - `cpu_instant_event` "[memory]": the bytes of values alive, whenever they change, where the caller knows
+//     them. They are parts of one arena, so that "Addr" is always 0, and gone at the end of a step.
+// Metadata events name the process and its threads. A run on the CPU has no device properties.
+//
+// Times are microseconds with three decimals since `baseTimeNanoseconds`, which is chosen as Kineto does (the
+// start of a quarter of a year), so that traces of several ranks and of PyTorch can be laid over one another.
+// The same arguments give the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "nadi/base/units.h"
+#include "nadi/parallel/plan.h"
+#include "nadi/trace/chakra_writer.h"
+#include "nadi/trace/execution.h"
+
+namespace nadi {
+
+struct KinetoOptions {
+  std::string trace_name = "";
+  Nanoseconds clock_origin = {};  // what the time since 1970 was when the record's clock stood at 0
+  std::int64_t process = 1;       // its number in the operating system; thread n is shown as process + n
+  std::string process_name = "nadi";
+  const Plan* plan = nullptr;   // needed where the program communicates; gives `distributedInfo`
+  Rank rank = {};               // in the plan
+  std::string backend = "mpi";  // what carries messages
+  // Bytes of values alive while the op runs; empty: no memory events.
+  std::function<Bytes(const ExecutedOp&)> memory = {};
+  Bytes reserved = {};  // of memory events: the arena that these values share
+};
+
+// Returns the number of events. The sink is called with about 1 MiB at a time, in order. The record must be
+// as trace_execution() and spans_of() want it.
+std::uint64_t write_kineto(const Program& program, std::span<const ExecutedStep> steps,
+                           const KinetoOptions& options, const ByteSink& sink);
+
+}  // namespace nadi
