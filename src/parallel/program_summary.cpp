@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "nadi/base/error.h"
+#include "nadi/parallel/program_memory.h"
 
 namespace nadi {
 namespace {
@@ -140,79 +141,26 @@ class Summarizer {
   void add_memory() {
     MemorySummary& memory = summary_.memory;
     std::unordered_set<std::string_view> seen;
-    std::int64_t slots = 0;
+    const ProgramMemory planned = plan_program_memory(program_);
+    memory.activations = planned.total;
+    memory.activations_live = planned.live;
+    memory.slots = planned.slots;
+    Bytes largest;
     for (std::size_t g = 0; g < program_.graphs.size(); ++g) {
       const Graph& graph = program_.graphs[g];
       for (const Tensor& tensor : graph.tensors())
         if (tensor.producer == kNoOp && !tensor.shares_memory && seen.insert(tensor.name).second)
           memory.resident[static_cast<std::size_t>(tensor.role)] += tensor.size();
-      const MemoryPlan plan = plan_memory(graph);
+      // By phase and peak op: as if one micro-batch were under way.
+      const MemoryPlan plan = planned.slots > 1 ? plan_memory(graph) : planned.graphs[g].plan;
       for (std::size_t i = 0; i < plan.live.size(); ++i) {
         Bytes& most = memory.live_by_phase[static_cast<std::size_t>(graph.ops()[i].phase)];
         most = std::max(most, plan.live[i]);
       }
-      if (plan.arena >= memory.activations) {
-        memory.activations = plan.arena;
-        memory.activations_live = plan.peak;
-        if (plan.peak_op != kNoOp) memory.peak_op = graph.op(plan.peak_op).name;
-      }
-      if (has_backward(graph)) slots += program_.slots[g];
+      if (plan.arena < largest) continue;
+      largest = plan.arena;
+      if (plan.peak_op != kNoOp) memory.peak_op = graph.op(plan.peak_op).name;
     }
-    memory.slots = std::max<std::int64_t>(slots, 1);
-    if (slots > 1) add_slots();
-  }
-
-  static bool has_backward(const Graph& graph) {
-    return std::ranges::any_of(graph.ops(), [](const Op& op) { return op.phase == Phase::kBackward; }) &&
-           std::ranges::any_of(graph.ops(), [](const Op& op) { return op.phase == Phase::kForward; });
-  }
-
-  // Several micro-batches at once: what crosses from one section to another stays in the micro-batch's slot;
-  // the rest shares one arena, in which only one section runs at a time.
-  void add_slots() {
-    MemorySummary& memory = summary_.memory;
-    memory.activations = Bytes{};
-    Bytes local, local_live;
-    for (std::size_t g = 0; g < program_.graphs.size(); ++g) {
-      const Graph& graph = program_.graphs[g];
-      const std::vector<char> crossing = crossing_values(g);
-      const MemoryPlan plan = plan_memory(graph, crossing);
-      local = std::max(local, plan.arena);
-      local_live = std::max(local_live, plan.peak);
-      Bytes slot;
-      for (std::size_t t = 0; t < crossing.size(); ++t)
-        if (crossing[t] != 0) slot += aligned_size(graph.tensors()[t].size());
-      memory.activations += slot * program_.slots[g];
-    }
-    memory.activations_live = memory.activations + local_live;
-    memory.activations += local;
-  }
-
-  // By tensor: whether a value (not a view) is used in another section than the one that makes it.
-  std::vector<char> crossing_values(std::size_t g) const {
-    const Graph& graph = program_.graphs[g];
-    constexpr std::size_t kNowhere = ~std::size_t{0};
-    std::vector<std::size_t> section_of(graph.ops().size(), kNowhere);
-    for (std::size_t s = 0; s < program_.sections.size(); ++s) {
-      const Section& section = program_.sections[s];
-      if (section.graph != g) continue;
-      for (std::uint32_t i = section.first_op; i < section.end_op; ++i) section_of[i] = s;
-    }
-    std::vector<std::size_t> root(graph.tensors().size());
-    for (std::size_t t = 0; t < root.size(); ++t) root[t] = t;
-    std::vector<char> crossing(graph.tensors().size(), 0);
-    for (std::size_t i = 0; i < graph.ops().size(); ++i) {
-      const Op& op = graph.ops()[i];
-      if (definition(op.kind).op_class == OpClass::kView)
-        for (const OpOutput& output : op.outputs) root[index(output.tensor)] = root[index(op.inputs[0])];
-      for (const TensorId input : op.inputs) {
-        if (input == kNoTensor) continue;
-        const std::size_t made = root[index(input)];
-        const OpId producer = graph.tensors()[made].producer;
-        if (producer != kNoOp && section_of[index(producer)] != section_of[i]) crossing[made] = 1;
-      }
-    }
-    return crossing;
   }
 
   const Program& program_;

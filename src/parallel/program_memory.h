@@ -1,0 +1,37 @@
+// Where the values of a program live, decided before anything runs: what an engine allocates, and what is
+// printed as the memory prediction.
+//
+// With one micro-batch under way at a time, all graphs use one arena, one after the other. Where several are
+// under way (pipelines), what crosses from one section of a graph to another stays in the micro-batch's slot,
+// and the rest shares one arena, in which only one section runs at a time. Slots stand behind the arena.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nadi/base/units.h"
+#include "nadi/graph/memory_plan.h"
+#include "nadi/parallel/program.h"
+
+namespace nadi {
+
+struct ProgramMemory {
+  struct OfGraph {
+    MemoryPlan plan;            // of what is in the arena
+    std::vector<char> in_slot;  // by tensor: whether it has a place in the slot; empty: none has
+    // By tensor: byte offset in the arena, or in the slot, or MemoryPlan::kOutsideArena.
+    std::vector<std::int64_t> offsets;
+    Bytes slot;  // size of one
+    std::int64_t slots = 1;
+    Bytes first_slot;  // where the first begins, behind the arena
+  };
+  std::vector<OfGraph> graphs;  // as in the program
+  Bytes arena;                  // shared part
+  Bytes total;                  // with all slots
+  Bytes live;                   // the most that is alive at once; the arena may have gaps
+  std::int64_t slots = 1;       // micro-batches under way at once, summed over chunks
+};
+
+ProgramMemory plan_program_memory(const Program& program);
+
+}  // namespace nadi
