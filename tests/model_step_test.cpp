@@ -222,34 +222,50 @@ TEST_P(TinyModel, AnOverflowHalvesTheLossScaleAndSkipsTheStep) {
   EXPECT_EQ(job.variables(Role::kParameter), before);
 }
 
-// Greedy generation with the KV cache chooses the tokens that running the whole prefix anew chooses.
-TEST(Generate, TheCacheChangesNothing) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kLlama}) {
-    const ModelConfig config = tiny_model(architecture, 2);
-    const StepRequest generate{
-        .kind = StepKind::kGenerate, .batch_size = 1, .input_tokens = 3, .output_tokens = 6};
-    const Program program = build_step(config, generate);
-    ReferenceStore store;
-    for (const Graph& graph : program.graphs) initialize(graph, store, 3);
-    Doubles prefix{1, 5, 2};
-    store.set("input_ids", prefix);
-    store.set("lengths", {3});
-    for (const Instruction& instruction : program.instructions) {
-      if (instruction.context.position)
-        store.set("positions", {static_cast<double>(*instruction.context.position)});
-      run_reference(program.graph_of(program.section(instruction.section)), store);
+// Generation with the KV cache chooses the tokens that running the whole prefix anew chooses: the likeliest
+// ones, or drawn ones.
+class Generate : public testing::TestWithParam<std::tuple<Architecture, bool>> {};
+INSTANTIATE_TEST_SUITE_P(All, Generate,
+                         testing::Combine(testing::Values(Architecture::kGpt2, Architecture::kLlama),
+                                          testing::Bool()),
+                         [](const auto& tested) {
+                           return std::string(to_string(std::get<0>(tested.param))) +
+                                  (std::get<1>(tested.param) ? "_sampling" : "_greedy");
+                         });
 
-      const std::int64_t length = static_cast<std::int64_t>(prefix.size());
-      const Program anew =
-          build_step(config, {.kind = StepKind::kPrefill, .batch_size = 1, .input_tokens = length});
-      ReferenceStore fresh;
-      initialize(anew.graphs[0], fresh, 3);
-      fresh.set("input_ids", prefix);
-      fresh.set("lengths", {static_cast<double>(length)});
-      run_reference(anew.graphs[0], fresh);
-      EXPECT_EQ(store.get("next_token"), fresh.get("next_token")) << "after " << length << " tokens";
-      prefix.push_back(store.get("next_token").front());
-    }
+TEST_P(Generate, TheCacheChangesNothing) {
+  const auto& [architecture, sampling] = GetParam();
+  const ModelConfig config = tiny_model(architecture, 2);
+  const Program program = build_step(config, {.kind = StepKind::kGenerate,
+                                              .batch_size = 1,
+                                              .input_tokens = 3,
+                                              .output_tokens = 6,
+                                              .sampling = sampling});
+  const auto set_inputs = [](ReferenceStore& store, const Doubles& tokens) {
+    const auto length = static_cast<double>(tokens.size());
+    store.set("input_ids", tokens);
+    store.set("lengths", {length});
+    store.set("positions", {length - 1});
+    store.set("sampling", {1.2, 8, 0.9});
+    store.set("random", {11, length, 0});
+  };
+  ReferenceStore store;
+  for (const Graph& graph : program.graphs) initialize(graph, store, 3);
+  Doubles prefix{1, 5, 2};
+  for (const Instruction& instruction : program.instructions) {
+    set_inputs(store, prefix);
+    run_reference(program.graph_of(program.section(instruction.section)), store);
+
+    const auto length = static_cast<std::int64_t>(prefix.size());
+    EXPECT_EQ(instruction.context.position.value_or(length - 1), length - 1);
+    const Program anew = build_step(
+        config, {.kind = StepKind::kPrefill, .batch_size = 1, .input_tokens = length, .sampling = sampling});
+    ReferenceStore fresh;
+    initialize(anew.graphs[0], fresh, 3);
+    set_inputs(fresh, prefix);
+    run_reference(anew.graphs[0], fresh);
+    EXPECT_EQ(store.get("next_token"), fresh.get("next_token")) << "after " << length << " tokens";
+    prefix.push_back(store.get("next_token").front());
   }
 }
 

@@ -81,6 +81,10 @@ std::vector<PlanCase> plan_cases() {
                      {.tp = 2, .dp = 2, .pp = 2, .zero_stage = 1, .micro_batches = 2},
                      request});
   }
+  StepRequest sgd_sai;
+  sgd_sai.optimizer.kind = OptimizerKind::kSgdSai;
+  cases.push_back({"sgd_sai_dp2", {.dp = 2}, sgd_sai});
+  cases.push_back({"sgd_sai_cp2_dp2_pp2", {.cp = 2, .dp = 2, .pp = 2, .micro_batches = 2}, sgd_sai});
   return cases;
 }
 
@@ -202,6 +206,7 @@ TEST_P(PlanLockstep, GivesTheNumbersOfOneRank) {
   const ModelConfig config = tiny_model(architecture, 4);
   StepRequest unsplit;
   unsplit.fused_attention = plan_case.request.fused_attention;
+  unsplit.optimizer = plan_case.request.optimizer;
   Cluster one(config, unsplit, {});
   Cluster all(config, plan_case.request, plan_case.plan);
   for (std::int64_t step = 1; step <= kSteps; ++step) {

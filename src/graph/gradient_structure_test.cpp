@@ -159,5 +159,18 @@ TEST(Optimizer, SgdWithoutMomentumKeepsNothing) {
   EXPECT_EQ(net.b.graph().size_of_role(Role::kOptimizerState), Bytes{0});
 }
 
+TEST(Optimizer, SgdSaiKeepsMomentumAndOneNumberPerParameter) {
+  Net net(2);
+  const Backward result = net.backward();
+  add_optimizer(net.b, result, {.kind = OptimizerKind::kSgdSai});
+  const Graph& graph = net.b.graph();
+  EXPECT_EQ(count(graph, OpKind::kSgdSai, Phase::kOptimizer), 2);
+  EXPECT_EQ(graph.size_of_role(Role::kOptimizerState).count(), 2 * (64 * 4 + 4));
+  const auto scale = graph.find_tensor("h.1.weight.lr_scale");
+  ASSERT_TRUE(scale);
+  EXPECT_EQ(graph.tensor(*scale).initializer, Initializer::constant(0));  // not taken yet
+  EXPECT_FALSE(graph.find_tensor("step"));
+}
+
 }  // namespace
 }  // namespace nadi

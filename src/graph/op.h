@@ -46,6 +46,7 @@ enum class OpKind : std::uint8_t {
   kCrossEntropy,
   kCrossEntropyGrad,
   kArgmax,
+  kSample,
   kSelectRows,
   kCacheWrite,
   kTakeTokens,
@@ -60,6 +61,7 @@ enum class OpKind : std::uint8_t {
   // optimizer
   kAdamW,
   kSgd,
+  kSgdSai,
   kSquaredNorm,
   kGradScale,
   kUpdateLossScale,

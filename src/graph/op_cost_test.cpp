@@ -75,6 +75,35 @@ TEST(OpCost, EmbeddingReadsOnlyTheRowsLookedUp) {
   EXPECT_EQ(last_cost(b).written.count(), 6 * 8 * 4);
 }
 
+TEST(OpCost, SamplingWeighsEveryLogit) {
+  GraphBuilder b;
+  const TensorId next = b.variable({.name = "next", .shape = {2, 1}, .dtype = DType::kI32});
+  sample(b, {.logits = b.input("logits", {2, 1, 10}, DType::kBF16),
+             .sampling = b.input("sampling", {3}, DType::kF32),
+             .random = random_input(b),
+             .vocabulary = 9,
+             .into = next});
+  EXPECT_EQ(last_cost(b).vector.count(), 20 * 5);
+  EXPECT_EQ(last_cost(b).read.count(), 20 * 2 + 3 * 4 + 3 * 8);
+  EXPECT_EQ(last_cost(b).written.count(), 2 * 4);
+}
+
+TEST(OpCost, SgdSaiReadsAndWritesItsMomentumAndOneScale) {
+  for (const bool momentum : {false, true}) {
+    GraphBuilder b;
+    sgd_sai(b, {.update = {.parameter = b.parameter("p", {10}, DType::kBF16, {}),
+                           .gradient = b.input("g", {10}, DType::kF32),
+                           .master = b.variable({.name = "master", .shape = {10}}),
+                           .learning_rate = b.input("learning_rate", {}, DType::kF32)},
+                .momentum_buffer = momentum ? b.variable({.name = "u", .shape = {10}}) : kNoTensor,
+                .lr_scale = b.variable({.name = "s", .shape = {1}})});
+    EXPECT_EQ(last_cost(b).vector.count(), 10 * (momentum ? 7 : 4));
+    // Gradient, master, momentum, the rate and its scale; the rounded parameter is only written.
+    EXPECT_EQ(last_cost(b).read.count(), 4 * (10 + 10 + (momentum ? 10 : 0) + 1 + 1));
+    EXPECT_EQ(last_cost(b).written.count(), 2 * 10 + 4 * (10 + (momentum ? 10 : 0) + 1));
+  }
+}
+
 TEST(OpCost, AddingToAVariableReadsItToo) {
   GraphBuilder b;
   const TensorId x = b.input("x", {10}, DType::kBF16);

@@ -20,6 +20,7 @@
 #include "nadi/graph/ops/rms_norm.h"
 #include "nadi/graph/ops/rotary.h"
 #include "nadi/graph/ops/sgd.h"
+#include "nadi/graph/ops/sgd_sai.h"
 #include "nadi/graph/ops/softmax.h"
 #include "nadi/graph/ops/swiglu.h"
 #include "nadi/graph/ops/views.h"

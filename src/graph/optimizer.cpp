@@ -6,6 +6,7 @@
 #include "nadi/graph/ops/add.h"
 #include "nadi/graph/ops/gradient_scaling.h"
 #include "nadi/graph/ops/sgd.h"
+#include "nadi/graph/ops/sgd_sai.h"
 
 namespace nadi {
 namespace {
@@ -23,7 +24,8 @@ class OptimizerBuilder {
   OptimizerBuilder(GraphBuilder& builder, const OptimizerOptions& options)
       : builder_(builder), options_(options) {
     update_.learning_rate = builder.input("learning_rate", Shape{}, DType::kF32);
-    if (options.kind != OptimizerKind::kSgd) step_ = builder.input("step", Shape{}, DType::kI64);
+    if (options.kind == OptimizerKind::kAdamW || options.kind == OptimizerKind::kAdam)
+      step_ = builder.input("step", Shape{}, DType::kI64);
   }
 
   void scale_gradients(const OptimizerInput& input, const LossScale& loss_scale) {
@@ -68,6 +70,15 @@ class OptimizerBuilder {
                     .momentum_buffer = options_.momentum != 0 ? state(tensor, ".momentum") : kNoTensor,
                     .momentum = options_.momentum,
                     .weight_decay = decay});
+      case OptimizerKind::kSgdSai:
+        return sgd_sai(
+            builder_,
+            {.update = update,
+             .momentum_buffer = options_.momentum != 0 ? state(tensor, ".momentum") : kNoTensor,
+             .lr_scale = builder_.variable(
+                 {.name = tensor.name + ".lr_scale", .shape = Shape{1}, .role = Role::kOptimizerState}),
+             .momentum = options_.momentum,
+             .weight_decay = decay});
     }
     unreachable();
   }
@@ -112,6 +123,8 @@ std::string_view to_string(OptimizerKind kind) {
       return "adam";
     case OptimizerKind::kSgd:
       return "sgd";
+    case OptimizerKind::kSgdSai:
+      return "sgd-sai";
   }
   unreachable();
 }

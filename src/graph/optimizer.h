@@ -1,6 +1,7 @@
 // Appends the optimizer to a graph that has its backward pass: gradient norm, clipping, loss scale, and one
-// update op per parameter. State it makes: "<parameter>.m" and ".v" (Adam), ".momentum" (SGD), ".master"
-// (fp32 copy of a low-precision parameter). Inputs it makes: learning_rate and step. Metric: grad_norm.
+// update op per parameter. State it makes: "<parameter>.m" and ".v" (Adam), ".momentum" (SGD),
+// ".lr_scale" (SGD-SaI), ".master" (fp32 copy of a low-precision parameter). Inputs it makes: learning_rate
+// and, for Adam, step. Metric: grad_norm.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,15 @@
 
 namespace nadi {
 
-enum class OptimizerKind : std::uint8_t { kAdamW, kAdam, kSgd };
-std::string_view to_string(OptimizerKind kind);  // "adamw", "adam", "sgd"
+enum class OptimizerKind : std::uint8_t { kAdamW, kAdam, kSgd, kSgdSai };
+std::string_view to_string(OptimizerKind kind);  // "adamw", "adam", "sgd", "sgd-sai"
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdamW;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double momentum = 0.9;       // SGD; 0 for none
+  double momentum = 0.9;       // SGD and SGD-SaI; 0 for none
   double weight_decay = 0.01;  // of matrices; biases and norms have none
   double max_grad_norm = 1;    // 0: no clipping
 };

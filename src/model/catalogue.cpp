@@ -87,6 +87,19 @@ ModelConfig llama31(const LlamaSize& size) {
                      .original_positions = 8192}};
 }
 
+// For trying things in seconds: nobody's published sizes, but for BERT's, which is
+// google/bert_uncased_L-2_H-128_A-2.
+std::vector<ModelConfig> tiny_models() {
+  ModelConfig gpt2 = gpt({"gpt2-tiny", 4, 128, 4}, 256);
+  gpt2.vocabulary = 4096;
+  ModelConfig llama = llama31({"llama-tiny", 4, 128, 4, 352});
+  llama.vocabulary = 4096;
+  llama.positions = 512;
+  llama.kv_heads = 2;
+  llama.rotary = {.theta = 10000};
+  return {gpt2, bert("bert-tiny", 2, 128, 2), llama};
+}
+
 std::vector<ModelConfig> make_catalogue() {
   std::vector<ModelConfig> models;
   for (const GptSize& size : kGpt2) models.push_back(gpt(size, 1024));
@@ -96,6 +109,7 @@ std::vector<ModelConfig> make_catalogue() {
   models.push_back(llama31({"llama3.1-8b", 32, 4096, 32, 14336}));
   models.push_back(llama31({"llama3.1-70b", 80, 8192, 64, 28672}));
   models.push_back(llama31({"llama3.1-405b", 126, 16384, 128, 53248}));
+  for (ModelConfig& model : tiny_models()) models.push_back(std::move(model));
   return models;
 }
 

@@ -229,8 +229,15 @@ void Layers::head(TensorId x, const HeadSpec& spec) {
 
 void Layers::finish(TensorId logits) {
   if (with_cache()) {
-    argmax(builder_,
-           {.logits = whole_logits(logits), .vocabulary = config_.vocabulary, .into = next_token()});
+    const TensorId whole = whole_logits(logits);
+    if (options_.sampling)
+      sample(builder_, {.logits = whole,
+                        .sampling = input("sampling", Shape{3}, DType::kF32),
+                        .random = random_input(builder_),
+                        .vocabulary = config_.vocabulary,
+                        .into = next_token()});
+    else
+      argmax(builder_, {.logits = whole, .vocabulary = config_.vocabulary, .into = next_token()});
     return;
   }
   loss_ = builder_.variable({.name = "loss", .role = Role::kMetric});

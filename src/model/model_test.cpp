@@ -119,6 +119,23 @@ TEST(Decode, WritesOneRowPerCacheAndReadsAllOfIt) {
   EXPECT_EQ(count(graph, OpKind::kCrossEntropy), 0);
 }
 
+TEST(Decode, SamplingTakesThePlaceOfArgmax) {
+  for (const StepMode mode : {StepMode::kPrefill, StepMode::kDecode}) {
+    StepOptions options{.mode = mode, .batch_size = 3, .seq_length = 1, .cache_length = 30};
+    const Graph greedy = forward_of("gpt2", options);
+    options.sampling = true;
+    const Graph graph = forward_of("gpt2", options);
+    EXPECT_EQ(count(graph, OpKind::kArgmax), 0);
+    ASSERT_EQ(count(graph, OpKind::kSample), 1);
+    EXPECT_EQ(graph.ops().size(), greedy.ops().size());
+    EXPECT_EQ(graph.ops().back().outputs[0].tensor, graph.find_tensor("next_token"));
+    EXPECT_EQ(graph.ops().back().attributes.integer("vocabulary"), 50257);
+    EXPECT_EQ(graph.tensor(*graph.find_tensor("sampling")).role, Role::kInput);
+    EXPECT_TRUE(graph.find_tensor("random"));
+    EXPECT_FALSE(greedy.find_tensor("random"));
+  }
+}
+
 TEST(Fp8, QuantizesBothOperandsOfEveryProductInBlocksOnly) {
   const Graph graph = forward_of("gpt2", {.seq_length = 8, .dtype = DType::kBF16, .fp8 = true});
   EXPECT_EQ(count(graph, OpKind::kQuantizeFp8),

@@ -39,6 +39,9 @@ void check_request(const ModelConfig& config, const StepRequest& request) {
   require(!request.fp8 || request.dtype == DType::kBF16, "fp8 matrix products go with bf16 everything else",
           "add --dtype bf16");
   const bool training = request.kind == StepKind::kTrain || request.kind == StepKind::kEvaluate;
+  require(!request.sampling || !training,
+          format("sampling makes no sense with --step {}", to_string(request.kind)),
+          "it goes with --step prefill, decode, generate");
   std::int64_t tokens = request.seq_length;
   if (training) {
     positive(request.seq_length, "the sequence length");
@@ -84,6 +87,12 @@ void check_plan(const ModelConfig& config, const StepRequest& request, const Pla
           format("ZeRO stage {} is not known; 0 and 1 are", plan.zero_stage));
 
   const bool trains = request.kind == StepKind::kTrain;
+  if (trains && request.optimizer.kind == OptimizerKind::kSgdSai) {
+    constexpr const char* kHint = "use another --optimizer";
+    require(plan.tp == 1,
+            format("sgd-sai needs whole parameters: {} tensor-parallel ranks share them", plan.tp), kHint);
+    require(plan.zero_stage == 0, "sgd-sai needs whole parameters: ZeRO splits them over the ranks", kHint);
+  }
   if (!trains) {
     require(plan.pp == 1,
             format("a {} step runs on one pipeline stage, not {}", to_string(request.kind), plan.pp));

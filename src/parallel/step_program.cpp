@@ -109,7 +109,8 @@ class ProgramBuilder {
             .seq_length = request_.seq_length / plan_.cp,
             .dtype = request_.dtype,
             .fp8 = request_.fp8,
-            .fused_attention = request_.fused_attention};
+            .fused_attention = request_.fused_attention,
+            .sampling = request_.sampling};
   }
 
   ChunkGraph chunk(std::int64_t number, const std::vector<std::int64_t>& partition) const {

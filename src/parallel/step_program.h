@@ -44,6 +44,7 @@ struct StepRequest {
   DType dtype = DType::kF32;
   bool fp8 = false;
   bool fused_attention = true;
+  bool sampling = false;  // prefill, decode, generate: draw tokens instead of taking the likeliest
   Recompute recompute = {};
   OptimizerOptions optimizer = {};
   std::int64_t bucket_elements = kBucketElements;  // of gradients that are reduced at once

@@ -54,6 +54,16 @@ TEST(StepProgram, GenerateIsPrefillAndOneDecodePerToken) {
   EXPECT_EQ(program.parameter_count(), 125'226'240);  // prefill and decode share their weights
 }
 
+TEST(StepProgram, SamplesFromTheLogitsOfAllTensorParallelRanks) {
+  const Program program =
+      build_step(*find_built_in_model("gpt2"), {.kind = StepKind::kDecode, .sampling = true}, {.tp = 2}, 0);
+  const Graph& graph = program.graphs[0];
+  const Op& last = graph.ops().back();
+  ASSERT_EQ(last.kind, OpKind::kSample);
+  EXPECT_EQ(graph.op(graph.tensor(last.inputs[0]).producer).kind, OpKind::kAllGather);
+  EXPECT_EQ(last.attributes.integer("vocabulary"), 50257);  // of 50258 columns
+}
+
 TEST(StepProgram, Fp16HasADynamicLossScale) {
   const Program program = build_step(*find_built_in_model("gpt2"), {.seq_length = 16, .dtype = DType::kF16});
   EXPECT_TRUE(program.graphs[0].find_tensor("loss_scale"));
@@ -81,6 +91,7 @@ TEST(StepProgram, RefusesWhatDoesNotFitWithTheNumbers) {
   EXPECT_THAT(message("bert-base-uncased", {.kind = StepKind::kGenerate}),
               HasSubstr("not a model that generates"));
   EXPECT_THAT(message("gpt2", {.fp8 = true}), HasSubstr("fp8 matrix products go with bf16"));
+  EXPECT_THAT(message("gpt2", {.sampling = true}), HasSubstr("sampling makes no sense with --step train"));
   EXPECT_THAT(message("gpt2", {.recompute = {.granularity = Recompute::Granularity::kFull, .layers = 13}}),
               HasSubstr("cannot recompute 13 layers at a time: gpt2 has 12"));
 }
@@ -117,6 +128,13 @@ TEST(StepProgram, RefusesPlansThatDoNotFitWithTheNumbers) {
               {.pp = 4, .schedule = ScheduleKind::kInterleaved, .virtual_stages = 2, .micro_batches = 6}),
       HasSubstr("6"));
   EXPECT_THAT(message("gpt2", {.tp = 1 << 20, .dp = 1 << 20}), HasSubstr("2^30 ranks"));
+  StepRequest sgd_sai;
+  sgd_sai.optimizer.kind = OptimizerKind::kSgdSai;
+  EXPECT_THAT(message("gpt2", {.tp = 2}, sgd_sai),
+              HasSubstr("sgd-sai needs whole parameters: 2 tensor-parallel ranks share them"));
+  EXPECT_THAT(message("gpt2", {.dp = 2, .zero_stage = 1}, sgd_sai),
+              HasSubstr("sgd-sai needs whole parameters: ZeRO splits them"));
+  EXPECT_EQ(message("gpt2", {.cp = 2, .dp = 2, .pp = 2}, sgd_sai), "(no error)");
 }
 
 TEST(StepProgram, CutsLayersAsEvenlyAsCanBe) {

@@ -105,6 +105,7 @@ void concat_kernel(KernelCall& call);
 void embedding_kernel(KernelCall& call);
 void embedding_grad_kernel(KernelCall& call);
 void argmax_kernel(KernelCall& call);
+void sample_kernel(KernelCall& call);
 void select_rows_kernel(KernelCall& call);
 void cache_write_kernel(KernelCall& call);
 void take_tokens_kernel(KernelCall& call);
@@ -117,6 +118,7 @@ void sharded_cross_entropy_kernel(KernelCall& call);
 
 void adamw_kernel(KernelCall& call);
 void sgd_kernel(KernelCall& call);
+void sgd_sai_kernel(KernelCall& call);
 void squared_norm_kernel(KernelCall& call);
 void grad_scale_kernel(KernelCall& call);
 void update_loss_scale_kernel(KernelCall& call);

@@ -1,10 +1,13 @@
 // Rows chosen by numbers: embeddings, caches, the next token. Letters: B sequences, T tokens of each, W
 // width.
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "nadi/base/format.h"
 #include "nadi/engine/reference/kernel.h"
+#include "nadi/graph/ops/decoding.h"
 
 namespace nadi {
 namespace {
@@ -21,6 +24,31 @@ std::optional<std::int64_t> row_of(const KernelCall& call, std::int64_t element,
     call.op().refuse(format("id {} at element {} of '{}' is not in a table of {} rows", id, element,
                             call.op().input(0).name, rows));
   return id;
+}
+
+// The token that graph/ops/decoding.h says for one row and its random number.
+std::int64_t draw(std::span<const double> row, const SamplingSettings& settings, double number) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Doubles logits(row.begin(), row.end());
+  for (double& logit : logits)
+    if (std::isnan(logit)) logit = -kInfinity;
+  std::vector<std::int64_t> tokens(logits.size());
+  std::iota(tokens.begin(), tokens.end(), 0);
+  std::ranges::stable_sort(tokens, std::greater{}, [&](std::int64_t token) { return logits[token]; });
+  const double largest = logits[tokens.front()];
+  if (settings.temperature == 0 || !std::isfinite(largest)) return tokens.front();
+
+  tokens.resize(settings.top_k);
+  Doubles sums;  // of the weights up to each token
+  for (const std::int64_t token : tokens)
+    sums.push_back((sums.empty() ? 0 : sums.back()) +
+                   std::exp((logits[token] - largest) / settings.temperature));
+  const double enough = settings.top_p * sums.back();
+  double kept = sums.back();
+  if (settings.top_p < 1) kept = *std::ranges::find_if(sums, [&](double sum) { return sum >= enough; });
+  // Where rounding makes number * kept the whole of it, the last token that adds something.
+  const double target = std::min(number * kept, std::nextafter(kept, 0));
+  return tokens[std::ranges::find_if(sums, [&](double sum) { return sum > target; }) - sums.begin()];
 }
 
 }  // namespace
@@ -47,6 +75,22 @@ void argmax_kernel(KernelCall& call) {
   for (std::size_t row = 0; row < call.out(0).size(); ++row) {
     const std::span<const double> logits = call.in(0).subspan(row * columns, vocabulary);
     call.out(0)[row] = static_cast<double>(std::ranges::max_element(logits) - logits.begin());
+  }
+}
+
+void sample_kernel(KernelCall& call) {
+  using namespace sample_input;
+  const std::span<const double> sampling = call.in(kSampling);
+  const SamplingSettings settings(call.op(), sampling[0], sampling[1], sampling[2]);
+  const RandomKey key{.seed = static_cast<std::uint64_t>(call.integer(kRandom, 0)),
+                      .step = static_cast<std::uint64_t>(call.integer(kRandom, 1)),
+                      .site = static_cast<std::uint64_t>(call.attributes().integer("site"))};
+  const std::int64_t columns = call.shape(kLogits)[-1], vocabulary = call.attributes().integer("vocabulary");
+  for (std::size_t row = 0; row < call.out(0).size(); ++row) {
+    const double number =
+        random_uniform_double(key, static_cast<std::uint64_t>(call.integer(kRandom, 2)) + row);
+    call.out(0)[row] =
+        static_cast<double>(draw(call.in(kLogits).subspan(row * columns, vocabulary), settings, number));
   }
 }
 

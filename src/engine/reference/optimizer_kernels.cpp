@@ -4,8 +4,25 @@
 #include "nadi/engine/reference/kernel.h"
 #include "nadi/graph/ops/adamw.h"
 #include "nadi/graph/ops/sgd.h"
+#include "nadi/graph/ops/sgd_sai.h"
 
 namespace nadi {
+namespace {
+
+// What SGD-SaI multiplies the learning rate of a parameter by, from its first gradient.
+double lr_scale_of(std::span<const double> gradient, double grad_scale) {
+  const auto n = static_cast<double>(gradient.size());
+  if (gradient.size() == 1) return 1;
+  double sum = 0, squares = 0, squared_deviations = 0;
+  for (const double g : gradient) sum += g * grad_scale;
+  for (const double g : gradient) {
+    squares += g * grad_scale * g * grad_scale;
+    squared_deviations += (g * grad_scale - sum / n) * (g * grad_scale - sum / n);
+  }
+  return std::sqrt(squares) / (std::sqrt(squared_deviations / (n - 1)) + kSgdSaiEpsilon);
+}
+
+}  // namespace
 
 // Inputs by position as in graph/ops/adamw.cpp: parameter, gradient, m, v, learning rate, step, master,
 // gradient scale, found_inf. Outputs: parameter, m, v, and the master where there is one.
@@ -62,6 +79,37 @@ void sgd_kernel(KernelCall& call) {
       call.out(1)[i] = u;
     }
     const double updated = p - call.scalar(kLearningRate) * u;
+    call.out(0)[i] = updated;
+    if (call.has(kMaster)) call.out(master_output)[i] = updated;
+  }
+}
+
+// Inputs by position as in graph/ops/sgd_sai.cpp. Outputs: parameter, scale of the learning rate, then
+// momentum and master where there are any.
+void sgd_sai_kernel(KernelCall& call) {
+  using namespace sgd_sai_input;
+  const std::size_t kept = call.has(kMaster) ? kMaster : kParameter;  // the one that is updated
+  const std::size_t master_output = call.has(kMomentum) ? 3 : 2;
+  if (call.scalar_or(kFoundInf, 0) != 0) {
+    call.pass(kParameter, 0);
+    call.pass(kLrScale, 1);
+    if (call.has(kMomentum)) call.pass(kMomentum, 2);
+    if (call.has(kMaster)) call.pass(kMaster, master_output);
+    return;
+  }
+  const double momentum = call.attributes().real("momentum");
+  const double decay = call.attributes().real("weight_decay");
+  const double rate = call.scalar(kLearningRate), grad_scale = call.scalar_or(kGradScale, 1);
+  double scale = call.scalar(kLrScale);
+  if (scale == 0) scale = lr_scale_of(call.in(kGradient), grad_scale);
+  call.out(1)[0] = scale;
+  for (std::size_t i = 0; i < call.in(kParameter).size(); ++i) {
+    double u = call.in(kGradient)[i] * grad_scale;
+    if (call.has(kMomentum)) {
+      u = momentum * call.in(kMomentum)[i] + (1 - momentum) * u;
+      call.out(2)[i] = u;
+    }
+    const double updated = call.in(kept)[i] * (1 - rate * decay) - rate * scale * u;
     call.out(0)[i] = updated;
     if (call.has(kMaster)) call.out(master_output)[i] = updated;
   }

@@ -1,6 +1,11 @@
 #include "nadi/graph/ops/decoding.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "nadi/base/format.h"
 #include "nadi/graph/ops/definitions.h"
+#include "nadi/graph/ops/dropout.h"
 
 namespace nadi {
 namespace {
@@ -35,6 +40,14 @@ std::vector<OutputSpec> infer_argmax(const OpView& op) {
   return {{logits.slice(0, logits.rank() - 1), DType::kI32}};
 }
 
+std::vector<OutputSpec> infer_sample(const OpView& op) {
+  using namespace sample_input;
+  op.require(op.in(kSampling) == Shape{3} && op.input(kSampling).dtype == DType::kF32,
+             "sampling must be f32 [3]");
+  op.require(op.in(kRandom) == Shape{3}, "the random key must be [3]");
+  return infer_argmax(op);
+}
+
 }  // namespace
 
 void cache_write(GraphBuilder& builder, const CacheWriteArgs& args) {
@@ -57,6 +70,28 @@ void argmax(GraphBuilder& builder, const ArgmaxArgs& args) {
                .inputs = {args.logits},
                .attributes = {{"vocabulary", args.vocabulary > 0 ? args.vocabulary : columns}},
                .into = {{args.into}}});
+}
+
+void sample(GraphBuilder& builder, const SampleArgs& args) {
+  const std::int64_t columns = builder.shape(args.logits)[-1];
+  builder.add({.kind = OpKind::kSample,
+               .inputs = {args.logits, args.sampling, args.random},
+               .attributes = {{"vocabulary", args.vocabulary > 0 ? args.vocabulary : columns},
+                              {"site", dropout_site(builder, "sample")}},
+               .into = {{args.into}}});
+}
+
+SamplingSettings::SamplingSettings(const OpView& op, double temperature_given, double top_k_given,
+                                   double top_p_given)
+    : temperature(temperature_given), top_k(op.attributes().integer("vocabulary")), top_p(top_p_given) {
+  if (!(temperature >= 0 && std::isfinite(temperature)))
+    op.refuse(format("a temperature of {} is not a number from 0 on", temperature));
+  if (!(top_k_given >= 0 && top_k_given == std::floor(top_k_given)))
+    op.refuse(format("a top_k of {} is not a whole number from 0 on", top_k_given));
+  if (!(top_p >= 0 && top_p <= 1)) op.refuse(format("a top_p of {} is not within 0 and 1", top_p));
+  // Compared before it is converted: infinity is a way to say that there is no limit.
+  if (top_k_given > 0 && top_k_given < static_cast<double>(top_k))
+    top_k = static_cast<std::int64_t>(top_k_given);
 }
 
 OpDefinition cache_write_definition() {
@@ -99,6 +134,18 @@ OpDefinition argmax_definition() {
           .infer = infer_argmax,
           .cost = [](const OpView& op, const CostContext&, OpCost& cost) {
             cost.vector += Flops{op.in(0).elements()};
+          }};
+}
+
+OpDefinition sample_definition() {
+  return {.kind = OpKind::kSample,
+          .name = "sample",
+          .attributes = {{"vocabulary", std::int64_t{0}}, {"site", std::int64_t{0}}},
+          .inputs = {"logits", "sampling", "random"},
+          .infer = infer_sample,
+          // Compare, subtract, divide, exponential, sum; putting the likely ones in order is no arithmetic.
+          .cost = [](const OpView& op, const CostContext&, OpCost& cost) {
+            cost.vector += Flops{op.in(sample_input::kLogits).elements()} * 5;
           }};
 }
 
