@@ -30,12 +30,21 @@ set(NADI_INTERNAL_HEADERS
   base/json.h
   base/json_position.h
   base/json_source.h
+  checkpoint/files_for_tests.h
+  data/byte_tokenizer_for_tests.h
+  data/temporary_file_for_tests.h
   engine/reference/collective.h
   engine/reference/gradient_check.h
   engine/reference/interpreter.h
   engine/reference/kernel.h
   engine/reference/problem.h
-  model/config_keys.h)
+  model/config_keys.h
+  text/test_tokenizers.h
+  trace/execution_for_tests.h)
+# Of the CPU engine, one header is for others; the rest is how kernels are written.
+file(GLOB nadi_kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cpu/*.h)
+list(REMOVE_ITEM nadi_kernel_headers engine/cpu/cpu_engine.h)
+list(APPEND NADI_INTERNAL_HEADERS ${nadi_kernel_headers})
 set(nadi_internal_patterns)
 foreach(header ${NADI_INTERNAL_HEADERS})
   string(REPLACE "." "\\." pattern ${header})
@@ -49,6 +58,7 @@ endforeach()
 # A static library leaves its own libraries to whoever links the final program, so the package file must
 # find them again. Targets of a namespace that is not in this table stop the configuration.
 set(NADI_PACKAGE_OF_fmt fmt)
+set(NADI_PACKAGE_OF_OpenMP OpenMP)
 set(NADI_PACKAGE_OF_protobuf Protobuf)
 set(NADI_PACKAGE_OF_Threads Threads)
 set(NADI_DEPENDENCIES "")

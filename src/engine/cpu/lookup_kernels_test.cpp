@@ -1,0 +1,119 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nadi/engine/cpu/kernel_check.h"
+#include "nadi/engine/cpu/run_kernels.h"
+#include "nadi/graph/ops.h"
+
+namespace nadi::cpu {
+namespace {
+
+constexpr DType kStorage[]{DType::kF32, DType::kBF16, DType::kF16};
+
+void expect_same_with_any_threads(const Problem& p) {
+  for (const int threads : {1, 2, 3}) expect_same_as_reference(p, {.threads = threads});
+}
+
+// A quarter are the same, so that gradients meet.
+Doubles token_values(std::int64_t count, std::int64_t vocabulary) {
+  Doubles ids(count);
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    ids[i] = i % 4 == 0 ? 1 : static_cast<double>(i * 37 % static_cast<std::size_t>(vocabulary));
+  return ids;
+}
+
+TEST(EmbeddingKernel, LooksRowsUpAndAddsThemBack) {
+  for (const DType dtype : kStorage)
+    for (const std::int64_t width : {1, 7, 64, 768, 1023}) {
+      Problem p;
+      const TensorId ids = p.integers("ids", Shape{2, 50}, token_values(100, 31));
+      const TensorId dy = p.parameter("dy", Shape{2, 50, width}, dtype);
+      embedding(p.builder, ids, p.parameter("table", Shape{31, width}, dtype));
+      for (const bool accumulate : {false, true})
+        p.builder.add(
+            {.kind = OpKind::kEmbeddingGrad,
+             .inputs = {ids, dy},
+             .attributes = {{"rows", std::int64_t{31}}},
+             .into = {{p.parameter(accumulate ? "sum" : "gradient", Shape{31, width}), accumulate}}});
+      expect_same_with_any_threads(p);
+    }
+}
+
+TEST(EmbeddingGradKernel, AddsInTheSameOrderWithAnyThreads) {
+  Problem p;
+  p.output(p.builder.add_one({.kind = OpKind::kEmbeddingGrad,
+                              .inputs = {p.integers("ids", Shape{500}, token_values(500, 31)),
+                                         p.normal_input("dy", Shape{500, 100})},
+                              .attributes = {{"rows", std::int64_t{31}}}}));
+  EXPECT_EQ(run_kernels(p, 1), run_kernels(p, 3));
+}
+
+TEST(EmbeddingKernel, LeavesOtherRanksRowsOut) {
+  Problem p;
+  const TensorId ids = p.integers("ids", Shape{100}, token_values(100, 31));
+  const TensorId place = p.integers("place", Shape{1}, {1});  // rows 8 to 15
+  embedding(p.builder, ids, p.normal_input("table", Shape{8, 200}), place);
+  p.builder.add({.kind = OpKind::kEmbeddingGrad,
+                 .inputs = {ids, p.normal_input("dy", Shape{100, 200}), place},
+                 .attributes = {{"rows", std::int64_t{8}}}});
+  expect_same_with_any_threads(p);
+}
+
+TEST(ArgmaxKernel, TakesTheFirstOfEqualOnes) {
+  for (const DType dtype : kStorage)
+    for (const std::int64_t columns : {1, 7, 8, 1023, 30000}) {
+      Problem p;
+      const TensorId logits = p.parameter("logits", Shape{3, columns}, dtype);
+      Doubles& values = p.store["logits"];
+      if (columns > 8) values[columns - 1] = values[columns + 6] = values[columns + 7] = 99;
+      argmax(p.builder, {.logits = logits, .into = p.parameter("next", Shape{3}, DType::kI32)});
+      argmax(p.builder, {.logits = logits,
+                         .vocabulary = (columns + 1) / 2,
+                         .into = p.parameter("next_of_half", Shape{3}, DType::kI32)});
+      expect_same_with_any_threads(p);
+    }
+}
+
+TEST(DecodingKernels, PickAndPlaceRows) {
+  for (const DType dtype : kStorage) {
+    Problem p;
+    const TensorId x = p.parameter("x", Shape{2, 5, 1023}, dtype);
+    select_last_rows(p.builder, x, p.integers("lengths", Shape{2}, {5, 1}));
+    take_tokens(p.builder, p.integers("ids", Shape{2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}),
+                p.integers("indices", Shape{3}, {3, 0, 3}));
+    cache_write(p.builder, {.cache = p.parameter("cache", Shape{2, 9, 1023}, dtype),
+                            .rows = x,
+                            .positions = p.integers("positions", Shape{2}, {4, 0})});
+    cache_write(p.builder, {.cache = p.parameter("prefix", Shape{2, 9, 1023}, dtype), .rows = x});
+    expect_same_with_any_threads(p);
+  }
+}
+
+TEST(LookupKernels, SayWhichNumberIsWrong) {
+  using testing::HasSubstr;
+  Problem unknown_id;
+  embedding(unknown_id.builder, unknown_id.integers("ids", Shape{2}, {1, 4}),
+            unknown_id.normal_input("table", Shape{4, 2}));
+  EXPECT_THAT(error_of_kernels(unknown_id, 2),
+              HasSubstr("id 4 at element 1 of 'ids' is not in a table of 4 rows"));
+
+  Problem no_length;
+  select_last_rows(no_length.builder, no_length.normal_input("x", Shape{2, 3, 1}),
+                   no_length.integers("lengths", Shape{2}, {3, 0}));
+  EXPECT_THAT(error_of_kernels(no_length, 2), HasSubstr("length 0 of sequence 1 is not between 1 and 3"));
+
+  Problem no_index;
+  take_tokens(no_index.builder, no_index.integers("ids", Shape{1, 2}, {1, 2}),
+              no_index.integers("indices", Shape{1}, {2}));
+  EXPECT_THAT(error_of_kernels(no_index, 2), HasSubstr("index 2 at 0 is not in a sequence of 2 tokens"));
+
+  Problem full_cache;
+  cache_write(full_cache.builder, {.cache = full_cache.parameter("cache", Shape{1, 4, 1}),
+                                   .rows = full_cache.normal_input("rows", Shape{1, 2, 1}),
+                                   .positions = full_cache.integers("positions", Shape{1}, {3})});
+  EXPECT_THAT(error_of_kernels(full_cache, 2),
+              HasSubstr("2 rows from position 3 of sequence 0 do not fit a cache of 4"));
+}
+
+}  // namespace
+}  // namespace nadi::cpu

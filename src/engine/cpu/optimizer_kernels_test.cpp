@@ -1,0 +1,125 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "nadi/engine/cpu/kernel_check.h"
+#include "nadi/engine/cpu/run_kernels.h"
+#include "nadi/graph/ops.h"
+
+namespace nadi::cpu {
+namespace {
+
+constexpr std::int64_t kElements[]{1, 7, 513, 20000};
+
+void expect_same_with_any_threads(const Problem& p) {
+  for (const int threads : {1, 2, 3}) expect_same_as_reference(p, {.threads = threads});
+}
+
+struct Case {
+  DType parameter = DType::kF32;
+  bool master = false;
+  bool decoupled = true;
+  double found_inf = 0;
+};
+constexpr Case kCases[]{{},
+                        {.decoupled = false},
+                        {.found_inf = 1},
+                        {.parameter = DType::kBF16},
+                        {.parameter = DType::kBF16, .master = true},
+                        {.parameter = DType::kF16, .master = true, .found_inf = 1}};
+
+UpdateArgs update_of(Problem& p, const Case& c, const Shape& shape) {
+  UpdateArgs update{.parameter = p.parameter("p", shape, c.parameter),
+                    .gradient = p.parameter("g", shape),
+                    .learning_rate = p.scalar("learning_rate", 0.01),
+                    .grad_scale = p.scalar("grad_scale", 0.5),
+                    .found_inf = p.scalar("found_inf", c.found_inf)};
+  if (c.master) update.master = p.parameter("master", shape);
+  return update;
+}
+
+TEST(AdamWKernel, IsTheReference) {
+  for (const Case& c : kCases)
+    for (const std::int64_t elements : kElements)
+      for (const double step : {1.0, 1000.0}) {
+        Problem p;
+        const Shape shape{elements};
+        const TensorId v = p.parameter("v", shape);
+        for (double& value : p.store["v"]) value = std::abs(value);
+        p.store.set("step", {step});
+        adamw(p.builder, {.update = update_of(p, c, shape),
+                          .m = p.parameter("m", shape),
+                          .v = v,
+                          .step = p.builder.input("step", Shape{}, DType::kI64),
+                          .weight_decay = 0.1,
+                          .decoupled = c.decoupled});
+        expect_same_with_any_threads(p);
+      }
+}
+
+TEST(SgdKernel, IsTheReference) {
+  for (const Case& c : kCases)
+    for (const std::int64_t elements : kElements)
+      for (const bool has_momentum : {false, true}) {
+        Problem p;
+        const Shape shape{elements};
+        sgd(p.builder, {.update = update_of(p, c, shape),
+                        .momentum_buffer = has_momentum ? p.parameter("u", shape) : kNoTensor,
+                        .momentum = has_momentum ? 0.9 : 0.0,
+                        .weight_decay = 0.1});
+        expect_same_with_any_threads(p);
+      }
+}
+
+TEST(SquaredNormKernel, SumsAllTensors) {
+  Problem p;
+  const std::vector<TensorId> gradients{
+      p.parameter("a", Shape{1}), p.parameter("b", Shape{70, 1023}), p.parameter("c", Shape{7}, DType::kBF16),
+      p.parameter("d", Shape{513}), p.parameter("e", Shape{30000}, DType::kF16)};
+  squared_norm(p.builder, gradients, 0.5);
+  squared_norm(p.builder, std::span(gradients).first(2));
+  for (const int threads : {1, 2, 3}) expect_same_as_reference(p, {.threads = threads, .max_error = 1e-13});
+}
+
+TEST(GradScaleKernel, Clips) {
+  // Norm 3 of a scaled gradient with loss scale 2 is 1.5; clipped to 1 it is scaled by 1 / 1.5 / 2.
+  for (const double max_norm : {0.0, 1.0, 10.0}) {
+    Problem p;
+    const TensorId squared = p.scalar("squared", 9);
+    grad_scale(p.builder,
+               {.squared_norm = squared, .max_norm = max_norm, .grad_norm = p.parameter("n", Shape{})});
+    grad_scale(p.builder, {.squared_norm = squared,
+                           .loss_scale = p.scalar("loss_scale", 2),
+                           .max_norm = max_norm,
+                           .grad_norm = p.parameter("m", Shape{})});
+    expect_same_as_reference(p);
+  }
+}
+
+TEST(GradScaleKernel, FindsInfinities) {
+  // 1e30 squared is beyond fp32.
+  Problem p;
+  const TensorId gradients[]{p.input("g", Shape{2}, {1, 1e30})};
+  p.output(grad_scale(p.builder, {.squared_norm = squared_norm(p.builder, gradients),
+                                  .grad_norm = p.parameter("n", Shape{})})
+               .found_inf);
+  EXPECT_EQ(run_kernels_for_floats(p, 1)[0], 1);
+}
+
+TEST(UpdateLossScaleKernel, HalvesAndDoubles) {
+  for (const double found_inf : {0.0, 1.0})
+    for (const double good_steps : {0.0, 4.0}) {
+      Problem p;
+      const TensorId scale = p.parameter("scale", Shape{}), good = p.parameter("good_steps", Shape{});
+      p.store.set("scale", {1024});
+      p.store.set("good_steps", {good_steps});
+      update_loss_scale(p.builder, {.found_inf = p.scalar("found_inf", found_inf),
+                                    .loss_scale = scale,
+                                    .good_steps = good,
+                                    .growth_interval = 5});
+      expect_same_as_reference(p);
+    }
+}
+
+}  // namespace
+}  // namespace nadi::cpu

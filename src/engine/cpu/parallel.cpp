@@ -1,0 +1,25 @@
+#include "nadi/engine/cpu/parallel.h"
+
+#include <sched.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace nadi::cpu {
+
+int default_threads() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  return std::max(1, CPU_COUNT(&allowed));
+}
+
+void set_threads([[maybe_unused]] int threads) {
+#ifdef _OPENMP
+  omp_set_dynamic(0);
+  omp_set_num_threads(threads);
+#endif
+}
+
+}  // namespace nadi::cpu

@@ -1,0 +1,30 @@
+// A large piece of memory whose pages are there before it is used: the first touch of a page costs about as
+// much as the arithmetic on it, so it is paid once, at the start, by all threads. Pages are huge ones where
+// the system gives them. Zero at first.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "nadi/base/units.h"
+
+namespace nadi::cpu {
+
+class PrefaultedMemory {
+ public:
+  PrefaultedMemory() = default;
+  // Error (environment) with the size when the system does not give that much.
+  PrefaultedMemory(Bytes size, int threads);
+  PrefaultedMemory(PrefaultedMemory&& other) noexcept;
+  PrefaultedMemory& operator=(PrefaultedMemory&& other) noexcept;
+  ~PrefaultedMemory();
+
+  std::byte* data() const { return data_; }
+  std::span<std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace nadi::cpu

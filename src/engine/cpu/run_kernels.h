@@ -1,0 +1,22 @@
+// For tests of what the reference cannot be asked about: errors, infinities, the same bits. Runs a graph's
+// ops with the CPU's kernels alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nadi/engine/reference/problem.h"
+
+namespace nadi::cpu {
+
+// The bytes of each of the problem's outputs after all ops ran. Tensors of the problem's store must be fp32,
+// i32 or i64.
+std::vector<std::vector<std::byte>> run_kernels(const Problem& problem, int threads);
+
+// The same for a single fp32 output.
+std::vector<float> run_kernels_for_floats(const Problem& problem, int threads);
+
+// The message of the Error that running throws; "" when it does not.
+std::string error_of_kernels(const Problem& problem, int threads);
+
+}  // namespace nadi::cpu

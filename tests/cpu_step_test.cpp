@@ -1,0 +1,307 @@
+// Whole steps of tiny models on the CPU engine against the reference engine: loss, gradients and updated
+// parameters, in every precision and with every way of computing the same step; what is recorded of a run
+// against the dry trace; fp16's loss scale when gradients overflow.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <optional>
+
+#include "nadi/base/error.h"
+#include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/engine/cpu/element.h"
+#include "nadi/engine/reference/reference_engine.h"
+#include "nadi/parallel/program_summary.h"
+#include "nadi/parallel/step_program.h"
+#include "nadi/trace/execution.h"
+#include "tiny_models.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::int64_t kBatch = 4, kTokens = 7;
+
+Doubles values_of(const VariableView& view) {
+  std::vector<float> floats(view.tensor->shape.elements());
+  cpu::convert_to_float(view.bytes.data(), view.tensor->dtype, view.tensor->shape.elements(), floats.data());
+  return {floats.begin(), floats.end()};
+}
+
+// The same program, variables and data on both engines.
+class Job {
+ public:
+  Job(const ModelConfig& config, StepRequest request, int threads)
+      : program_(build_step(config, request)), request_(request), own_engine_({.threads = threads}) {
+    use(own_engine_, config);
+  }
+  Job(const ModelConfig& config, StepRequest request, CpuEngine& engine)
+      : program_(build_step(config, request)), request_(request), own_engine_({.threads = 1}) {
+    use(engine, config);
+  }
+
+  void step(std::int64_t number, ExecutedStep* record = nullptr) {
+    const std::vector<std::int64_t> step{number};
+    if (CpuEngine::has_input(*loaded_, "step")) engine_->set_input<std::int64_t>(*loaded_, "step", step);
+    store_.set("step", {static_cast<double>(number)});
+    std::vector<ReferenceSlot> slots(request_.micro_batches);
+    std::vector<ReferenceStore> inputs(request_.micro_batches);
+    for (std::int64_t m = 0; m < request_.micro_batches; ++m) set_micro_batch(m, number, inputs[m]);
+    for (const Instruction& instruction : program_.instructions) {
+      const Section& section = program_.section(instruction.section);
+      ReferenceTask task{.graph = &program_.graph_of(section),
+                         .ops = {section.first_op, section.end_op},
+                         .inputs = &inputs[instruction.micro_batch]};
+      if (section.graph == 0) task.slot = &slots[instruction.micro_batch];
+      run_reference(task, store_);
+    }
+    engine_->run(*loaded_, record);
+  }
+
+  double loss() const { return engine_->scalar("loss"); }
+  double reference_loss() const { return store_.get("loss").front(); }
+
+  // |x - reference| over all variables of the role, relative to |reference| over all of them.
+  double difference(Role role) const {
+    double error = 0, norm = 0;
+    for (const VariableView& view : engine_->variables()) {
+      if (view.tensor->role != role) continue;
+      const Doubles values = values_of(view);
+      const Doubles& expected = store_.get(view.tensor->name);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        error += (values[i] - expected[i]) * (values[i] - expected[i]);
+        norm += expected[i] * expected[i];
+      }
+    }
+    return std::sqrt(error / norm);
+  }
+
+  const Program& program() const { return program_; }
+  CpuEngine& engine() { return *engine_; }
+  ReferenceStore& store() { return store_; }
+
+ private:
+  void use(CpuEngine& engine, const ModelConfig& config) {
+    engine_ = &engine;
+    loaded_ = &engine.load(program_);
+    engine.initialize(1);
+    for (const Graph& graph : program_.graphs) initialize(graph, store_, 1);
+    const std::int64_t tokens = kBatch * kTokens;
+    ids_ = random_integers("ids", tokens, config.vocabulary);
+    types_ = random_integers("types", tokens, 2);
+    targets_ = random_integers("targets", tokens, config.vocabulary);
+    targets_[3] = targets_[8] = -100;
+    const std::vector<float> count{static_cast<float>(tokens - 2)}, rate{0.01F};
+    engine.set_input<float>(*loaded_, "token_count", count);
+    engine.set_input<float>(*loaded_, "learning_rate", rate);
+    store_.set("token_count", {static_cast<double>(tokens - 2)});
+    store_.set("learning_rate", {rate[0]});
+  }
+
+  template <class T>
+  void set(const char* name, const Doubles& values, std::int64_t m, ReferenceStore& inputs) {
+    inputs.set(name, values);
+    const std::vector<T> typed(values.begin(), values.end());
+    if (CpuEngine::has_input(*loaded_, name)) engine_->set_input<T>(*loaded_, name, typed, m);
+  }
+
+  void set_micro_batch(std::int64_t m, std::int64_t step, ReferenceStore& inputs) {
+    const std::int64_t sequences = kBatch / request_.micro_batches;
+    const auto part = [&](const Doubles& all, std::int64_t each) {
+      const auto first = all.begin() + m * sequences * each;
+      return Doubles(first, first + sequences * each);
+    };
+    set<std::int32_t>("input_ids", part(ids_, kTokens), m, inputs);
+    set<std::int32_t>("token_type_ids", part(types_, kTokens), m, inputs);
+    set<std::int32_t>("targets", part(targets_, kTokens), m, inputs);
+    set<std::int32_t>("lengths", part({7, 3, 1, 5}, 1), m, inputs);
+    set<std::int64_t>("random", {42, static_cast<double>(step), static_cast<double>(m * sequences)}, m,
+                      inputs);
+  }
+
+  Program program_;
+  StepRequest request_;
+  CpuEngine own_engine_;
+  CpuEngine* engine_ = nullptr;
+  LoadedProgram* loaded_ = nullptr;
+  ReferenceStore store_;
+  Doubles ids_, types_, targets_;
+};
+
+StepRequest request(StepRequest changed = {}) {
+  changed.batch_size = kBatch;
+  changed.seq_length = kTokens;
+  return changed;
+}
+
+class CpuStep : public testing::TestWithParam<Architecture> {};
+INSTANTIATE_TEST_SUITE_P(All, CpuStep,
+                         testing::Values(Architecture::kGpt2, Architecture::kBert, Architecture::kLlama),
+                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+
+// Dropout is on: the engines draw the same numbers.
+TEST_P(CpuStep, EqualsTheReference) {
+  struct Variant {
+    const char* name;
+    StepRequest request;
+  };
+  const std::vector<Variant> variants{
+      {"plain", {}},
+      {"micro-batches", {.micro_batches = 2}},
+      {"unfused", {.fused_attention = false}},
+      {"recompute", {.recompute = {.granularity = Recompute::Granularity::kFull}}},
+      {"selective",
+       {.fused_attention = false, .recompute = {.granularity = Recompute::Granularity::kSelective}}},
+      {"adam", {.optimizer = {.kind = OptimizerKind::kAdam}}},
+      {"sgd", {.optimizer = {.kind = OptimizerKind::kSgd}}},
+  };
+  for (const Variant& variant : variants)
+    for (const int threads : {1, 2}) {
+      SCOPED_TRACE(std::string(variant.name) + ", threads " + std::to_string(threads));
+      Job job(tiny_model(GetParam(), 2), request(variant.request), threads);
+      for (int number = 1; number <= 3; ++number) {
+        job.step(number);
+        EXPECT_NEAR(job.loss() / job.reference_loss(), 1, 1e-5);
+        EXPECT_LE(job.difference(Role::kGradient), 1e-5);
+        // Adam divides by the size of gradients: those that are 0 but for rounding (of key biases) become
+        // steps of full length in any direction.
+        const bool adaptive = variant.request.optimizer.kind != OptimizerKind::kSgd;
+        EXPECT_LE(job.difference(Role::kParameter), adaptive ? 2e-3 : 1e-5);
+      }
+    }
+}
+
+// The reference rounds nothing, so what differs is the rounding of weights and activations: 2^-9 in bf16,
+// 2^-12 in fp16, some twenty times on the way through two layers.
+TEST_P(CpuStep, RoundsInLowPrecision) {
+  for (const auto& [dtype, tolerance] : {std::pair{DType::kBF16, 0.05}, {DType::kF16, 0.006}}) {
+    SCOPED_TRACE(std::string(to_string(dtype)));
+    Job job(tiny_model(GetParam(), 2), request({.dtype = dtype}), 2);
+    job.step(1);
+    EXPECT_NEAR(job.loss() / job.reference_loss(), 1, tolerance);
+    EXPECT_LE(job.difference(Role::kGradient), tolerance);
+    EXPECT_GT(job.difference(Role::kGradient), tolerance / 1000);  // something was rounded
+  }
+}
+
+TEST_P(CpuStep, RepeatsToTheBit) {
+  std::optional<std::vector<Doubles>> first;
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    Job job(tiny_model(GetParam(), 2), request(), 2);
+    job.step(1);
+    job.step(2);
+    std::vector<Doubles> all;
+    for (const VariableView& view : job.engine().variables()) all.push_back(values_of(view));
+    if (first) {
+      EXPECT_EQ(all, *first);
+    }
+    first = std::move(all);
+  }
+}
+
+TEST_P(CpuStep, RecordsWhatTheDryTraceSays) {
+  for (const std::int64_t micro_batches : {1, 2}) {
+    Job job(tiny_model(GetParam(), 2), request({.micro_batches = micro_batches}), 1);
+    ExecutedStep record{.step = 1};
+    job.step(1, &record);
+    const ExecutionTrace executed = trace_execution(job.program(), std::span(&record, 1));
+    EXPECT_EQ(executed.dropped_dependencies, 0);
+    const auto difference = compare_with_dry_trace(executed.trace, trace_step(job.program()));
+    EXPECT_FALSE(difference.has_value()) << *difference;
+  }
+}
+
+// An engine that forgets one op: the comparison must see it.
+class ForgetfulEngine : public CpuEngine {
+ public:
+  explicit ForgetfulEngine(std::size_t forgotten) : CpuEngine({.threads = 1}), forgotten_(forgotten) {}
+
+ protected:
+  void run_op(const LoadedProgram& program, std::size_t graph, std::size_t op) override {
+    if (graph == 0 && op == forgotten_) return;
+    CpuEngine::run_op(program, graph, op);
+  }
+
+ private:
+  std::size_t forgotten_;
+};
+
+TEST_P(CpuStep, ComparisonWithTheDryTraceSeesAForgottenOp) {
+  const std::size_t middle = build_step(tiny_model(GetParam(), 2), request()).graphs[0].ops().size() / 3;
+  ForgetfulEngine engine(middle);
+  Job job(tiny_model(GetParam(), 2), request(), engine);
+  ExecutedStep record{.step = 1};
+  job.step(1, &record);
+  const ExecutionTrace executed = trace_execution(job.program(), std::span(&record, 1));
+  EXPECT_TRUE(compare_with_dry_trace(executed.trace, trace_step(job.program())).has_value());
+}
+
+// What the engine takes is what the summary says, and the workspace of its kernels.
+TEST_P(CpuStep, TakesTheMemoryThatWasPredicted) {
+  Job job(tiny_model(GetParam(), 2), request(), 1);
+  const Bytes predicted = summarize(job.program()).memory.total();
+  EXPECT_GE(job.engine().allocated(), predicted);
+  // Each of some 200 small tensors is rounded up to a cache line; the workspace of a tiny model is small.
+  EXPECT_LE(job.engine().allocated(), predicted + 1_MiB);
+}
+
+// An infinite weight makes gradients overflow: the step is skipped and the loss scale halved, and the next
+// one, without it, is done.
+TEST_P(CpuStep, SkipsAStepThatOverflowsInFp16) {
+  Job job(tiny_model(GetParam(), 2), request({.dtype = DType::kF16}), 1);
+  EXPECT_EQ(job.engine().scalar("loss_scale"), 65536);
+  std::optional<VariableView> weight;
+  for (const VariableView& view : job.engine().variables())
+    if (view.tensor->role == Role::kParameter && view.tensor->shape.rank() == 2) weight = view;
+  const std::uint16_t before = weight->as<std::uint16_t>()[0];
+  std::vector<Doubles> parameters;
+  weight->as<std::uint16_t>()[0] = cpu::float_to_half(INFINITY);
+  for (const VariableView& view : job.engine().variables())
+    if (view.tensor->role == Role::kParameter) parameters.push_back(values_of(view));
+  job.step(1);
+  EXPECT_FALSE(std::isfinite(job.engine().scalar("grad_norm")));
+  EXPECT_EQ(job.engine().scalar("loss_scale"), 32768);
+  std::size_t i = 0;
+  for (const VariableView& view : job.engine().variables())
+    if (view.tensor->role == Role::kParameter) {
+      EXPECT_EQ(values_of(view), parameters[i++]) << view.tensor->name << " changed in a skipped step";
+    }
+  weight->as<std::uint16_t>()[0] = before;
+  job.step(1);
+  EXPECT_TRUE(std::isfinite(job.engine().scalar("grad_norm")));
+  EXPECT_EQ(job.engine().scalar("loss_scale"), 32768);
+}
+
+TEST(CpuEngine, RefusesFp8) {
+  const Program program =
+      build_step(tiny_model(Architecture::kLlama, 1), request({.dtype = DType::kBF16, .fp8 = true}));
+  CpuEngine engine({.threads = 1});
+  try {
+    engine.load(program);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+    EXPECT_NE(error.message().find("the CPU does not compute in fp8"), std::string::npos) << error.message();
+  }
+}
+
+// Masters keep what weights were before they were rounded, unless weights were loaded.
+TEST(CpuEngine, MastersStartBeforeTheRounding) {
+  const Program program = build_step(tiny_model(Architecture::kGpt2, 1), request({.dtype = DType::kBF16}));
+  const auto master_of = [&](bool load) {
+    CpuEngine engine({.threads = 1});
+    engine.load(program);
+    const std::string name = "transformer.wte.weight";
+    if (load) {
+      engine.variable(name)->as<std::uint16_t>()[0] = cpu::float_to_bf16(3);
+      engine.mark_initialized(name);
+    }
+    engine.initialize(1);
+    return engine.variable(name + ".master")->as<float>()[0];
+  };
+  EXPECT_EQ(master_of(true), 3);
+  const float fresh = master_of(false);
+  EXPECT_NE(fresh, cpu::bf16_to_float(cpu::float_to_bf16(fresh)));
+}
+
+}  // namespace
+}  // namespace nadi
