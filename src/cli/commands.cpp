@@ -10,6 +10,8 @@ std::unique_ptr<Command> make_models_command();
 std::unique_ptr<Command> make_show_command();
 std::unique_ptr<Command> make_trace_command();
 std::unique_ptr<Command> make_trace_collective_command();
+std::unique_ptr<Command> make_data_tokenizer_command();
+std::unique_ptr<Command> make_train_command();
 
 namespace {
 
@@ -34,6 +36,19 @@ constexpr std::array kCommands{
                  .examples = {"nadi trace collective all-reduce --op prod --bytes 1MB --ranks 8 -o out/ar",
                               "nadi trace collective send-receive --bytes 64KiB --ranks 2 -o out/sr"},
                  .make = &make_trace_collective_command},
+    CommandEntry{.name = "data tokenizer",
+                 .summary = "learn a tokenizer from text",
+                 .examples = {"nadi data tokenizer --vocab-size 2048 -o tok",
+                              "nadi data tokenizer --type wordpiece --vocab-size 2048 -o tok-bert"},
+                 .make = &make_data_tokenizer_command},
+    CommandEntry{
+        .name = "train",
+        .summary = "train GPT-2, BERT or Llama, and trace what ran",
+        .examples = {"nadi train gpt2-tiny --batch-size 4 --max-seq-length 64 --max-steps 4 "
+                     "--save-dir out/gpt2",
+                     "nadi train bert-tiny --batch-size 2 --max-seq-length 32 --max-steps 4 --skip-eval "
+                     "--enable-tracing"},
+        .make = &make_train_command},
 };
 
 }  // namespace

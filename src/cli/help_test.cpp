@@ -105,7 +105,8 @@ TEST(Program, NamesWhatItDoesNotKnow) {
   EXPECT_EQ(run("shwo gpt2").code, 2);
   EXPECT_EQ(run("shwo gpt2").err,
             "error: unknown command 'shwo'\n"
-            "  hint: did you mean 'show'? known: models, show, trace, trace collective, help\n");
+            "  hint: did you mean 'show'? known: models, show, trace, trace collective, data tokenizer, "
+            "train, generate, help\n");
   EXPECT_EQ(run("help shwo").err, run("shwo").err);
   EXPECT_EQ(run("--verison").err,
             "error: unknown flag '--verison'\n"

@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   sigaction(SIGINT, nullptr, &inherited);
   const bool in_background = inherited.sa_handler == SIG_IGN;  // shells start `nadi ... &` like that
   if (!in_background) sigaction(SIGINT, &on_interrupt, nullptr);
+  sigaction(SIGTERM, &on_interrupt, nullptr);  // how batch systems ask: the same way out
 
   nadi::OutputStream out(STDOUT_FILENO, "standard output");
   nadi::Console console{.out = out,

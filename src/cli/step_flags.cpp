@@ -31,7 +31,8 @@ constexpr std::array<std::string_view, 2> kZeroStages{"0", "1"};
 constexpr std::array kGranularities{Recompute::Granularity::kNone, Recompute::Granularity::kSelective,
                                     Recompute::Granularity::kFull};
 constexpr std::array kMethods{Recompute::Method::kUniform, Recompute::Method::kBlock};
-constexpr std::array kOptimizers{OptimizerKind::kAdamW, OptimizerKind::kAdam, OptimizerKind::kSgd};
+constexpr std::array kOptimizers{OptimizerKind::kAdamW, OptimizerKind::kAdam, OptimizerKind::kSgd,
+                                 OptimizerKind::kSgdSai};
 
 template <typename Enumerators>
 std::vector<std::string_view> names_of(const Enumerators& enumerators) {

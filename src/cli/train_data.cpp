@@ -1,0 +1,154 @@
+#include "nadi/cli/train_data.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <ostream>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/cli/console.h"
+#include "nadi/data/sample_squad.h"
+#include "nadi/data/squad.h"
+#include "nadi/data/squad_split.h"
+#include "nadi/data/text_files.h"
+#include "nadi/data/tokenizer_check.h"
+#include "nadi/text/bpe_trainer.h"
+#include "nadi/text/wordpiece_trainer.h"
+
+namespace nadi {
+namespace {
+
+// Tokens of a tokenizer that is trained because there was no other.
+constexpr std::int64_t kTrainedVocabulary = 8192;
+
+// What is looked for in --cache-dir, newest version first.
+struct SquadFiles {
+  std::string_view train, validation;
+};
+constexpr std::array kSquadFiles{SquadFiles{"train-v2.0.json", "dev-v2.0.json"},
+                                 SquadFiles{"train-v1.1.json", "dev-v1.1.json"}};
+
+Objective objective_of(Architecture architecture) {
+  return architecture == Architecture::kBert ? Objective::kMaskedToken : Objective::kNextToken;
+}
+
+// Where scripts/get_vocab.sh puts the vocabulary of an architecture.
+std::string_view cached_tokenizer(Architecture architecture) {
+  switch (architecture) {
+    case Architecture::kGpt2:
+      return "gpt2";
+    case Architecture::kBert:
+      return "bert-base-uncased";
+    case Architecture::kLlama:
+      return "llama3";
+  }
+  unreachable();
+}
+
+struct NamedSet {
+  std::string name;
+  SquadSet set;
+};
+
+class Resolver {
+ public:
+  Resolver(const TrainDataRequest& request, const ModelConfig& config, Console& console)
+      : request_(request), config_(config), console_(console) {}
+
+  ResolvedTrainData run() {
+    load_data();
+    ResolvedTrainData resolved;
+    resolved.tokenizer = tokenizer(resolved.tokenizer_name);
+    const Tokenizer& tokenizer = *resolved.tokenizer;
+    check_vocabulary(tokenizer, config_.vocabulary);
+    const Objective objective = objective_of(config_.architecture);
+    check_special_tokens(tokenizer, objective);
+    const auto samples = [&](const SquadSet& set) {
+      return std::make_unique<SampleSet>(
+          make_samples(set, tokenizer, {.objective = objective, .seq_length = request_.max_seq_length}));
+    };
+    resolved.data_name = train_->name;
+    resolved.train = samples(train_->set);
+    if (validation_) {
+      resolved.validation_name = validation_->name;
+      resolved.validation = samples(validation_->set);
+    }
+    return resolved;
+  }
+
+ private:
+  void warn(const std::string& text) { console_.err << "warning: " << text << "\n"; }
+
+  static NamedSet read(const std::filesystem::path& path) { return {path.string(), read_squad(path)}; }
+
+  void load_data() {
+    if (!request_.validation_data.empty() && request_.validate) validation_ = read(request_.validation_data);
+    if (!request_.data.empty()) {
+      train_ = read(request_.data);
+    } else if (!find_in_cache()) {
+      warn(format("no --data, and no SQuAD file in {}: training on the small sample that comes with Nadi",
+                  request_.cache_dir.string()));
+      train_ = {std::string(kSampleSquadTrainName),
+                parse_squad(std::string(sample_squad_train()), std::string(kSampleSquadTrainName))};
+      if (request_.validate && !validation_)
+        validation_ = {std::string(kSampleSquadDevName),
+                       parse_squad(std::string(sample_squad_dev()), std::string(kSampleSquadDevName))};
+    }
+    if (!request_.validate || validation_) return;
+    SquadSplit split = split_squad(std::move(train_->set), {.seed = request_.seed});
+    train_->set = std::move(split.train);
+    validation_ = {format("a tenth of {}", train_->name), std::move(split.validation)};
+  }
+
+  bool find_in_cache() {
+    for (const SquadFiles& files : kSquadFiles) {
+      const std::filesystem::path train = request_.cache_dir / files.train;
+      if (!std::filesystem::exists(train)) continue;
+      console_.err << format("note: no --data: using {}\n", train.string());
+      train_ = read(train);
+      const std::filesystem::path validation = request_.cache_dir / files.validation;
+      if (request_.validate && !validation_ && std::filesystem::exists(validation))
+        validation_ = read(validation);
+      return true;
+    }
+    return false;
+  }
+
+  std::unique_ptr<Tokenizer> tokenizer(std::string& name) {
+    const auto load = [&](const std::filesystem::path& path) {
+      name = path.string();
+      return load_tokenizer(path);
+    };
+    if (!request_.tokenizer.empty()) return load(request_.tokenizer);
+    if (!request_.checkpoint.empty() && has_tokenizer(request_.checkpoint)) return load(request_.checkpoint);
+    const std::filesystem::path cached = request_.cache_dir / cached_tokenizer(config_.architecture);
+    if (has_tokenizer(cached)) {
+      console_.err << format("note: no --tokenizer: using {}\n", cached.string());
+      return load(cached);
+    }
+    const std::int64_t size = std::min(config_.vocabulary, kTrainedVocabulary);
+    name = format("trained on {}", train_->name);
+    std::unique_ptr<Tokenizer> trained =
+        config_.architecture == Architecture::kBert
+            ? train_wordpiece(texts_of(train_->set), {.vocabulary_size = size})
+            : train_bpe(texts_of(train_->set), {.vocabulary_size = size});
+    warn(format("no --tokenizer, and none in {}: trained one of {} tokens on the data", cached.string(),
+                with_thousands(trained->vocabulary_size())));
+    return trained;
+  }
+
+  const TrainDataRequest& request_;
+  const ModelConfig& config_;
+  Console& console_;
+  std::optional<NamedSet> train_, validation_;
+};
+
+}  // namespace
+
+ResolvedTrainData resolve_train_data(const TrainDataRequest& request, const ModelConfig& config,
+                                     Console& console) {
+  return Resolver(request, config, console).run();
+}
+
+}  // namespace nadi

@@ -1,0 +1,27 @@
+// Gives a step its inputs: a batch of samples, and what changes from step to step.
+#pragma once
+
+#include <cstdint>
+
+#include "nadi/data/batch_source.h"
+#include "nadi/engine/cpu/cpu_engine.h"
+
+namespace nadi {
+
+// What one step of training reads besides its samples.
+struct StepScalars {
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;    // of the run: the key of dropout's random numbers
+  std::int64_t update = 1;  // optimizer updates, this one included: skipped steps do not count
+  double learning_rate = 0;
+  std::int64_t token_count = 0;  // targets that count in all micro-batches together
+};
+
+void set_step_scalars(CpuEngine& engine, LoadedProgram& program, const StepScalars& scalars);
+
+// One micro-batch. `first_sample` is the number of its first row in the whole batch.
+void set_batch(CpuEngine& engine, LoadedProgram& program, const Batch& batch, std::int64_t micro_batch);
+void set_random(CpuEngine& engine, LoadedProgram& program, const StepScalars& scalars,
+                std::int64_t micro_batch, std::int64_t first_sample);
+
+}  // namespace nadi

@@ -1,0 +1,352 @@
+#include "nadi/train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/checkpoint/atomic_folder.h"
+#include "nadi/checkpoint/checkpoint_folder.h"
+#include "nadi/checkpoint/training_state.h"
+#include "nadi/data/batch_source.h"
+#include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/parallel/step_program.h"
+#include "nadi/train/event_file.h"
+#include "nadi/train/step_inputs.h"
+#include "nadi/train/weights.h"
+
+namespace nadi {
+namespace {
+
+constexpr const char* kSkippedSteps = "skipped_steps";
+constexpr const char* kAccumulation = "gradient_accumulation_steps";
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Nanoseconds wall_clock() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return Nanoseconds{std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
+}
+
+std::int64_t sum(const std::vector<std::int32_t>& values, std::int64_t count) {
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < count; ++i) total += values[i];
+  return total;
+}
+
+std::map<std::string, double> settings_of(const OptimizerOptions& optimizer) {
+  return {{"beta1", optimizer.beta1},
+          {"beta2", optimizer.beta2},
+          {"epsilon", optimizer.epsilon},
+          {"momentum", optimizer.momentum},
+          {"weight_decay", optimizer.weight_decay},
+          {"max_grad_norm", optimizer.max_grad_norm}};
+}
+
+std::map<std::string, double> settings_of(const LearningRate& rate) {
+  return {{"peak", rate.peak},
+          {"minimum", rate.minimum},
+          {"warmup_steps", static_cast<double>(rate.warmup_steps)},
+          {"total_steps", static_cast<double>(rate.total_steps)}};
+}
+
+class Trainer {
+ public:
+  Trainer(const TrainOptions& options, const TrainData& data, TrainListener& listener)
+      : options_(options),
+        data_(data),
+        listener_(listener),
+        train_source_(data.train, data.tokenizer,
+                      {.batch_size = options.batch_size * options.accumulation, .seed = options.seed}),
+        program_(build_step(options.config, {.kind = StepKind::kTrain,
+                                             .batch_size = options.batch_size * options.accumulation,
+                                             .micro_batches = options.accumulation,
+                                             .seq_length = options.seq_length,
+                                             .dtype = options.dtype,
+                                             .recompute = options.recompute,
+                                             .optimizer = options.optimizer})),
+        evaluation_program_(build_step(options.config, {.kind = StepKind::kEvaluate,
+                                                        .batch_size = options.batch_size,
+                                                        .seq_length = options.seq_length,
+                                                        .dtype = options.dtype})),
+        engine_({.threads = options.threads}) {
+    if (options.trace) recorder_.emplace(*options.trace, program_);
+    if (evaluates())
+      validation_source_.emplace(
+          *data.validation, data.tokenizer,
+          BatchOptions{.batch_size = options.batch_size, .seed = options.seed, .shuffle = false});
+    rate_ = options.learning_rate;
+    rate_.total_steps =
+        options.max_steps > 0 ? options.max_steps : options.epochs * train_source_.batches_per_epoch();
+  }
+
+  TrainResult run(const std::function<bool()>& stop_asked) {
+    prepare();
+    listener_.started(state_.step, rate_.total_steps);
+    bool stop = false;
+    while (state_.step < rate_.total_steps && !stop) {
+      step();
+      const bool epoch_ends = state_.batch_in_epoch == train_source_.batches_per_epoch();
+      const bool run_ends = state_.step == rate_.total_steps;
+      if (due(options_.eval_steps)) evaluate();
+      if (epoch_ends || run_ends) end_epoch(epoch_ends);
+      stop = stop_asked();
+      const bool save_due = options_.save_steps > 0 ? due(options_.save_steps) : epoch_ends;
+      if (save_due || run_ends || stop) save();
+    }
+    result_.stopped = stop && state_.step < rate_.total_steps;
+    result_.steps = state_.step;
+    result_.best_validation_loss = state_.best_validation_loss;
+    result_.skipped_steps = skipped();
+    // A window that the run was too short for still says what it saw.
+    if (recorder_ && !recorder_->finished()) write_trace();
+    return result_;
+  }
+
+ private:
+  bool evaluates() const { return options_.evaluate && data_.validation != nullptr; }
+  bool due(std::int64_t every) const { return every > 0 && state_.step % every == 0; }
+  std::int64_t skipped() const { return state_.counters.at(kSkippedSteps); }
+
+  void prepare() {
+    if (!options_.save_dir.empty()) {
+      if (const int removed = remove_stale_folders(options_.save_dir); removed > 0)
+        listener_.note(format("removed {} unfinished folder{} that an earlier run left in {}", removed,
+                              removed == 1 ? "" : "s", options_.save_dir.string()));
+    }
+    loaded_ = &engine_.load(program_);
+    if (evaluates()) evaluation_ = &engine_.load(evaluation_program_);
+    const std::filesystem::path weights =
+        options_.resume_from.empty() ? options_.init_from : options_.resume_from;
+    if (!weights.empty()) {
+      const std::vector<std::string> unused = load_weights(engine_, weights);
+      if (!unused.empty())
+        listener_.note(format("{} tensors of {} are not part of the model and were left: '{}'{}",
+                              unused.size(), weights.string(), unused.front(),
+                              unused.size() > 1 ? ", ..." : ""));
+    }
+    state_ = fresh_state();
+    if (!options_.resume_from.empty()) resume();
+    engine_.initialize(options_.seed);
+    if (!options_.tensorboard_dir.empty())
+      events_.emplace(EventFileOptions{.folder = options_.tensorboard_dir, .now = wall_clock});
+  }
+
+  TrainingState fresh_state() const {
+    return {.seed = options_.seed,
+            .dtype = std::string(to_string(options_.dtype)),
+            .batch_size = options_.batch_size,
+            .max_seq_length = options_.seq_length,
+            .optimizer = std::string(to_string(options_.optimizer.kind)),
+            .optimizer_settings = settings_of(options_.optimizer),
+            .schedule = std::string(to_string(rate_.decay)),
+            .schedule_settings = settings_of(rate_),
+            .counters = {{kSkippedSteps, 0}, {kAccumulation, options_.accumulation}}};
+  }
+
+  void resume() {
+    const TrainingState saved = read_training_state(options_.resume_from);
+    const std::string file = (options_.resume_from / kTrainingStateFile).string();
+    const auto same = [&](const char* what, const auto& before, const auto& now) {
+      if (before == now) return;
+      throw usage_error(format("{}: the run was started with {} {}, not {}", file, what, before, now),
+                        "continue with what it was started with, or start a new run with --init-from");
+    };
+    same("--seed", saved.seed, state_.seed);
+    same("--dtype", saved.dtype, state_.dtype);
+    same("--batch-size", saved.batch_size, state_.batch_size);
+    same("--max-seq-length", saved.max_seq_length, state_.max_seq_length);
+    same("--optimizer", saved.optimizer, state_.optimizer);
+    const auto counter = [&](const char* name) {
+      const auto found = saved.counters.find(name);
+      if (found == saved.counters.end())
+        throw input_error({.file = file}, format("'counters' has no '{}'", name));
+      return found->second;
+    };
+    same("--gradient-accumulation-steps", counter(kAccumulation), options_.accumulation);
+    counter(kSkippedSteps);
+    if (saved.schedule != state_.schedule || saved.schedule_settings != state_.schedule_settings ||
+        saved.optimizer_settings != state_.optimizer_settings)
+      listener_.note(
+          "the settings of optimizer or learning rate are not those that the run was started with: it goes "
+          "on "
+          "with the new ones");
+    train_source_.check_position({.epoch = saved.epoch, .batch = saved.batch_in_epoch}, {.file = file});
+    load_training_tensors(engine_, options_.resume_from);
+    const TrainingState fresh = std::move(state_);
+    state_ = saved;
+    state_.schedule = fresh.schedule;
+    state_.schedule_settings = fresh.schedule_settings;
+    state_.optimizer_settings = fresh.optimizer_settings;
+  }
+
+  void step() {
+    const double start = seconds_now();
+    const DataPosition position{.epoch = state_.epoch, .batch = state_.batch_in_epoch};
+    StepScalars scalars{.seed = options_.seed,
+                        .step = state_.step + 1,
+                        .update = state_.step + 1 - skipped(),
+                        .learning_rate = learning_rate_of(rate_, state_.step + 1 - skipped())};
+    std::int64_t tokens = 0, samples = 0;
+    for (std::int64_t m = 0; m < options_.accumulation; ++m) {
+      const Batch batch = train_source_.batch(position, {.rank = m, .ranks = options_.accumulation});
+      set_batch(engine_, *loaded_, batch, m);
+      set_random(engine_, *loaded_, scalars, m, m * options_.batch_size);
+      scalars.token_count += batch.tokens;
+      samples += batch.samples;
+      tokens += sum(batch.lengths, batch.samples);
+    }
+    set_step_scalars(engine_, *loaded_, scalars);
+    engine_.run(*loaded_, recorder_ ? recorder_->begin_step(scalars.step) : nullptr);
+
+    ++state_.step;
+    ++state_.batch_in_epoch;
+    state_.samples_seen += samples;
+    StepReport report{.step = state_.step,
+                      .total_steps = rate_.total_steps,
+                      .epoch = state_.epoch + 1,
+                      .loss = engine_.scalar("loss"),
+                      .learning_rate = scalars.learning_rate,
+                      .grad_norm = engine_.scalar("grad_norm"),
+                      .tokens = tokens,
+                      .seconds = seconds_now() - start};
+    if (options_.dtype == DType::kF16) {
+      report.loss_scale = engine_.scalar("loss_scale");
+      report.skipped = !std::isfinite(report.grad_norm);
+      if (report.skipped) ++state_.counters[kSkippedSteps];
+    }
+    report.skipped_steps = skipped();
+    if (!report.skipped) check_finite(report);
+    if (std::isfinite(report.loss)) {
+      state_.epoch_loss_sum += report.loss * static_cast<double>(scalars.token_count);
+      state_.epoch_tokens += scalars.token_count;
+      if (!result_.first_loss) result_.first_loss = report.loss;
+      result_.last_loss = report.loss;
+    }
+    result_.tokens += tokens;
+    result_.seconds += report.seconds;
+    if (events_) {
+      events_->scalar("train/loss", report.step, report.loss);
+      events_->scalar("train/learning_rate", report.step, report.learning_rate);
+      events_->scalar("train/grad_norm", report.step, report.grad_norm);
+      events_->scalar("train/tokens_per_second", report.step, static_cast<double>(tokens) / report.seconds);
+      if (report.loss_scale) events_->scalar("train/loss_scale", report.step, *report.loss_scale);
+    }
+    listener_.step(report);
+    if (recorder_ && recorder_->end_step()) write_trace();
+  }
+
+  static void check_finite(const StepReport& report) {
+    if (std::isfinite(report.loss) && std::isfinite(report.grad_norm)) return;
+    throw Error(ErrorKind::kInfeasible, {},
+                format("training diverged in step {}: loss {}, gradient norm {}", report.step, report.loss,
+                       report.grad_norm),
+                "a lower --learning-rate or more --warmup-steps; the last checkpoint is as it was");
+  }
+
+  void evaluate() {
+    if (!evaluates() || last_evaluated_ == state_.step) return;
+    last_evaluated_ = state_.step;
+    const double start = seconds_now();
+    double total = 0;
+    std::int64_t tokens = 0;
+    const std::int64_t batches = validation_source_->batches_per_epoch();
+    for (std::int64_t i = 0; i < batches; ++i) {
+      listener_.evaluating(i, batches);
+      const Batch batch = validation_source_->batch({.epoch = 0, .batch = i});
+      set_batch(engine_, *evaluation_, batch, 0);
+      set_step_scalars(engine_, *evaluation_, {.token_count = batch.tokens});
+      engine_.run(*evaluation_);
+      total += static_cast<double>(engine_.scalar("loss")) * static_cast<double>(batch.tokens);
+      tokens += batch.tokens;
+    }
+    EvaluationReport report{
+        .step = state_.step, .loss = total / static_cast<double>(tokens), .seconds = seconds_now() - start};
+    validation_loss_ = report.loss;
+    report.best = !state_.best_validation_loss || report.loss < *state_.best_validation_loss;
+    if (events_) events_->scalar("validation/loss", report.step, report.loss);
+    listener_.evaluated(report);
+    if (!report.best) return;
+    state_.best_validation_loss = report.loss;
+    if (options_.save_dir.empty()) return;
+    AtomicFolder folder(options_.save_dir / "best_model", {.overwrite = Overwrite::kAllow});
+    write_model(folder, engine_, options_.config, data_.tokenizer);
+    folder.commit();
+    result_.best_model = folder.path();
+    listener_.saved(folder.path());
+  }
+
+  // Also at the end of a run that ends within an epoch.
+  void end_epoch(bool complete) {
+    evaluate();
+    if (state_.epoch_tokens > 0) {  // else every step was skipped
+      EpochReport report{.epoch = state_.epoch + 1,
+                         .train_loss = state_.epoch_loss_sum / static_cast<double>(state_.epoch_tokens)};
+      if (last_evaluated_ == state_.step) report.validation_loss = validation_loss_;
+      listener_.epoch(report);
+    }
+    if (!complete) return;
+    ++state_.epoch;
+    state_.batch_in_epoch = 0;
+    state_.epoch_loss_sum = 0;
+    state_.epoch_tokens = 0;
+  }
+
+  void save() {
+    if (options_.save_dir.empty() || last_saved_ == state_.step) return;
+    last_saved_ = state_.step;
+    AtomicFolder folder(options_.save_dir / checkpoint_name(state_.step), {.overwrite = Overwrite::kAllow});
+    write_model(folder, engine_, options_.config, data_.tokenizer);
+    write_training_state(folder, state_, training_tensors(engine_));
+    folder.commit();
+    result_.last_checkpoint = folder.path();
+    listener_.saved(folder.path());
+    if (options_.save_total_limit == 0) return;
+    std::vector<Checkpoint> found = find_checkpoints(options_.save_dir).checkpoints;
+    const auto keep = static_cast<std::size_t>(options_.save_total_limit);
+    // Only those of before this one: later ones belong to a run that went on from an earlier checkpoint.
+    std::erase_if(found, [&](const Checkpoint& checkpoint) { return checkpoint.step > state_.step; });
+    for (std::size_t i = 0; i + keep < found.size(); ++i) {
+      std::filesystem::remove(found[i].path / kTrainingStateFile);  // first: half of one is no checkpoint
+      std::filesystem::remove_all(found[i].path);
+    }
+  }
+
+  void write_trace() {
+    if (recorder_->recorded() == 0) {
+      listener_.note("the run was too short for its tracing window: no trace was written");
+      return;
+    }
+    recorder_->write();
+    listener_.traced(recorder_->files());
+  }
+
+  const TrainOptions& options_;
+  const TrainData& data_;
+  TrainListener& listener_;
+  BatchSource train_source_;
+  std::optional<BatchSource> validation_source_;
+  Program program_, evaluation_program_;
+  CpuEngine engine_;
+  LoadedProgram* loaded_ = nullptr;
+  LoadedProgram* evaluation_ = nullptr;
+  std::optional<RunRecorder> recorder_;
+  std::optional<EventFile> events_;
+  LearningRate rate_;
+  TrainingState state_;
+  TrainResult result_;
+  std::int64_t last_evaluated_ = -1, last_saved_ = -1;
+  double validation_loss_ = 0;
+};
+
+}  // namespace
+
+TrainResult train(const TrainOptions& options, const TrainData& data, TrainListener& listener,
+                  const std::function<bool()>& stop_asked) {
+  return Trainer(options, data, listener).run(stop_asked);
+}
+
+}  // namespace nadi
