@@ -12,13 +12,23 @@ JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemAvailable:/ { jobs = int($$2 / 10
 SOURCES = $(shell find src bench examples tests \( -name '*.h' -o -name '*.cpp' \) -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help dependencies build demo test test-fast install bench format clean
+.PHONY: help dependencies runtime-dependencies vocab build demo test test-fast install bench bench-train format clean
+
+# Another program to measure training against: see bench/train.sh.
+PEER ?= ../shared/peers/libtorch/run
 
 help: ## list these commands
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 dependencies: ## install the libraries and tools that are missing (Debian, Ubuntu)
 	@scripts/install_dependencies.sh
+
+runtime-dependencies: ## install only what the finished program needs
+	@scripts/install_dependencies.sh --runtime
+
+vocab: ## get the vocabularies of GPT-2 and BERT into cache/ (npm packages)
+	@scripts/install_dependencies.sh --vocab
+	scripts/get_vocab.sh cache
 
 build: $(BUILD)/build.ninja ## compile everything into build/release
 	cmake --build $(BUILD) --parallel $(JOBS)
@@ -41,11 +51,16 @@ bench: ## build and run the benchmarks
 	cmake --build $(BUILD) --parallel $(JOBS)
 	set -e; for program in $(BUILD)/bench/*_bench; do "$$program"; done
 
+bench-train: ## training of GPT-2 and BERT beside another program, in turns (PEER=program)
+	cmake --preset $(PRESET) -DNADI_BUILD_BENCHMARKS=ON
+	cmake --build $(BUILD) --parallel $(JOBS) --target train_step
+	bench/train.sh $(BUILD) $(PEER)
+
 format: ## format the C++ sources in place (clang-format 14)
 	clang-format -i $(SOURCES)
 
-clean: ## remove build/ and out/
-	rm -rf build out
+clean: ## remove build/, out/ and outputs/
+	rm -rf build out outputs
 
 $(BUILD)/build.ninja:
 	cmake --preset $(PRESET)

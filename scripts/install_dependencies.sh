@@ -1,21 +1,31 @@
 #!/usr/bin/env bash
 # Installs the libraries and tools that Nadi is built with, as far as they are missing. Asks for nothing and
-# needs no rights when everything is there.
+# needs no rights when everything is there. With --runtime: what the finished program needs; with --vocab: what
+# scripts/get_vocab.sh needs.
 set -euo pipefail
 
-packages=(
-  g++ cmake ninja-build
-  libfmt-dev nlohmann-json3-dev libcli11-dev
-  libprotobuf-dev protobuf-compiler
-  libgtest-dev libgmock-dev libbenchmark-dev
-)
+case ${1:-} in
+  --runtime) packages=(libdnnl2 libutf8proc2 libfmt9 libgomp1) ;;
+  --vocab) packages=(nodejs npm) ;;
+  '')
+    packages=(
+      g++ cmake ninja-build
+      libfmt-dev nlohmann-json3-dev libcli11-dev
+      libdnnl-dev libutf8proc-dev
+      libprotobuf-dev protobuf-compiler libpcre2-dev
+      libgtest-dev libgmock-dev libbenchmark-dev
+    )
+    ;;
+  *) echo "usage: $0 [--runtime | --vocab]" >&2; exit 2 ;;
+esac
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   cat >&2 <<'MESSAGE'
 note: this is not a Debian or Ubuntu system, so nothing was installed. Nadi is built with
   a C++20 compiler (GCC 12 or later), CMake 3.25 or later, Ninja,
-  fmt, nlohmann-json, CLI11, Protocol Buffers (library and compiler),
-  and, for its tests and benchmarks, GoogleTest with GoogleMock and Google Benchmark.
+  fmt, nlohmann-json, CLI11, oneDNN or OpenBLAS, utf8proc,
+  and, for its tests and benchmarks, GoogleTest with GoogleMock, Google Benchmark, Protocol Buffers (library
+  and compiler) and PCRE2.
 CMake will name what it does not find.
 MESSAGE
   exit 0

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
+#include <cstdlib>
+#include <new>
 #include <optional>
 
 #include "nadi/base/error.h"
@@ -15,6 +18,39 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/trace/execution.h"
 #include "tiny_models.h"
+
+namespace {
+
+// Counts what is allocated through C++ while somebody asks for it.
+std::atomic<bool> counting{false};
+std::atomic<std::int64_t> allocations{0};
+
+void* allocate(std::size_t size) {
+  if (counting) ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  return allocate(size);
+}
+void* operator new[](std::size_t size) {
+  return allocate(size);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 namespace nadi {
 namespace {
@@ -56,6 +92,9 @@ class Job {
     }
     engine_->run(*loaded_, record);
   }
+
+  // On the CPU engine alone, with the inputs that it has.
+  void run_again(ExecutedStep* record) { engine_->run(*loaded_, record); }
 
   double loss() const { return engine_->scalar("loss"); }
   double reference_loss() const { return store_.get("loss").front(); }
@@ -233,6 +272,21 @@ TEST_P(CpuStep, ComparisonWithTheDryTraceSeesAForgottenOp) {
   job.step(1, &record);
   const ExecutionTrace executed = trace_execution(job.program(), std::span(&record, 1));
   EXPECT_TRUE(compare_with_dry_trace(executed.trace, trace_step(job.program())).has_value());
+}
+
+TEST_P(CpuStep, AllocatesNothingWhileItRuns) {
+  for (const bool fused : {true, false}) {
+    Job job(tiny_model(GetParam(), 2), request({.micro_batches = 2, .fused_attention = fused}), 2);
+    job.step(1);
+    ExecutedStep record{.step = 2};
+    record.ops.reserve(10'000);
+    allocations = 0;
+    counting = true;
+    job.run_again(&record);
+    counting = false;
+    EXPECT_EQ(allocations, 0);
+    EXPECT_GT(record.ops.size(), 100u);
+  }
 }
 
 // What the engine takes is what the summary says, and the workspace of its kernels.

@@ -7,6 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
+#include "nadi/cli/computation_choices.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/flags.h"
 #include "nadi/cli/plan_flags.h"
@@ -24,15 +25,11 @@ constexpr std::int64_t kDefaultOutputTokens = 32;
 // Every micro-batch is walked to add up its work. More than this is a mistake in typing.
 constexpr std::int64_t kMostMicroBatches = 100'000;
 
-constexpr std::array<std::pair<std::string_view, DType>, 3> kDTypes{
-    {{"fp32", DType::kF32}, {"bf16", DType::kBF16}, {"fp16", DType::kF16}}};
 constexpr std::array<std::string_view, 2> kAttentions{"fused", "unfused"};
 constexpr std::array<std::string_view, 2> kZeroStages{"0", "1"};
 constexpr std::array kGranularities{Recompute::Granularity::kNone, Recompute::Granularity::kSelective,
                                     Recompute::Granularity::kFull};
 constexpr std::array kMethods{Recompute::Method::kUniform, Recompute::Method::kBlock};
-constexpr std::array kOptimizers{OptimizerKind::kAdamW, OptimizerKind::kAdam, OptimizerKind::kSgd,
-                                 OptimizerKind::kSgdSai};
 
 template <typename Enumerators>
 std::vector<std::string_view> names_of(const Enumerators& enumerators) {
@@ -120,14 +117,12 @@ std::vector<StepFlag> size_flags() {
 }
 
 std::vector<StepFlag> computation_flags() {
-  std::vector<std::string_view> dtypes;
-  for (const auto& [name, dtype] : kDTypes) dtypes.push_back(name);
   return {
       {{.names = {"--dtype"},
         .value = "TYPE",
         .help = "of parameters and activations",
         .fallback = std::string(kDTypes[0].first),
-        .choices = dtypes},
+        .choices = dtype_names()},
        kEvery},
       {{.names = {"--fp8"}, .help = "matrix products of the blocks on fp8 operands; with --dtype bf16"},
        kEvery},
@@ -166,7 +161,7 @@ std::vector<StepFlag> training_flags() {
         .value = "NAME",
         .help = "what updates the parameters",
         .fallback = std::string(to_string(optimizer.kind)),
-        .choices = names_of(kOptimizers)},
+        .choices = optimizer_names()},
        kTraining},
       {{.names = {"--weight-decay"},
         .value = "X",
@@ -345,12 +340,6 @@ void resolve_training(const Flags& flags, ModelConfig& config, StepRequest& requ
   optimizer.max_grad_norm = flags.number("--max-grad-norm").value_or(optimizer.max_grad_norm);
   if (const auto rate = flags.number("--dropout", 1))
     config.embedding_dropout = config.attention_dropout = config.residual_dropout = *rate;
-}
-
-std::string_view name_of(DType dtype) {
-  const auto entry = std::ranges::find(kDTypes, dtype, &std::pair<std::string_view, DType>::second);
-  check(entry != kDTypes.end(), "a step's type is one of those that --dtype takes");
-  return entry->first;
 }
 
 class Settings {

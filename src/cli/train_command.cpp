@@ -7,6 +7,7 @@
 #include "nadi/base/json.h"
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/cli/command.h"
+#include "nadi/cli/computation_choices.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/flags.h"
 #include "nadi/cli/train_data.h"
@@ -18,9 +19,6 @@
 namespace nadi {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, DType>, 3> kDTypes{
-    {{"fp32", DType::kF32}, {"bf16", DType::kBF16}, {"fp16", DType::kF16}}};
-constexpr std::array kOptimizers{OptimizerKind::kAdamW, OptimizerKind::kAdam, OptimizerKind::kSgd};
 constexpr std::array<std::string_view, 2> kDevices{"cpu", "cuda"};
 constexpr std::int64_t kDefaultSeqLength = 512;
 constexpr std::int64_t kDefaultLoggingSteps = 10;
@@ -82,9 +80,7 @@ void add_model_flags(Flags& flags) {
 void add_training_flags(Flags& flags) {
   constexpr std::string_view kGroup = "training";
   const TrainOptions defaults;
-  std::vector<std::string_view> optimizers, dtypes, schedules;
-  for (const OptimizerKind kind : kOptimizers) optimizers.push_back(to_string(kind));
-  for (const auto& [name, dtype] : kDTypes) dtypes.push_back(name);
+  std::vector<std::string_view> schedules;
   for (const DecayEntry& entry : decays()) schedules.push_back(entry.name);
   const auto number = [&](std::string_view name, std::string help, std::string fallback) {
     flags.add({.names = {name},
@@ -102,7 +98,7 @@ void add_training_flags(Flags& flags) {
              .value = "NAME",
              .help = "what updates the parameters",
              .fallback = std::string(to_string(defaults.optimizer.kind)),
-             .choices = optimizers,
+             .choices = optimizer_names(),
              .group = kGroup});
   number("--learning-rate", "its peak", format("{}", defaults.learning_rate.peak));
   flags.add({.names = {"--lr-scheduler"},
@@ -121,7 +117,7 @@ void add_training_flags(Flags& flags) {
              .value = "TYPE",
              .help = "of parameters and activations; the optimizer keeps fp32 copies",
              .fallback = std::string(kDTypes[0].first),
-             .choices = dtypes,
+             .choices = dtype_names(),
              .group = kGroup});
   number("--seed", "of weights, shuffling, masks and dropout", format("{}", defaults.seed));
   flags.add({.names = {"--device"},
@@ -327,7 +323,7 @@ class TrainCommand : public Command {
                       {"batch_size", format("{}", options.batch_size * options.accumulation)},
                       {"micro_batch_size", format("{}", options.batch_size)},
                       {"seq_length", format("{}", options.seq_length)},
-                      {"dtype", std::string(to_string(options.dtype))},
+                      {"dtype", std::string(name_of(options.dtype))},
                       {"optimizer", std::string(to_string(options.optimizer.kind))},
                       {"seed", format("{}", options.seed)}};
     options.trace = std::move(trace);
@@ -387,7 +383,7 @@ class TrainCommand : public Command {
             {"batch_size", options.batch_size},
             {"gradient_accumulation_steps", options.accumulation},
             {"max_seq_length", options.seq_length},
-            {"dtype", to_string(options.dtype)},
+            {"dtype", name_of(options.dtype)},
             {"optimizer", to_string(options.optimizer.kind)},
             {"learning_rate", options.learning_rate.peak},
             {"seed", options.seed},

@@ -37,6 +37,11 @@ std::int64_t sum(const std::vector<std::int32_t>& values, std::int64_t count) {
   return total;
 }
 
+// What the flag calls a type that a training state names as to_string(DType) does.
+std::string flag_value(const std::string& dtype) {
+  return dtype == "f32" ? "fp32" : dtype == "f16" ? "fp16" : dtype;
+}
+
 std::map<std::string, double> settings_of(const OptimizerOptions& optimizer) {
   return {{"beta1", optimizer.beta1},
           {"beta2", optimizer.beta2},
@@ -156,7 +161,7 @@ class Trainer {
                         "continue with what it was started with, or start a new run with --init-from");
     };
     same("--seed", saved.seed, state_.seed);
-    same("--dtype", saved.dtype, state_.dtype);
+    same("--dtype", flag_value(saved.dtype), flag_value(state_.dtype));
     same("--batch-size", saved.batch_size, state_.batch_size);
     same("--max-seq-length", saved.max_seq_length, state_.max_seq_length);
     same("--optimizer", saved.optimizer, state_.optimizer);
@@ -200,6 +205,8 @@ class Trainer {
       tokens += sum(batch.lengths, batch.samples);
     }
     set_step_scalars(engine_, *loaded_, scalars);
+    const bool scaled = options_.dtype == DType::kF16;
+    const float scale_before = scaled ? engine_.scalar("loss_scale") : 1;
     engine_.run(*loaded_, recorder_ ? recorder_->begin_step(scalars.step) : nullptr);
 
     ++state_.step;
@@ -213,9 +220,10 @@ class Trainer {
                       .grad_norm = engine_.scalar("grad_norm"),
                       .tokens = tokens,
                       .seconds = seconds_now() - start};
-    if (options_.dtype == DType::kF16) {
+    if (scaled) {
       report.loss_scale = engine_.scalar("loss_scale");
-      report.skipped = !std::isfinite(report.grad_norm);
+      // A scale of 1 does not go down any more: what overflows then is no matter of scale.
+      report.skipped = !std::isfinite(report.grad_norm) && scale_before > 1;
       if (report.skipped) ++state_.counters[kSkippedSteps];
     }
     report.skipped_steps = skipped();
@@ -241,10 +249,15 @@ class Trainer {
 
   static void check_finite(const StepReport& report) {
     if (std::isfinite(report.loss) && std::isfinite(report.grad_norm)) return;
-    throw Error(ErrorKind::kInfeasible, {},
-                format("training diverged in step {}: loss {}, gradient norm {}", report.step, report.loss,
-                       report.grad_norm),
-                "a lower --learning-rate or more --warmup-steps; the last checkpoint is as it was");
+    throw diverged(format("training diverged in step {}: loss {}, gradient norm {}", report.step, report.loss,
+                          report.grad_norm));
+  }
+
+  static Error diverged(std::string message) {
+    return {ErrorKind::kInfeasible,
+            {},
+            std::move(message),
+            "a lower --learning-rate or more --warmup-steps; the last checkpoint is as it was"};
   }
 
   void evaluate() {
@@ -265,6 +278,8 @@ class Trainer {
     }
     EvaluationReport report{
         .step = state_.step, .loss = total / static_cast<double>(tokens), .seconds = seconds_now() - start};
+    if (!std::isfinite(report.loss))
+      throw diverged(format("training diverged in step {}: validation loss {}", report.step, report.loss));
     validation_loss_ = report.loss;
     report.best = !state_.best_validation_loss || report.loss < *state_.best_validation_loss;
     if (events_) events_->scalar("validation/loss", report.step, report.loss);

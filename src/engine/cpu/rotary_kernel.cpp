@@ -6,7 +6,7 @@
 #include "nadi/graph/ops/rotary.h"
 
 #include <bit>
-#include <vector>
+#include <span>
 
 #include "nadi/engine/cpu/head_rows.h"
 #include "nadi/engine/cpu/parallel.h"
@@ -41,7 +41,7 @@ std::int64_t head_width(const OpView& op) {
 }
 
 // Of the angles position * frequency, to about 1e-7 for any that fits in 2^40 quarter turns.
-void fill_table(double position, const std::vector<double>& frequencies, float* cosines, float* sines) {
+void fill_table(double position, std::span<const double> frequencies, float* cosines, float* sines) {
   constexpr double kQuarterTurnsPerRadian = 0.63661977236758134308;
   // A quarter turn in two parts; the first is pi/2 rounded to double.
   constexpr double kQuarterTurnHigh = 1.57079632679489661923;
@@ -94,13 +94,17 @@ void turn(const float* x, std::int64_t half, const Buffers& table, float* y) {
 }  // namespace
 
 std::int64_t rotary_workspace(const OpView& op, int threads) {
-  return threads * bytes_per_thread(head_width(op));
+  WorkspaceSlices shared;
+  shared.take<double>(head_width(op) / 2);
+  return shared.bytes() + threads * bytes_per_thread(head_width(op));
 }
 
 void rotary_kernel(const KernelCall& call) {
   const std::int64_t B = call.shape(0)[0], T = call.shape(0)[1], D = head_width(call.op);
   const std::int64_t H = call.shape(0)[2] / D;
-  const std::vector<double> frequencies = rotary_frequencies(call.attributes()).values(D);
+  WorkspaceSlices shared(call.workspace.data());
+  const std::span<double> frequencies(shared.take<double>(D / 2), static_cast<std::size_t>(D / 2));
+  rotary_frequencies(call.attributes()).write(frequencies);
   const std::int64_t direction = call.attributes().boolean("inverse") ? -1 : 1;
   const auto position = [&](std::int64_t b, std::int64_t t) -> std::int64_t {
     if (call.has(2)) return call.in<std::int32_t>(2)[t];
@@ -111,7 +115,7 @@ void rotary_kernel(const KernelCall& call) {
   // Sequences of one token after the other: most have it at the same position.
   parallel_for(B * T, worthwhile_threads(call.inputs[0].elements(), call.threads),
                [&](std::int64_t first, std::int64_t end, int thread) {
-                 WorkspaceSlices slices(call.workspace.data() + thread * each);
+                 WorkspaceSlices slices(call.workspace.data() + shared.bytes() + thread * each);
                  const Buffers buffers(slices, D);
                  for (std::int64_t i = first; i < end; ++i) {
                    const std::int64_t b = i % B, t = i / B;

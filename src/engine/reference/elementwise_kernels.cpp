@@ -29,8 +29,9 @@ void sum_rows_kernel(KernelCall& call) {
   for (std::size_t i = 0; i < call.in(0).size(); ++i) y[i % y.size()] += call.in(0)[i];
 }
 
+// A bucket's collective has as many outputs as inputs.
 void copy_kernel(KernelCall& call) {
-  call.pass(0, 0);
+  for (std::size_t i = 0; i < call.output_count(); ++i) call.pass(i, i);
 }
 
 // Nothing is rounded here, so the factor that turns fp8 back into values is 1.

@@ -32,9 +32,14 @@ void gradient(GradientRule& rule) {
 }  // namespace
 
 std::vector<double> RotaryFrequencies::values(std::int64_t head_width) const {
-  std::vector<double> result;
-  for (std::int64_t i = 0; i < head_width / 2; ++i) {
-    double frequency = std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(head_width));
+  std::vector<double> result(head_width / 2);
+  write(result);
+  return result;
+}
+
+void RotaryFrequencies::write(std::span<double> values) const {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double frequency = std::pow(theta, -static_cast<double>(i) / static_cast<double>(values.size()));
     if (original_positions > 0) {
       const double wavelength = 2 * std::numbers::pi / frequency;
       const double positions = static_cast<double>(original_positions);
@@ -46,9 +51,8 @@ std::vector<double> RotaryFrequencies::values(std::int64_t head_width) const {
         frequency = (1 - blend) * frequency / factor + blend * frequency;
       }
     }
-    result.push_back(frequency);
+    values[i] = frequency;
   }
-  return result;
 }
 
 RotaryFrequencies rotary_frequencies(const Attributes& attributes) {

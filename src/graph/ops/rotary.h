@@ -3,6 +3,7 @@
 // token_positions[t] where the tokens are only some of the sequence's.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "nadi/graph/builder.h"
@@ -21,6 +22,7 @@ struct RotaryFrequencies {
   std::int64_t original_positions = 0;
 
   std::vector<double> values(std::int64_t head_width) const;  // D/2 of them
+  void write(std::span<double> values) const;                 // the same, without allocating
   bool operator==(const RotaryFrequencies&) const = default;
 };
 

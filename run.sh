@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Runs nadi in its container, with outputs/, data/ and checkpoints/ of this folder:
+#   ./run.sh cpu train gpt2 --data data/train-v1.1.json --save-dir checkpoints/gpt2
+#   ./run.sh gpu ...        with the machine's GPUs
+set -euo pipefail
+cd "$(dirname "$0")"
+case ${1:-} in
+  cpu) devices=() ;;
+  gpu) devices=(--gpus all) ;;
+  *)
+    echo "usage: $0 gpu|cpu COMMAND..., for instance: $0 cpu train gpt2-tiny --max-steps 20" >&2
+    exit 2
+    ;;
+esac
+shift
+mkdir -p outputs data checkpoints
+terminal=()
+[ ! -t 0 ] || terminal=(--interactive --tty)
+exec docker run --rm --init "${terminal[@]}" "${devices[@]}" \
+  --volume "$PWD/outputs:/work/outputs" --volume "$PWD/data:/work/data" \
+  --volume "$PWD/checkpoints:/work/checkpoints" nadi "$@"

@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# Trains BERT on SQuAD (masked language modelling) and traces a step:
+#   scripts/run_bert.sh [RANKS] [BATCH] [further flags of nadi train]
+# Traces go to outputs/, checkpoints to checkpoints/bert.
+exec "$(dirname "$0")/run_model.sh" bert bert-base-uncased "$@"

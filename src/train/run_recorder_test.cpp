@@ -1,0 +1,238 @@
+#include "nadi/train/run_recorder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "nadi/base/json.h"
+#include "nadi/checkpoint/files_for_tests.h"
+#include "nadi/parallel/step_program.h"
+#include "nadi/trace/chakra_reader.h"
+#include "nadi/trace/execution_for_tests.h"
+#include "nadi/train/small_run_for_tests.h"
+
+namespace nadi {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+namespace fs = std::filesystem;
+
+// What the attribute `step` of the nodes says: how many have which.
+std::map<std::int64_t, int> nodes_by_step(const Trace& trace) {
+  std::map<std::int64_t, int> counts;
+  for (std::size_t row = 0; row < trace.size(); ++row)
+    for (std::size_t i = 0; i < trace.attribute_count(row); ++i)
+      if (const TraceAttribute attribute = trace.attribute(row, i); attribute.name == "step")
+        ++counts[attribute.integer().value_or(-1)];
+  return counts;
+}
+
+class RunRecorderTest : public FolderTest {
+ protected:
+  RecorderOptions options() const { return {.folder = folder_ / "traces", .name = "small"}; }
+
+  // Steps 1 to `steps`, the engine replaced by one that takes 1500 ns for each of the program's 4 ops. Says
+  // of each step whether it was recorded: '-' no, 'r' yes, 'w' yes, and then the files were written.
+  std::string run(RunRecorder& recorder, int steps) const {
+    std::string said;
+    for (int step = 1; step <= steps; ++step) {
+      ExecutedStep* const record = recorder.begin_step(step);
+      if (record != nullptr) *record = execute_for_tests(program_, step, Nanoseconds{step * 1'000'000});
+      const bool write = recorder.end_step();
+      if (write) recorder.write();
+      said += write ? 'w' : record != nullptr ? 'r' : '-';
+    }
+    return said;
+  }
+
+  const Program program_ = [] {
+    Program program = program_for_tests();
+    program.slots = {1};
+    return program;
+  }();
+};
+
+TEST_F(RunRecorderTest, WaitsWarmsUpAndRecords) {
+  RunRecorder recorder({.folder = folder_, .name = "a", .wait = 2, .warmup = 1, .active = 3}, program_);
+  EXPECT_EQ(run(recorder, 9), "--rrrw---");
+  EXPECT_EQ(recorder.recorded(), 3);
+  EXPECT_TRUE(recorder.finished());
+  // Steps 1 and 2 wait, step 3 is forgotten. The program has 4 ops.
+  EXPECT_EQ(nodes_by_step(read_chakra(folder_ / "a_trace.et")),
+            (std::map<std::int64_t, int>{{4, 4}, {5, 4}, {6, 4}}));
+
+  RunRecorder at_once({.folder = folder_, .name = "b", .wait = 0, .warmup = 0, .active = 1}, program_);
+  EXPECT_EQ(run(at_once, 3), "w--");
+  EXPECT_EQ(nodes_by_step(read_chakra(folder_ / "b_trace.et")), (std::map<std::int64_t, int>{{1, 4}}));
+}
+
+TEST_F(RunRecorderTest, TheFilesAppearTogether) {
+  RunRecorder recorder(options(), program_);
+  EXPECT_EQ(run(recorder, 2), "-r");
+  EXPECT_FALSE(fs::exists(folder_ / "traces"));
+  const auto [kineto, chakra, stacks] = recorder.files();
+  EXPECT_EQ(kineto, folder_ / "traces" / "small_trace_kineto.json");
+  EXPECT_EQ(chakra, folder_ / "traces" / "small_trace.et");
+  EXPECT_EQ(stacks, folder_ / "traces" / "small_trace_stacks.txt");
+  run(recorder, 1);
+  EXPECT_EQ(entries(folder_ / "traces"), 3);
+  for (const fs::path& path : {kineto, chakra, stacks}) EXPECT_GT(fs::file_size(path), 0u) << path;
+}
+
+TEST_F(RunRecorderTest, RefusesFilesThatAreThereBeforeAnythingRuns) {
+  const RunTraceFiles files = run_trace_files(folder_ / "traces", "small");
+  for (const fs::path& path : {files.kineto, files.chakra, files.stacks}) {
+    put(path, "mine");
+    const auto error = error_of([&] { RunRecorder(options(), program_); });
+    ASSERT_TRUE(error) << path;
+    EXPECT_EQ(error->kind(), ErrorKind::kUsage);
+    EXPECT_THAT(error->what(), HasSubstr(path.string()));
+    EXPECT_EQ(contents(path), "mine");
+    RecorderOptions force = options();
+    force.overwrite = Overwrite::kAllow;
+    RunRecorder recorder(force, program_);
+    run(recorder, 3);
+    EXPECT_NE(contents(path), "mine");
+    fs::remove_all(folder_ / "traces");
+  }
+}
+
+TEST_F(RunRecorderTest, AFileThatCannotBeWrittenLeavesNoneOfThem) {
+  fs::create_directories(folder_ / "traces" / "small_trace_stacks.txt");  // a folder of that name
+  RecorderOptions force = options();
+  force.overwrite = Overwrite::kAllow;
+  RunRecorder recorder(force, program_);
+  const auto error = error_of([&] { run(recorder, 3); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error->what(), HasSubstr("small_trace_stacks.txt"));
+  EXPECT_EQ(entries(folder_ / "traces"), 1);
+}
+
+TEST_F(RunRecorderTest, TheChakraFileHasTheRecordsTimes) {
+  RecorderOptions with_metadata = options();
+  with_metadata.metadata = {{"model", "small"}};
+  RunRecorder recorder(with_metadata, program_);
+  run(recorder, 3);
+  const Trace trace = read_chakra(recorder.files().chakra);
+  EXPECT_EQ(compare_with_dry_trace(trace, trace_step(program_)), std::nullopt);
+  // Step 3 starts at 3 ms; a gap of 250 ns before each call of 1500.
+  ASSERT_EQ(trace.size(), 4u);
+  for (std::size_t row = 0; row < 4; ++row) {
+    EXPECT_EQ(trace.start(row), Nanoseconds{3'000'000 + 250 + static_cast<std::int64_t>(row) * 1750});
+    EXPECT_EQ(trace.duration(row), Nanoseconds{1500});
+  }
+  const TraceAttribute* const model = trace.metadata.attributes.find("model");
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(model->text, "small");
+}
+
+// Every event lies within the one that it starts in. Times are microseconds of some 10^12, which a double
+// keeps to a nanosecond.
+void expect_nested(std::vector<std::pair<double, double>> events) {
+  constexpr double kSlack = 0.002;
+  std::ranges::stable_sort(events, [](const auto& one, const auto& other) {
+    return one.first < other.first || (one.first == other.first && one.second > other.second);
+  });
+  std::vector<double> ends;
+  for (const auto& [begin, end] : events) {
+    while (!ends.empty() && ends.back() <= begin + kSlack) ends.pop_back();
+    if (!ends.empty()) {
+      ASSERT_LE(end, ends.back() + kSlack);
+    }
+    ends.push_back(end);
+  }
+}
+
+// A run as it is: the engine's record, not one made up.
+class RecordedRun : public FolderTest {
+ protected:
+  RecordedRun() {
+    options_ = run_.options();
+    options_.accumulation = 2;
+    options_.evaluate = false;
+    options_.trace = RecorderOptions{.folder = folder_ / "traces", .name = "small"};
+    program_ = build_step(options_.config, {.batch_size = 4,
+                                            .micro_batches = 2,
+                                            .seq_length = options_.seq_length,
+                                            .optimizer = options_.optimizer});
+  }
+
+  const SmallRun run_{Architecture::kGpt2, {.samples = 20}};
+  TrainOptions options_;
+  Program program_;
+};
+
+TEST_F(RecordedRun, HasTheNodesOfTheDryTrace) {
+  const Told told = run_.train(options_);
+  ASSERT_EQ(told.traces.size(), 1u);
+  const Trace trace = read_chakra(told.traces[0].chakra);
+  EXPECT_EQ(compare_with_dry_trace(trace, trace_step(program_)), std::nullopt);
+  Nanoseconds before{};
+  for (std::size_t row = 0; row < trace.size(); ++row) {
+    EXPECT_GE(trace.start(row), before) << row;  // calls come one after the other
+    EXPECT_GE(trace.duration(row), Nanoseconds{0}) << row;
+    before = trace.start(row) + trace.duration(row);
+  }
+  EXPECT_GT(trace.start(0), Nanoseconds{0});
+  EXPECT_THAT(contents(told.traces[0].stacks), HasSubstr("matmul"));
+}
+
+TEST_F(RecordedRun, ActiveStepsAreToldApart) {
+  options_.trace->active = 3;
+  const Told told = run_.train(options_);
+  const auto nodes = static_cast<int>(trace_step(program_).size());
+  // 1 waits, 2 warms up.
+  EXPECT_EQ(nodes_by_step(read_chakra(told.traces.at(0).chakra)),
+            (std::map<std::int64_t, int>{{3, nodes}, {4, nodes}, {5, nodes}}));
+}
+
+TEST_F(RecordedRun, TheKinetoFileNests) {
+  options_.trace->active = 2;
+  const Told told = run_.train(options_);
+  const JsonDocument document = read_json(told.traces.at(0).kineto);
+  const JsonValue events = document.root().at("traceEvents");
+  std::map<std::string, int> categories;
+  std::vector<std::pair<double, double>> intervals;
+  std::vector<std::string> steps;
+  for (const JsonValue& event : events.elements()) {
+    if (event.at("ph").as_string() != "X") continue;
+    const std::string& category = event.at("cat").as_string();
+    ++categories[category];
+    const double begin = event.at("ts").as_double();
+    intervals.emplace_back(begin, begin + event.at("dur").as_double());
+    if (const std::string& name = event.at("name").as_string(); name.starts_with("ProfilerStep#"))
+      steps.push_back(name);
+  }
+  EXPECT_THAT(steps, ElementsAre("ProfilerStep#3", "ProfilerStep#4"));
+  EXPECT_EQ(categories["cpu_op"], 2 * static_cast<int>(trace_step(program_).size()));
+  EXPECT_GT(categories["user_annotation"], 2);
+  expect_nested(intervals);
+}
+
+TEST_F(RecordedRun, AShortRunWritesWhatItSaw) {
+  options_.max_steps = 3;
+  options_.trace->active = 5;
+  const Told told = run_.train(options_);
+  EXPECT_EQ(nodes_by_step(read_chakra(told.traces.at(0).chakra)).size(), 1u);
+
+  options_.max_steps = 2;
+  options_.trace->name = "shorter";
+  const Told shorter = run_.train(options_);
+  EXPECT_THAT(shorter.traces, IsEmpty());
+  EXPECT_THAT(shorter.notes, ElementsAre(HasSubstr("too short for its tracing window")));
+  EXPECT_FALSE(fs::exists(folder_ / "traces" / "shorter_trace.et"));
+}
+
+TEST_F(RecordedRun, TheRecordDoesNotChangeTheRun) {
+  const std::vector<double> traced = run_.train(options_).losses();
+  options_.trace.reset();
+  EXPECT_EQ(run_.train(options_).losses(), traced);
+}
+
+}  // namespace
+}  // namespace nadi
