@@ -38,6 +38,7 @@ set(NADI_INTERNAL_HEADERS
   engine/reference/interpreter.h
   engine/reference/kernel.h
   engine/reference/problem.h
+  generate/tiny_model_for_tests.h
   model/config_keys.h
   text/test_tokenizers.h
   trace/execution_for_tests.h)

@@ -12,6 +12,7 @@ std::unique_ptr<Command> make_trace_command();
 std::unique_ptr<Command> make_trace_collective_command();
 std::unique_ptr<Command> make_data_tokenizer_command();
 std::unique_ptr<Command> make_train_command();
+std::unique_ptr<Command> make_generate_command();
 
 namespace {
 
@@ -49,6 +50,13 @@ constexpr std::array kCommands{
                      "nadi train bert-tiny --batch-size 2 --max-seq-length 32 --max-steps 4 --skip-eval "
                      "--enable-tracing"},
         .make = &make_train_command},
+    CommandEntry{
+        .name = "generate",
+        .summary = "continue prompts with GPT-2, GPT-3 or Llama, and trace what ran",
+        .examples =
+            {"nadi generate gpt2-tiny --num-input-tokens 10 --num-output-tokens 20 --trace out/gpt2",
+             "nadi generate llama-tiny --num-input-tokens 8 --temperature 0.7 --top-k 50 --top-p 0.9"},
+        .make = &make_generate_command},
 };
 
 }  // namespace

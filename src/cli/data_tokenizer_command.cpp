@@ -8,6 +8,7 @@
 #include "nadi/cli/command.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/flags.h"
+#include "nadi/cli/version.h"
 #include "nadi/data/sample_squad.h"
 #include "nadi/data/squad.h"
 #include "nadi/data/text_files.h"
@@ -114,7 +115,8 @@ class DataTokenizerCommand : public Command {
     for (AtomicFile& file : files) file.commit();
     sync_folder(folder);
     if (flags.given("--json"))
-      console.out << dump_json(Json{{"type", kind.name},
+      console.out << dump_json(Json{{"nadi_version", version()},
+                                    {"type", kind.name},
                                     {"input", input ? Json(*input) : Json(nullptr)},
                                     {"texts", totals.texts},
                                     {"text_bytes", totals.bytes.count()},

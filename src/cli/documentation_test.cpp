@@ -67,6 +67,13 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
   EXPECT_EQ(printed_keys("show tiny.json --tp 2 --pp 2"), documented_keys("nadi show MODEL --json"));
   EXPECT_EQ(printed_keys("trace collective broadcast --bytes 1 --ranks 2 -o b"),
             documented_keys("nadi trace collective --json"));
+  EXPECT_EQ(printed_keys("data tokenizer --vocab-size 300 -o tok"),
+            documented_keys("nadi data tokenizer --json"));
+  const std::string train = "train gpt2-tiny --max-seq-length 16 --batch-size 1 --tokenizer tok --threads 1 ";
+  for (const char* flags : {"--max-steps 1 --skip-eval", "--max-steps 3 --enable-tracing --save-dir run"})
+    EXPECT_EQ(printed_keys(train + flags), documented_keys("nadi train --json"));
+  EXPECT_EQ(printed_keys("generate tiny.json --num-input-tokens 2 --num-output-tokens 3"),
+            documented_keys("nadi generate --json"));
   for (const char* step : {"train", "train --recompute full", "evaluate", "prefill", "decode", "generate"}) {
     const std::string words = step;
     EXPECT_EQ(printed_keys("show tiny.json --step " + words),

@@ -48,6 +48,7 @@ class Flags {
 
   // The word that is not a flag; Error (usage) when it is missing.
   const std::string& positional() const;
+  bool has_positional() const { return positional_.has_value(); }
 
   // What was given for a flag; nothing when it was not.
   bool given(std::string_view name) const;

@@ -183,6 +183,8 @@ void add_output_flags(Flags& flags) {
 std::string model_of(const Flags& flags) {
   const auto name = flags.text("--model-name");
   if (!name) return flags.positional();
+  if (flags.has_positional())
+    throw usage_error("MODEL and --model-name contradict each other", "give one of them");
   return *name;
 }
 
@@ -239,9 +241,12 @@ class TrainCommand : public Command {
  private:
   static TrainOptions resolve(const Flags& flags, const std::string& model, Console& console) {
     TrainOptions options{.config = load_model_config(model, flags.text("--model-type").value_or(""))};
-    if (const auto rate = flags.number("--dropout", 1))
-      options.config.embedding_dropout = options.config.attention_dropout = options.config.residual_dropout =
-          *rate;
+    if (const auto rate = flags.number("--dropout", 1)) {
+      ModelConfig& config = options.config;
+      config.attention_dropout = *rate;
+      if (config.architecture != Architecture::kLlama)  // which has no other
+        config.embedding_dropout = config.residual_dropout = *rate;
+    }
     options.init_from = flags.text("--init-from").value_or("");
     if (options.init_from.empty() && std::filesystem::is_directory(model) && has_weights(model)) {
       options.init_from = model;
@@ -298,7 +303,8 @@ class TrainCommand : public Command {
         options.resume_from = found.checkpoints.back().path;
       return;
     }
-    if (!found.checkpoints.empty() && !flags.given("--force"))
+    options.replace_checkpoints = flags.given("--force");
+    if (!found.checkpoints.empty() && !options.replace_checkpoints)
       throw usage_error(
           format("{} has checkpoints of a run, the newest after step {}", options.save_dir.string(),
                  found.checkpoints.back().step),
@@ -318,7 +324,7 @@ class TrainCommand : public Command {
     trace.warmup = flags.integer("--trace-warmup", 0).value_or(trace.warmup);
     trace.active = flags.integer("--trace-active").value_or(trace.active);
     if (flags.given("--force")) trace.overwrite = Overwrite::kAllow;
-    trace.metadata = {{"generator", format("nadi {}", version())},
+    trace.metadata = {{"nadi_version", std::string(version())},
                       {"model", model},
                       {"batch_size", format("{}", options.batch_size * options.accumulation)},
                       {"micro_batch_size", format("{}", options.batch_size)},
@@ -368,36 +374,33 @@ class TrainCommand : public Command {
     const auto path = [](const std::filesystem::path& value) {
       return value.empty() ? Json(nullptr) : Json(value.string());
     };
-    Json trace(nullptr);
-    if (options.trace) {
-      const RunTraceFiles files = run_trace_files(options.trace->folder, options.trace->name);
-      trace = {{"kineto", files.kineto.string()},
-               {"chakra", files.chakra.string()},
-               {"stacks", files.stacks.string()}};
-    }
-    return {{"model", options.config.name},
-            {"data", data.data_name},
-            {"validation_data", data.validation ? Json(data.validation_name) : Json(nullptr)},
-            {"tokenizer", data.tokenizer_name},
-            {"samples", data.train->size()},
-            {"batch_size", options.batch_size},
-            {"gradient_accumulation_steps", options.accumulation},
-            {"max_seq_length", options.seq_length},
-            {"dtype", name_of(options.dtype)},
-            {"optimizer", to_string(options.optimizer.kind)},
-            {"learning_rate", options.learning_rate.peak},
-            {"seed", options.seed},
-            {"steps", result.steps},
-            {"stopped", result.stopped},
-            {"first_loss", optional(result.first_loss)},
-            {"last_loss", optional(result.last_loss)},
-            {"best_validation_loss", optional(result.best_validation_loss)},
-            {"skipped_steps", result.skipped_steps},
-            {"tokens", result.tokens},
-            {"seconds", result.seconds},
-            {"last_checkpoint", path(result.last_checkpoint)},
-            {"best_model", path(result.best_model)},
-            {"trace", trace}};
+    const RunTraceFiles trace = result.trace.value_or(RunTraceFiles{});
+    return {
+        {"nadi_version", version()},
+        {"model", options.config.name},
+        {"data", data.data_name},
+        {"validation_data", data.validation ? Json(data.validation_name) : Json(nullptr)},
+        {"tokenizer", data.tokenizer_name},
+        {"samples", data.train->size()},
+        {"batch_size", options.batch_size},
+        {"gradient_accumulation_steps", options.accumulation},
+        {"max_seq_length", options.seq_length},
+        {"dtype", name_of(options.dtype)},
+        {"optimizer", to_string(options.optimizer.kind)},
+        {"learning_rate", options.learning_rate.peak},
+        {"seed", options.seed},
+        {"steps", result.steps},
+        {"stopped", result.stopped},
+        {"first_loss", optional(result.first_loss)},
+        {"last_loss", optional(result.last_loss)},
+        {"best_validation_loss", optional(result.best_validation_loss)},
+        {"skipped_steps", result.skipped_steps},
+        {"tokens", result.tokens},
+        {"seconds", result.seconds},
+        {"last_checkpoint", path(result.last_checkpoint)},
+        {"best_model", path(result.best_model)},
+        {"trace",
+         {{"kineto", path(trace.kineto)}, {"chakra", path(trace.chakra)}, {"stacks", path(trace.stacks)}}}};
   }
 };
 

@@ -30,6 +30,10 @@ TrainLog::TrainLog(Console& console, std::ostream& lines, std::int64_t logging_s
     : console_(console), lines_(lines), logging_steps_(logging_steps), clock_(std::move(clock)) {}
 
 TrainLog::~TrainLog() {
+  finish();
+}
+
+void TrainLog::finish() {
   erase_bar();
 }
 
@@ -94,6 +98,7 @@ void TrainLog::evaluating(std::int64_t done, std::int64_t batches) {
 }
 
 void TrainLog::evaluated(const EvaluationReport& report) {
+  erase_bar();
   line(lines_, format("step {}: validation loss {:.4f}{}", report.step, report.loss,
                       report.best ? ", the best so far" : ""));
 }

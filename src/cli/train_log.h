@@ -19,6 +19,9 @@ class TrainLog : public TrainListener {
   TrainLog(Console& console, std::ostream& lines, std::int64_t logging_steps, Clock clock);
   ~TrainLog() override;
 
+  // Takes the bar away; called by the destructor, too.
+  void finish();
+
   void note(const std::string& text) override;
   void started(std::int64_t first_step, std::int64_t total_steps) override;
   void step(const StepReport& report) override;

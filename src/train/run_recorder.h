@@ -21,6 +21,7 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/parallel/program.h"
 #include "nadi/trace/execution.h"
+#include "nadi/trace/run_traces.h"
 
 namespace nadi {
 
@@ -36,9 +37,6 @@ struct RecorderOptions {
 };
 
 // The paths that a run with this name writes: Kineto, Chakra, stacks.
-struct RunTraceFiles {
-  std::filesystem::path kineto, chakra, stacks;
-};
 RunTraceFiles run_trace_files(const std::filesystem::path& folder, const std::string& name);
 
 class RunRecorder {

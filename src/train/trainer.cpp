@@ -1,8 +1,13 @@
 #include "nadi/train/trainer.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <system_error>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -11,6 +16,7 @@
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/data/batch_source.h"
 #include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/model/config_writer.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/train/event_file.h"
 #include "nadi/train/step_inputs.h"
@@ -40,6 +46,16 @@ std::int64_t sum(const std::vector<std::int32_t>& values, std::int64_t count) {
 // What the flag calls a type that a training state names as to_string(DType) does.
 std::string flag_value(const std::string& dtype) {
   return dtype == "f32" ? "fp32" : dtype == "f16" ? "fp16" : dtype;
+}
+
+// Asked before the work is done that is to be saved there.
+void make_writable_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error && access(folder.c_str(), W_OK) != 0) error = {errno, std::generic_category()};
+  if (error)
+    throw Error(ErrorKind::kEnvironment, {.file = folder.string()},
+                format("cannot write to the folder: {}", error.message()));
 }
 
 std::map<std::string, double> settings_of(const OptimizerOptions& optimizer) {
@@ -118,6 +134,9 @@ class Trainer {
 
   void prepare() {
     if (!options_.save_dir.empty()) {
+      make_writable_folder(options_.save_dir);
+      config_json(options_.config);  // says now, not at the first checkpoint, when the file has no key for it
+      if (options_.replace_checkpoints) replaced_ = find_checkpoints(options_.save_dir).checkpoints;
       if (const int removed = remove_stale_folders(options_.save_dir); removed > 0)
         listener_.note(format("removed {} unfinished folder{} that an earlier run left in {}", removed,
                               removed == 1 ? "" : "s", options_.save_dir.string()));
@@ -319,15 +338,21 @@ class Trainer {
     folder.commit();
     result_.last_checkpoint = folder.path();
     listener_.saved(folder.path());
+    for (const Checkpoint& old : std::exchange(replaced_, {}))
+      if (old.step != state_.step) remove_checkpoint(old.path);
     if (options_.save_total_limit == 0) return;
     std::vector<Checkpoint> found = find_checkpoints(options_.save_dir).checkpoints;
     const auto keep = static_cast<std::size_t>(options_.save_total_limit);
     // Only those of before this one: later ones belong to a run that went on from an earlier checkpoint.
     std::erase_if(found, [&](const Checkpoint& checkpoint) { return checkpoint.step > state_.step; });
-    for (std::size_t i = 0; i + keep < found.size(); ++i) {
-      std::filesystem::remove(found[i].path / kTrainingStateFile);  // first: half of one is no checkpoint
-      std::filesystem::remove_all(found[i].path);
-    }
+    for (std::size_t i = 0; i + keep < found.size(); ++i) remove_checkpoint(found[i].path);
+  }
+
+  void remove_checkpoint(const std::filesystem::path& path) {
+    std::error_code error;
+    std::filesystem::remove(path / kTrainingStateFile, error);  // first: half of one is no checkpoint
+    if (!error) std::filesystem::remove_all(path, error);
+    if (error) listener_.note(format("cannot remove {}: {}", path.string(), error.message()));
   }
 
   void write_trace() {
@@ -336,7 +361,8 @@ class Trainer {
       return;
     }
     recorder_->write();
-    listener_.traced(recorder_->files());
+    result_.trace = recorder_->files();
+    listener_.traced(*result_.trace);
   }
 
   const TrainOptions& options_;
@@ -353,6 +379,7 @@ class Trainer {
   LearningRate rate_;
   TrainingState state_;
   TrainResult result_;
+  std::vector<Checkpoint> replaced_;  // of another run, until this one has its first
   std::int64_t last_evaluated_ = -1, last_saved_ = -1;
   double validation_loss_ = 0;
 };

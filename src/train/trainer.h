@@ -45,6 +45,9 @@ struct TrainOptions {
   std::int64_t save_steps = 0;          // checkpoint every so many steps; 0: at the end of every epoch
   std::int64_t save_total_limit = 0;    // checkpoints that are kept, newest first; 0: all
   std::filesystem::path save_dir = {};  // empty: nothing is saved
+  // Checkpoints of another run in save_dir go as soon as this one has its first: else the newest, from which
+  // one continues, would be theirs.
+  bool replace_checkpoints = false;
 
   std::filesystem::path init_from = {};    // Hugging Face folder to start from; empty: random weights
   std::filesystem::path resume_from = {};  // checkpoint to continue from; empty: from the start
@@ -111,6 +114,7 @@ struct TrainResult {
   double seconds = 0;       // of its steps
   std::filesystem::path last_checkpoint = {};
   std::filesystem::path best_model = {};
+  std::optional<RunTraceFiles> trace = {};  // nothing when none was written
 };
 
 // `stop_asked` is looked at after every step: then a checkpoint is saved and the run ends. Throws Error:

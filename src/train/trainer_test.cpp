@@ -267,6 +267,51 @@ TEST_F(TrainerTest, KeepsTheNewestCheckpoints) {
   EXPECT_EQ(find_checkpoints(options.save_dir).checkpoints.back().step, 5);
 }
 
+// Else a later --resume would find the other run's checkpoint-8 to be the newest.
+TEST_F(TrainerTest, CheckpointsOfAnotherRunGoWithTheFirstOfThisOne) {
+  const SmallRun run;
+  TrainOptions options = run.options();
+  options.evaluate = false;
+  options.save_dir = folder_ / "run";
+  run.train(options);
+  EXPECT_THAT(names(options.save_dir), UnorderedElementsAre("checkpoint-4", "checkpoint-8"));
+  options.seed = 6;
+  options.replace_checkpoints = true;
+  run.train(options, 3);
+  EXPECT_THAT(names(options.save_dir), ElementsAre("checkpoint-3"));
+  run.train(options);
+  EXPECT_THAT(names(options.save_dir), UnorderedElementsAre("checkpoint-4", "checkpoint-8"));
+  EXPECT_EQ(read_training_state(options.save_dir / "checkpoint-8").seed, 6u);
+}
+
+TEST_F(TrainerTest, AFolderThatCannotBeWrittenToIsNoticedBeforeAnyWork) {
+  put(folder_ / "file", "");
+  const SmallRun run;
+  TrainOptions options = run.options();
+  options.save_dir = folder_ / "file" / "run";
+  Told told;
+  const auto error = error_of([&] {
+    train(options, {run.train_samples(), nullptr, run.tokenizer()}, told, [] { return false; });
+  });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error->what(), HasSubstr(options.save_dir.string() + ": cannot write to the folder: "));
+  EXPECT_THAT(told.steps, IsEmpty());
+}
+
+TEST_F(TrainerTest, AModelThatNoFileCanDescribeIsNoticedBeforeAnyWork) {
+  const SmallRun run(Architecture::kBert);
+  TrainOptions options = run.options();
+  options.config.residual_dropout = 0.5;  // the file has one key for this and the embeddings'
+  options.save_dir = folder_ / "run";
+  const auto error = error_of([&] { run.train(options); });
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->message(), HasSubstr("different dropout"));
+  EXPECT_THAT(names(options.save_dir), IsEmpty());
+  options.save_dir.clear();
+  EXPECT_FALSE(run.train(options).result.stopped);
+}
+
 TEST_F(TrainerTest, WhatAKilledRunLeftIsRemoved) {
   // No process has this number: the largest is 2^22.
   char host[256] = {};
@@ -326,7 +371,7 @@ TEST_F(TrainerTest, AValidationLossThatIsNoNumberIsDivergence) {
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::kInfeasible);
   EXPECT_THAT(error->message(), HasSubstr("training diverged in step 1: validation loss "));
-  EXPECT_FALSE(fs::exists(options.save_dir));
+  EXPECT_THAT(names(options.save_dir), IsEmpty());
 }
 
 TEST_F(TrainerTest, NothingIsSavedWithoutAFolder) {

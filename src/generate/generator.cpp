@@ -1,0 +1,179 @@
+#include "nadi/generate/generator.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "nadi/base/error.h"
+#include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/model/model_config.h"
+#include "nadi/parallel/step_program.h"
+#include "nadi/trace/execution.h"
+#include "nadi/train/weights.h"
+
+namespace nadi {
+namespace {
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+StepRequest request_of(const GeneratorOptions& options) {
+  return {.kind = StepKind::kGenerate,
+          .batch_size = options.batch_size,
+          .input_tokens = options.input_tokens,
+          .output_tokens = options.output_tokens,
+          .dtype = options.dtype,
+          .sampling = options.temperature > 0};
+}
+
+using Prompts = std::span<const std::vector<TokenId>>;
+
+}  // namespace
+
+std::string_view to_string(GenerationEnd end) {
+  switch (end) {
+    case GenerationEnd::kLength:
+      return "length";
+    case GenerationEnd::kEndToken:
+      return "end";
+    case GenerationEnd::kCaller:
+      return "stop";
+  }
+  unreachable();
+}
+
+class Generator::State {
+ public:
+  State(const ModelConfig& config, const GeneratorOptions& options)
+      : options_(options),
+        vocabulary_(config.vocabulary),
+        program_(build_step(config, request_of(options))),
+        engine_({.threads = options.threads}),
+        loaded_(engine_.load(program_)) {
+    if (!options.weights.empty()) unused_ = load_weights(engine_, options.weights);
+    engine_.initialize(options.seed);
+    if (!CpuEngine::has_input(loaded_, "sampling")) return;
+    const std::array sampling{static_cast<float>(options.temperature), static_cast<float>(options.top_k),
+                              static_cast<float>(options.top_p)};
+    engine_.set_input<float>(loaded_, "sampling", sampling);
+  }
+
+  // The prompts from number `first` on, as many as fit a batch.
+  void run_batch(Prompts prompts, std::size_t first, const TokenCallback& callback,
+                 GenerationResult& result) {
+    const std::size_t count = std::min(prompts.size() - first, static_cast<std::size_t>(options_.batch_size));
+    set_prompts(prompts.subspan(first, count));
+    ExecutedStep* record = nullptr;
+    if (options_.record)
+      record = &recorded_.emplace_back(ExecutedStep{.step = static_cast<std::int64_t>(recorded_.size())});
+
+    std::vector<char> going(count, 1);
+    std::size_t left = count;
+    for (std::int64_t number = 0; number <= options_.output_tokens; ++number) {
+      if (left == 0 && record == nullptr) break;
+      set_random(number, first);
+      const double start = seconds_now();
+      engine_.run(loaded_, number, number + 1, record);
+      const double seconds = seconds_now() - start;
+      if (number == 0)
+        result.prefill_seconds += seconds;
+      else if (left > 0)
+        result.decode_seconds += seconds;
+
+      const std::span<const std::int32_t> chosen = engine_.variable("next_token")->as<std::int32_t>();
+      for (std::size_t row = 0; row < count; ++row) {
+        if (going[row] == 0) continue;
+        Generation& generation = result.generations[first + row];
+        if (number > 0) ++result.decode_tokens;
+        going[row] = take(chosen[row], first + row, callback, generation);
+        if (going[row] == 0) --left;
+      }
+    }
+  }
+
+  const GeneratorOptions options_;
+  const std::int64_t vocabulary_;
+  const Program program_;
+  CpuEngine engine_;
+  LoadedProgram& loaded_;
+  std::vector<std::string> unused_ = {};
+  std::vector<ExecutedStep> recorded_ = {};
+
+ private:
+  // Rows without a prompt, in a batch that is not full, hold one token: the work is the same, the result is
+  // left alone.
+  void set_prompts(Prompts prompts) {
+    const std::int64_t width = options_.input_tokens;
+    std::vector<std::int32_t> ids(options_.batch_size * width, 0);
+    std::vector<std::int32_t> lengths(options_.batch_size, 1);
+    for (std::size_t row = 0; row < prompts.size(); ++row) {
+      const std::vector<TokenId>& prompt = prompts[row];
+      check(!prompt.empty() && static_cast<std::int64_t>(prompt.size()) <= width,
+            "a prompt without tokens, or with more than there is room for");
+      for (const TokenId id : prompt)
+        check(id >= 0 && id < vocabulary_, "a token that the model does not have");
+      std::ranges::copy(prompt, ids.begin() + static_cast<std::int64_t>(row) * width);
+      lengths[row] = static_cast<std::int32_t>(prompt.size());
+    }
+    engine_.set_input<std::int32_t>(loaded_, "input_ids", ids);
+    engine_.set_input<std::int32_t>(loaded_, "lengths", lengths);
+    std::vector<std::int32_t> positions = lengths;
+    for (std::int64_t decode = 0; decode < options_.output_tokens; ++decode) {
+      engine_.set_input<std::int32_t>(loaded_, "positions", positions, decode);
+      for (std::int32_t& position : positions) ++position;
+    }
+  }
+
+  // Prefill and the first decode are both micro-batch 0, hence between the instructions.
+  void set_random(std::int64_t token, std::size_t first_prompt) {
+    if (!CpuEngine::has_input(loaded_, "random")) return;
+    const std::array<std::int64_t, 3> random{static_cast<std::int64_t>(options_.seed), token,
+                                             static_cast<std::int64_t>(first_prompt)};
+    engine_.set_input<std::int64_t>(loaded_, "random", random, std::max<std::int64_t>(token - 1, 0));
+  }
+
+  // Whether the prompt goes on after this token.
+  bool take(TokenId token, std::size_t prompt, const TokenCallback& callback, Generation& generation) const {
+    if (token == options_.end_token) {
+      generation.end = GenerationEnd::kEndToken;
+      return false;
+    }
+    generation.tokens.push_back(token);
+    if (!callback(prompt, token)) {
+      generation.end = GenerationEnd::kCaller;
+      return false;
+    }
+    return static_cast<std::int64_t>(generation.tokens.size()) < options_.output_tokens;
+  }
+};
+
+Generator::Generator(const ModelConfig& config, const GeneratorOptions& options)
+    : state_(std::make_unique<State>(config, options)) {}
+
+Generator::~Generator() = default;
+
+GenerationResult Generator::generate(Prompts prompts, const TokenCallback& callback) {
+  GenerationResult result;
+  result.generations.resize(prompts.size());
+  for (const std::vector<TokenId>& prompt : prompts)
+    result.prefill_tokens += static_cast<std::int64_t>(prompt.size());
+  for (std::size_t first = 0; first < prompts.size();
+       first += static_cast<std::size_t>(state_->options_.batch_size))
+    state_->run_batch(prompts, first, callback, result);
+  return result;
+}
+
+const Program& Generator::program() const {
+  return state_->program_;
+}
+
+std::span<const ExecutedStep> Generator::recorded() const {
+  return state_->recorded_;
+}
+
+const std::vector<std::string>& Generator::unused_weights() const {
+  return state_->unused_;
+}
+
+}  // namespace nadi

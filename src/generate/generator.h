@@ -1,0 +1,108 @@
+// Continues prompts with a model that predicts the next token, on one machine.
+//
+//   Generator generator(config, {.batch_size = 2, .input_tokens = 12, .output_tokens = 50, .weights =
+//   "gpt2/"}); const GenerationResult result = generator.generate(prompts, [&](std::size_t prompt, TokenId
+//   token) {
+//     print(prompt, token);
+//     return true;                                      // false: no more for this prompt
+//   });
+//
+// The prompts of a batch are worked off at once. Shapes are fixed, so shorter prompts are padded to
+// `input_tokens`; what the padding leaves in the KV cache is overwritten before anything attends to it. What
+// comes out for a prompt depends neither on the batch size nor on the prompts beside it, but for the rounding
+// of matrix products of other shapes: the random numbers of a token are those of (seed, number of the prompt
+// in the list, number of the token).
+//
+// Tokens come from a program of StepKind::kGenerate: one instruction for the first, one for each of the
+// others. Its last instruction would make one token too many and is left out, as is all that would follow
+// when every prompt has ended. With `record`, on the other hand, the program is worked off whatever the
+// tokens are, so that what was recorded is the program: the trace of a run and the one that was made without
+// running it (compare_with_dry_trace()) have the same nodes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nadi/graph/dtype.h"
+#include "nadi/text/tokenizer.h"
+
+namespace nadi {
+
+struct ExecutedStep;
+struct ModelConfig;
+struct Program;
+
+struct GeneratorOptions {
+  std::int64_t batch_size = 1;      // prompts at a time
+  std::int64_t input_tokens = 1;    // of the longest prompt
+  std::int64_t output_tokens = 50;  // at most, for each prompt
+  DType dtype = DType::kF32;
+  double temperature = 1;  // of the softmax that tokens are drawn from; 0: always the likeliest token
+  std::int64_t top_k = 0;  // draw from so many likeliest tokens; 0: from all
+  double top_p = 1;        // and of these from the likeliest ones with this share of the probability
+  std::uint64_t seed = 42;
+  int threads = 0;                        // 0: one per core
+  std::filesystem::path weights = {};     // Hugging Face folder; empty: random ones
+  std::optional<TokenId> end_token = {};  // a prompt ends with it
+  bool record = false;
+};
+
+// Why the tokens of a prompt end.
+enum class GenerationEnd : std::uint8_t {
+  kLength,    // there are output_tokens of them
+  kEndToken,  // the model said so; the token itself is left out
+  kCaller,    // the caller said so
+};
+std::string_view to_string(GenerationEnd end);  // "length", "end", "stop"
+
+struct Generation {
+  std::vector<TokenId> tokens = {};
+  GenerationEnd end = GenerationEnd::kLength;
+};
+
+struct GenerationResult {
+  std::vector<Generation> generations = {};  // one for each prompt, in their order
+  // The prompts; the first token of each is made on the way.
+  std::int64_t prefill_tokens = 0;
+  double prefill_seconds = 0;
+  // All other tokens, ends included.
+  std::int64_t decode_tokens = 0;
+  double decode_seconds = 0;
+};
+
+// Called with each token as soon as it is there, in the order of the prompts; end tokens are left out. False
+// ends the prompt's tokens with this one. May throw.
+using TokenCallback = std::function<bool(std::size_t prompt, TokenId token)>;
+
+class Generator {
+ public:
+  // Loads the weights. Throws Error: usage when the model cannot generate, or has fewer positions than
+  // input_tokens + output_tokens; input for damaged weights; environment for too little memory.
+  Generator(const ModelConfig& config, const GeneratorOptions& options);
+  ~Generator();
+  Generator(const Generator&) = delete;
+  Generator& operator=(const Generator&) = delete;
+
+  // Each prompt has 1 to input_tokens tokens of the model's vocabulary. May be called again: numbers of
+  // prompts start from 0.
+  GenerationResult generate(std::span<const std::vector<TokenId>> prompts, const TokenCallback& callback);
+
+  const Program& program() const;
+  // With `record`: a step for each batch so far.
+  std::span<const ExecutedStep> recorded() const;
+  // Names in the weights' files that the model does not have.
+  const std::vector<std::string>& unused_weights() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nadi

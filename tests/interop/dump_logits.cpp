@@ -1,0 +1,174 @@
+// Makes a tiny model with random weights on the CPU engine, saves it as a folder for Hugging Face's programs,
+// and writes what it computes to JSON: texts, their tokens, the logits at every position, and the tokens with
+// which the first text goes on when the likeliest one is always taken. compare_checkpoints.py loads the
+// folder and computes the same.
+//   dump_logits gpt2|bert|llama FOLDER > logits.json
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "nadi/base/error.h"
+#include "nadi/base/json.h"
+#include "nadi/base/random.h"
+#include "nadi/checkpoint/atomic_folder.h"
+#include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/generate/generator.h"
+#include "nadi/graph/builder.h"
+#include "nadi/graph/ops.h"
+#include "nadi/model/model.h"
+#include "nadi/text/bpe_trainer.h"
+#include "nadi/text/wordpiece_trainer.h"
+#include "nadi/train/weights.h"
+
+namespace nadi {
+namespace {
+
+const std::vector<std::string> kTexts{"The river runs to the sea, and the sea is never full.",
+                                      "Rain fell on the hills.", "What does the river know of the hills?"};
+constexpr std::int64_t kOutputTokens = 12;
+constexpr int kThreads = 2;
+
+ModelConfig config_of(const std::string& model, std::int64_t vocabulary) {
+  ModelConfig config{.name = model,
+                     .architecture = Architecture::kGpt2,
+                     .vocabulary = vocabulary,
+                     .positions = 64,
+                     .layers = 3,
+                     .width = 32,
+                     .heads = 4,
+                     .kv_heads = 4,
+                     .head_width = 8,
+                     .ffn_width = 56,
+                     .initializer_range = 0.2};
+  if (model == "bert") {
+    config.architecture = Architecture::kBert;
+    config.activation = Activation::kGeluErf;
+    config.norm_epsilon = 1e-12;
+    config.token_types = 2;
+  } else if (model == "llama") {
+    config.architecture = Architecture::kLlama;
+    config.activation = Activation::kNone;
+    config.kv_heads = 2;
+    config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
+    config.rotary = {.theta = 1000,
+                     .factor = 8,
+                     .low_frequency_factor = 1,
+                     .high_frequency_factor = 4,
+                     .original_positions = 32};
+  } else {
+    check(model == "gpt2", "gpt2, bert or llama");
+  }
+  return config;
+}
+
+std::unique_ptr<Tokenizer> tokenizer_for(const std::string& model) {
+  if (model == "bert") return train_wordpiece(text_of(kTexts), {.vocabulary_size = 90});
+  return train_bpe(text_of(kTexts), {.vocabulary_size = 300});
+}
+
+// A forward pass that keeps its logits in the variable "logits" [B, T, vocabulary] instead of their loss.
+class LogitLayers : public Layers {
+ public:
+  using Layers::Layers;
+
+ protected:
+  void loss_of(TensorId logits, TensorId /*targets*/, TensorId /*count*/) override {
+    const TensorId kept = builder_.variable(
+        {.name = "logits", .shape = builder_.shape(logits), .dtype = DType::kF32, .role = Role::kCache});
+    cache_write(builder_, {.cache = kept, .rows = logits});
+  }
+};
+
+Program forward_program(const ModelConfig& config, std::int64_t batch, std::int64_t tokens) {
+  const StepOptions options{.mode = StepMode::kEvaluate, .batch_size = batch, .seq_length = tokens};
+  GraphBuilder builder;
+  LogitLayers layers(builder, config, options);
+  build_forward(config, layers);
+  Program program;
+  program.graphs.push_back(builder.take());
+  const auto ops = static_cast<std::uint32_t>(program.graphs[0].ops().size());
+  program.sections.push_back({.name = "forward", .end_op = ops});
+  program.instructions.push_back({});
+  program.slots = {1};
+  return program;
+}
+
+template <class T>
+void set_if_wanted(CpuEngine& engine, LoadedProgram& program, const char* name,
+                   const std::vector<T>& values) {
+  if (CpuEngine::has_input(program, name)) engine.set_input<T>(program, name, values);
+}
+
+// Norms and biases away from 1 and 0, to be seen.
+void move_vectors(CpuEngine& engine) {
+  for (const VariableView& view : engine.variables()) {
+    if (view.tensor->role != Role::kParameter || view.tensor->shape.rank() != 1) continue;
+    const RandomKey key{.seed = 3, .site = site_of(view.tensor->name)};
+    const std::span<float> values = view.as<float>();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] += 0.1F * static_cast<float>(random_normal(key, i));
+  }
+}
+
+Json dump(const std::string& model, const std::string& path) {
+  const auto tokenizer = tokenizer_for(model);
+  const ModelConfig config = config_of(model, tokenizer->vocabulary_size() + 3);
+  std::vector<std::vector<TokenId>> ids;
+  std::vector<std::int32_t> lengths;
+  for (const std::string& text : kTexts) {
+    ids.push_back(tokenizer->encode(text));
+    lengths.push_back(static_cast<std::int32_t>(ids.back().size()));
+  }
+  const auto batch = static_cast<std::int64_t>(ids.size());
+  const std::int64_t tokens = *std::ranges::max_element(lengths);
+  std::vector<std::int32_t> padded(batch * tokens, 0), types(batch * tokens, 0);
+  for (std::int64_t row = 0; row < batch; ++row) {
+    std::ranges::copy(ids[row], padded.begin() + row * tokens);
+    for (std::int64_t i = lengths[row] / 2; i < lengths[row]; ++i) types[row * tokens + i] = 1;
+  }
+
+  Json result{{"texts", kTexts}, {"input_ids", ids}, {"tokens", tokens}, {"token_type_ids", types}};
+  {
+    const Program program = forward_program(config, batch, tokens);
+    CpuEngine engine({.threads = kThreads});
+    LoadedProgram& loaded = engine.load(program);
+    engine.initialize(1);
+    move_vectors(engine);
+    set_if_wanted(engine, loaded, "input_ids", padded);
+    set_if_wanted(engine, loaded, "token_type_ids", types);
+    set_if_wanted(engine, loaded, "lengths", lengths);
+    set_if_wanted(engine, loaded, "targets", padded);
+    set_if_wanted(engine, loaded, "token_count", std::vector<float>{1});
+    engine.run(loaded);
+    const std::span<const float> logits = engine.variable("logits")->as<float>();
+    result["vocabulary"] = config.vocabulary;
+    result["logits"] = std::vector<float>(logits.begin(), logits.end());
+    AtomicFolder folder(path, {.overwrite = Overwrite::kAllow});
+    write_model(folder, engine, config, *tokenizer);
+    folder.commit();
+  }
+  result["generated"] = nullptr;
+  if (model_of(config.architecture).generates()) {
+    Generator generator(config, {.input_tokens = lengths[0],
+                                 .output_tokens = kOutputTokens,
+                                 .temperature = 0,
+                                 .threads = kThreads,
+                                 .weights = path});
+    const GenerationResult made =
+        generator.generate(std::span(ids).first(1), [](std::size_t, TokenId) { return true; });
+    result["generated"] = made.generations[0].tokens;
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace nadi
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: dump_logits gpt2|bert|llama FOLDER\n");
+    return 2;
+  }
+  std::fputs(nadi::dump(argv[1], argv[2]).dump().c_str(), stdout);
+}
