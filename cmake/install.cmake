@@ -23,25 +23,20 @@ if(TARGET nadi)
   install(TARGETS nadi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-# Headers for our own sources only, as <folder>/<header>. They need other libraries' headers, or are the
+# Headers for our own sources only, as <folder>/<header>, besides those named *_for_tests.h. They need other libraries' headers, or are the
 # inner side of a source file; no installed header may include them (tests/installed_package.sh looks).
 set(NADI_INTERNAL_HEADERS
   base/format.h
   base/json.h
   base/json_position.h
   base/json_source.h
-  checkpoint/files_for_tests.h
-  data/byte_tokenizer_for_tests.h
-  data/temporary_file_for_tests.h
   engine/reference/collective.h
   engine/reference/gradient_check.h
   engine/reference/interpreter.h
   engine/reference/kernel.h
   engine/reference/problem.h
-  generate/tiny_model_for_tests.h
   model/config_keys.h
-  text/test_tokenizers.h
-  trace/execution_for_tests.h)
+  text/test_tokenizers.h)
 # Of the CPU engine, one header is for others; the rest is how kernels are written.
 file(GLOB nadi_kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cpu/*.h)
 list(REMOVE_ITEM nadi_kernel_headers engine/cpu/cpu_engine.h)
@@ -53,7 +48,7 @@ foreach(header ${NADI_INTERNAL_HEADERS})
 endforeach()
 foreach(folder ${nadi_folders})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nadi
-    FILES_MATCHING PATTERN "*.h" PATTERN testdata EXCLUDE ${nadi_internal_patterns})
+    FILES_MATCHING PATTERN "*.h" PATTERN testdata EXCLUDE PATTERN "*_for_tests.h" EXCLUDE ${nadi_internal_patterns})
 endforeach()
 
 # A static library leaves its own libraries to whoever links the final program, so the package file must

@@ -11,9 +11,14 @@
 
 namespace nadi {
 
-template <typename... Args>
-std::string format(fmt::format_string<Args...> pattern, Args&&... args) {
-  return fmt::format(pattern, std::forward<Args>(args)...);
-}
+// An object, not a function: for a call with a std::string, argument-dependent lookup would add std::format,
+// where a header of the library brings it, and the call would be ambiguous.
+struct Format {
+  template <typename... Args>
+  std::string operator()(fmt::format_string<Args...> pattern, Args&&... args) const {
+    return fmt::format(pattern, std::forward<Args>(args)...);
+  }
+};
+inline constexpr Format format;
 
 }  // namespace nadi

@@ -33,7 +33,7 @@ BertNormalizerOptions read_config(const JsonValue& config) {
 }
 
 BertNormalizerOptions read_normalizer(const JsonValue& normalizer) {
-  const std::string& type = normalizer.at("type").as_string();
+  const std::string type = normalizer.at("type").as_string();
   if (type != "BertNormalizer")
     throw error_at(normalizer.at("type"), format("normalizer '{}' is not supported", type),
                    "supported with the model WordPiece: BertNormalizer");

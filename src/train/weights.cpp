@@ -68,7 +68,8 @@ void write_model(AtomicFolder& folder, const CpuEngine& engine, const ModelConfi
   }
   const SpecialTokens& special = tokenizer.special_tokens();
   folder.write("config.json", config_json(config, {.dtype = dtype,
-                                                   .begin_token = special.begin,
+                                                   // GPT-2's one token serves as both.
+                                                   .begin_token = special.begin ? special.begin : special.end,
                                                    .end_token = special.end,
                                                    .padding_token = special.padding}));
   for (const auto& [name, contents] : tokenizer.files()) folder.write(name, contents);
