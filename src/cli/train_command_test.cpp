@@ -275,7 +275,7 @@ TEST_F(TrainCommandTest, TracesAreNotOverwrittenUnasked) {
   const CliRun again = train({{"--enable-tracing", ""}});
   EXPECT_EQ(again.code, 2);
   EXPECT_EQ(again.out, "");
-  EXPECT_THAT(again.err, HasSubstr("error: outputs/tiny_trace_kineto.json: the file exists\n"));
+  EXPECT_THAT(again.err, ContainsRegex("error: outputs/tiny_trace[^ ]*: the file exists\n"));
   EXPECT_EQ(read_text("outputs/tiny_trace.et"), before);
   EXPECT_EQ(train({{"--enable-tracing", ""}, {"--force", ""}}).code, 0);
   EXPECT_NE(read_text("outputs/tiny_trace.et"), before);  // other times

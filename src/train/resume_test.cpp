@@ -65,7 +65,6 @@ TEST_P(Resume, GivesTheBitsOfARunWithoutAStop) {
   options.optimizer.kind = optimizer;
   options.accumulation = accumulation;
   options.learning_rate.warmup_steps = 2;
-  options.save_steps = 2;
   options.save_dir = folder_ / "whole";
   const Told whole = run.train(options);
   const std::int64_t per_epoch = accumulation == 1 ? 4 : 2;
@@ -96,8 +95,8 @@ TEST_P(Resume, GivesTheBitsOfARunWithoutAStop) {
     EXPECT_EQ(rest.epochs.back().validation_loss, whole.epochs.back().validation_loss);
     EXPECT_EQ(rest.result.best_validation_loss, whole.result.best_validation_loss);
 
-    // The checkpoints that both have: those after even steps.
-    for (std::int64_t step = 2; step <= whole.result.steps; step += 2)
+    // The checkpoints that both have: those at the ends of epochs.
+    for (const std::int64_t step : {per_epoch, 2 * per_epoch})
       expect_same_files(folder_ / "whole" / checkpoint_name(step), options.save_dir / checkpoint_name(step));
     expect_same_files(folder_ / "whole" / "best_model", options.save_dir / "best_model");
   }
