@@ -231,6 +231,7 @@ class TrainCommand : public Command {
     const auto stop = [&] { return console.interrupted != nullptr && *console.interrupted != 0; };
     const TrainResult result =
         train(options, {*data.train, data.validation.get(), *data.tokenizer}, log, stop);
+    log.finish();
     if (json)
       console.out << dump_json(result_json(options, data, result));
     else

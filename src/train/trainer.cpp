@@ -196,8 +196,7 @@ class Trainer {
         saved.optimizer_settings != state_.optimizer_settings)
       listener_.note(
           "the settings of optimizer or learning rate are not those that the run was started with: it goes "
-          "on "
-          "with the new ones");
+          "on with the new ones");
     train_source_.check_position({.epoch = saved.epoch, .batch = saved.batch_in_epoch}, {.file = file});
     load_training_tensors(engine_, options_.resume_from);
     const TrainingState fresh = std::move(state_);
