@@ -4,7 +4,8 @@
 #   bench/train.sh BUILD PEER [ROUNDS]
 # BUILD is the folder of our build (with benchmarks). PEER is called as `PEER gpt2|bert BATCH TOKENS STEPS` and
 # prints "... step S s, N tokens/s ..."; it leaves its own build in $PEER_BUILD, where `peer_step` is the same
-# program without its settings for OpenMP and memory. Without PEER only ours is measured.
+# program without its settings for waiting threads and memory: on as many threads, that is the untuned one.
+# Without PEER only ours is measured.
 set -euo pipefail
 build=$1 peer=${2:-} rounds=${3:-5} steps=${STEPS:-3}
 export PEER_BUILD=${PEER_BUILD:-$build/peer-libtorch}
@@ -47,9 +48,10 @@ for model in "gpt2 4 256" "bert 4 128"; do
   for round in $(seq "$rounds"); do
     echo "$name, round $round of $rounds" >&2
     measure nadi env GOMP_SPINCOUNT=1000 "$build/bench/train_step" "$name" "$batch" "$tokens" "$steps"
-    [ -z "$peer" ] || measure peer "$peer" "$name" "$batch" "$tokens" "$steps"
+    [ -n "$peer" ] || continue
+    measure peer "$peer" "$name" "$batch" "$tokens" "$steps"
+    measure untuned env OMP_NUM_THREADS="$(nproc)" "$PEER_BUILD/peer_step" "$name" "$batch" "$tokens" 2
   done
-  [ -z "$peer" ] || measure untuned "$PEER_BUILD/peer_step" "$name" "$batch" "$tokens" 2
   ours=$(tokens_of nadi)
   ratio=$(sed -nE 's/.*step \/ products = ([0-9.]+).*/\1/p' "$work/nadi" | median)
   linear=$(sed -nE 's/.*linear ([0-9.]+) s.*/\1/p' "$work/nadi" | median)
