@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "nadi/base/error.h"
+#include "nadi/base/half.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/engine/cpu/element.h"
 #include "nadi/engine/reference/reference_engine.h"
@@ -308,7 +309,7 @@ TEST_P(CpuStep, SkipsAStepThatOverflowsInFp16) {
     if (view.tensor->role == Role::kParameter && view.tensor->shape.rank() == 2) weight = view;
   const std::uint16_t before = weight->as<std::uint16_t>()[0];
   std::vector<Doubles> parameters;
-  weight->as<std::uint16_t>()[0] = cpu::float_to_half(INFINITY);
+  weight->as<std::uint16_t>()[0] = to_f16(INFINITY);
   for (const VariableView& view : job.engine().variables())
     if (view.tensor->role == Role::kParameter) parameters.push_back(values_of(view));
   job.step(1);
@@ -346,7 +347,7 @@ TEST(CpuEngine, MastersStartBeforeTheRounding) {
     engine.load(program);
     const std::string name = "transformer.wte.weight";
     if (load) {
-      engine.variable(name)->as<std::uint16_t>()[0] = cpu::float_to_bf16(3);
+      engine.variable(name)->as<std::uint16_t>()[0] = to_bf16(3);
       engine.mark_initialized(name);
     }
     engine.initialize(1);
@@ -354,7 +355,7 @@ TEST(CpuEngine, MastersStartBeforeTheRounding) {
   };
   EXPECT_EQ(master_of(true), 3);
   const float fresh = master_of(false);
-  EXPECT_NE(fresh, cpu::bf16_to_float(cpu::float_to_bf16(fresh)));
+  EXPECT_NE(fresh, from_bf16(to_bf16(fresh)));
 }
 
 }  // namespace

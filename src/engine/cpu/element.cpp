@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "nadi/base/error.h"
+#include "nadi/base/half.h"
 
 #ifdef __F16C__
 #include <immintrin.h>
@@ -12,32 +13,6 @@
 namespace nadi::cpu {
 namespace {
 
-// One half by integers, for machines and remainders without the instruction.
-float plain_half_to_float(std::uint16_t bits) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
-  const std::uint32_t exponent = (bits >> 10) & 0x1fU;
-  const std::uint32_t fraction = bits & 0x3ffU;
-  if (exponent == 0x1fU) return std::bit_cast<float>(sign | 0x7f800000U | (fraction << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
-  const float small = static_cast<float>(fraction) * 0x1p-24F;
-  return sign != 0 ? -small : small;
-}
-
-std::uint16_t plain_float_to_half(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000U);
-  const std::uint32_t magnitude = bits & 0x7fffffffU;
-  if (magnitude > 0x7f800000U) return static_cast<std::uint16_t>(sign | 0x7e00U);
-  if (magnitude >= 0x477ff000U) return static_cast<std::uint16_t>(sign | 0x7c00U);  // 65520 and more
-  if (magnitude < 0x38800000U) {
-    // Below 2^-14 halves are multiples of 2^-24: adding 0.5 shifts the fraction there, and rounds.
-    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
-    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000U));
-  }
-  const std::uint32_t rounded = magnitude + 0xfffU + ((magnitude >> 13) & 1U);
-  return static_cast<std::uint16_t>(sign | ((rounded - (112U << 23)) >> 13));
-}
-
 void halves_to_floats(const std::uint16_t* source, std::int64_t count, float* target) {
   std::int64_t i = 0;
 #ifdef __F16C__
@@ -45,7 +20,7 @@ void halves_to_floats(const std::uint16_t* source, std::int64_t count, float* ta
     _mm256_storeu_ps(target + i,
                      _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source + i))));
 #endif
-  for (; i < count; ++i) target[i] = plain_half_to_float(source[i]);
+  for (; i < count; ++i) target[i] = from_f16(source[i]);
 }
 
 void floats_to_halves(const float* source, std::int64_t count, std::uint16_t* target) {
@@ -55,18 +30,10 @@ void floats_to_halves(const float* source, std::int64_t count, std::uint16_t* ta
     _mm_storeu_si128(reinterpret_cast<__m128i*>(target + i),
                      _mm256_cvtps_ph(_mm256_loadu_ps(source + i), _MM_FROUND_TO_NEAREST_INT));
 #endif
-  for (; i < count; ++i) target[i] = plain_float_to_half(source[i]);
+  for (; i < count; ++i) target[i] = to_f16(source[i]);
 }
 
 }  // namespace
-
-float half_to_float(std::uint16_t bits) {
-  return plain_half_to_float(bits);
-}
-
-std::uint16_t float_to_half(float value) {
-  return plain_float_to_half(value);
-}
 
 void convert_to_float(const void* source, DType dtype, std::int64_t count, float* target) {
   switch (dtype) {
@@ -75,7 +42,7 @@ void convert_to_float(const void* source, DType dtype, std::int64_t count, float
       return;
     case DType::kBF16: {
       const auto* bits = static_cast<const std::uint16_t*>(source);
-      for (std::int64_t i = 0; i < count; ++i) target[i] = bf16_to_float(bits[i]);
+      for (std::int64_t i = 0; i < count; ++i) target[i] = from_bf16(bits[i]);
       return;
     }
     case DType::kF16:
@@ -97,7 +64,7 @@ void convert_from_float(const float* source, std::int64_t count, void* target, D
       return;
     case DType::kBF16: {
       auto* bits = static_cast<std::uint16_t*>(target);
-      for (std::int64_t i = 0; i < count; ++i) bits[i] = float_to_bf16(source[i]);
+      for (std::int64_t i = 0; i < count; ++i) bits[i] = to_bf16(source[i]);
       return;
     }
     case DType::kF16:

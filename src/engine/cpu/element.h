@@ -7,27 +7,12 @@
 //   store_row(y, n, target, dtype);
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "nadi/graph/dtype.h"
 
 namespace nadi::cpu {
-
-inline float bf16_to_float(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
-
-inline std::uint16_t float_to_bf16(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffffU) > 0x7f800000U)
-    return static_cast<std::uint16_t>((bits >> 16) | 0x40U);  // a NaN stays one
-  return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
-}
-
-float half_to_float(std::uint16_t bits);
-std::uint16_t float_to_half(float value);  // beyond 65504: infinity
 
 // Whole rows, vectorised. `dtype` is kF32, kBF16 or kF16.
 void convert_to_float(const void* source, DType dtype, std::int64_t count, float* target);

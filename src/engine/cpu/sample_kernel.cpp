@@ -11,6 +11,7 @@
 // A row belongs to one thread. Sums in double precision depend on their order by some 1e-13 of the whole for
 // a vocabulary of 10^5: about that seldom is a token not the reference's.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
