@@ -10,7 +10,7 @@ RUN make vocab
 
 FROM debian:bookworm-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends make && rm -rf /var/lib/apt/lists/*
-WORKDIR /work
+WORKDIR /nadi
 COPY Makefile Makefile
 COPY scripts scripts
 RUN make runtime-dependencies && rm -rf /var/lib/apt/lists/*

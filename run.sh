@@ -17,5 +17,5 @@ mkdir -p outputs data checkpoints
 terminal=()
 [ ! -t 0 ] || terminal=(--interactive --tty)
 exec docker run --rm --init "${terminal[@]}" "${devices[@]}" \
-  --volume "$PWD/outputs:/work/outputs" --volume "$PWD/data:/work/data" \
-  --volume "$PWD/checkpoints:/work/checkpoints" nadi "$@"
+  --volume "$PWD/outputs:/nadi/outputs" --volume "$PWD/data:/nadi/data" \
+  --volume "$PWD/checkpoints:/nadi/checkpoints" nadi "$@"

@@ -80,7 +80,13 @@ class Resolver {
  private:
   void warn(const std::string& text) { console_.err << "warning: " << text << "\n"; }
 
-  static NamedSet read(const std::filesystem::path& path) { return {path.string(), read_squad(path)}; }
+  NamedSet read(const std::filesystem::path& path) {
+    NamedSet named{path.string(), read_squad(path)};
+    if (const std::int64_t misplaced = count_misplaced_answers(named.set); misplaced > 0)
+      warn(format("{}: {} answers are not at their answer_start in the context", named.name,
+                  with_thousands(misplaced)));
+    return named;
+  }
 
   void load_data() {
     if (!request_.validation_data.empty() && request_.validate) validation_ = read(request_.validation_data);

@@ -89,6 +89,17 @@ TEST_F(TrainMistake, InTheData) {
   });
 }
 
+// Taken as they are, and said: only the text is trained on.
+TEST_F(TrainMistake, AnswersThatAreElsewhereAreCounted) {
+  std::string squad = squad_for_tests(10);
+  squad.replace(squad.find("\"answer_start\": 0"), 17, "\"answer_start\": 1");
+  write_text("shifted.json", squad);
+  const CliRun done = train({{"--data", "shifted.json"}, {"--skip-eval", ""}});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.err,
+              HasSubstr("warning: shifted.json: 1 answers are not at their answer_start in the context"));
+}
+
 TEST_F(TrainMistake, InTheTokenizer) {
   write_text("small.json", R"({"model_type": "gpt2", "vocab_size": 259, "n_positions": 32, "n_embd": 16,
                                "n_layer": 1, "n_head": 2})");

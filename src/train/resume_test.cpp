@@ -180,6 +180,15 @@ TEST_F(ResumeRefused, APositionOutsideOfTheDataIsAnInputError) {
   EXPECT_THAT(error->what(), HasSubstr(kTrainingStateFile));
 }
 
+// The position exists there, too, but other samples stand at it.
+TEST_F(ResumeRefused, OtherDataIsNamed) {
+  const SmallRun less(Architecture::kGpt2, {.samples = 6});
+  const auto error = error_of([&] { less.train(options_); });
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->message(), HasSubstr("the run was started with training samples: 7, not 6"));
+  EXPECT_EQ(entries(options_.save_dir), 1);
+}
+
 TEST_F(ResumeRefused, NewSettingsAreTakenAndSaid) {
   options_.learning_rate.peak = 1e-4;
   const Told told = run_.train(options_, 1);

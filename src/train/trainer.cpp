@@ -27,6 +27,8 @@ namespace {
 
 constexpr const char* kSkippedSteps = "skipped_steps";
 constexpr const char* kAccumulation = "gradient_accumulation_steps";
+constexpr const char* kSamples = "train_samples";
+constexpr const char* kTokens = "train_tokens";
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -168,7 +170,10 @@ class Trainer {
             .optimizer_settings = settings_of(options_.optimizer),
             .schedule = std::string(to_string(rate_.decay)),
             .schedule_settings = settings_of(rate_),
-            .counters = {{kSkippedSteps, 0}, {kAccumulation, options_.accumulation}}};
+            .counters = {{kSkippedSteps, 0},
+                         {kAccumulation, options_.accumulation},
+                         {kSamples, data_.train.size()},
+                         {kTokens, data_.train.statistics().tokens}}};
   }
 
   void resume() {
@@ -198,6 +203,9 @@ class Trainer {
           "the settings of optimizer or learning rate are not those that the run was started with: it goes "
           "on with the new ones");
     train_source_.check_position({.epoch = saved.epoch, .batch = saved.batch_in_epoch}, {.file = file});
+    // Other data, or another tokenizer: a position in it would mean something else.
+    same("training samples:", counter(kSamples), data_.train.size());
+    same("training tokens:", counter(kTokens), data_.train.statistics().tokens);
     load_training_tensors(engine_, options_.resume_from);
     const TrainingState fresh = std::move(state_);
     state_ = saved;
