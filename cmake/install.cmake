@@ -41,6 +41,10 @@ set(NADI_INTERNAL_HEADERS
 file(GLOB nadi_kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cpu/*.h)
 list(REMOVE_ITEM nadi_kernel_headers engine/cpu/cpu_engine.h)
 list(APPEND NADI_INTERNAL_HEADERS ${nadi_kernel_headers})
+# Of communication over MPI, too.
+file(GLOB nadi_mpi_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/comm/mpi_*.h)
+list(REMOVE_ITEM nadi_mpi_headers engine/comm/mpi_session.h)
+list(APPEND NADI_INTERNAL_HEADERS ${nadi_mpi_headers})
 set(nadi_internal_patterns)
 foreach(header ${NADI_INTERNAL_HEADERS})
   string(REPLACE "." "\\." pattern ${header})
@@ -54,6 +58,7 @@ endforeach()
 # A static library leaves its own libraries to whoever links the final program, so the package file must
 # find them again. Targets of a namespace that is not in this table stop the configuration.
 set(NADI_PACKAGE_OF_fmt fmt)
+set(NADI_PACKAGE_OF_MPI MPI)
 set(NADI_PACKAGE_OF_OpenMP OpenMP)
 set(NADI_PACKAGE_OF_protobuf Protobuf)
 set(NADI_PACKAGE_OF_Threads Threads)

@@ -1,0 +1,90 @@
+// Messages among the ranks of a job: what an engine hands its communication ops to. One interface; the
+// implementations are a single process (single_process.h), MPI (mpi_communicator.h), and one for each library
+// that moves memory of other devices.
+//
+//   const CommGroup data = world.add_group(members);          // on all members, in the same order
+//   const CommRequest sum = world.all_reduce(data, {gradients, DType::kF32}, ReduceOp::kSum);
+//   ...                                                       // compute; the reduction goes on meanwhile
+//   world.wait(sum);
+//
+// Everything starts without blocking, and goes on while the rank computes. Until a request is done its memory
+// belongs to the communicator: what is sent must not be written, what is received must not be touched.
+// Requests of one group are started in the same order by all its members, with the same sizes; that is what
+// matches them. A request is waited for exactly once, or tested until it is done.
+//
+// Sums are taken in an order that depends on sizes and group only: the same run gives the same bits.
+//
+// When another rank has ended, requests never complete: whoever started the ranks ends this one, too
+// (job/launch.h). Errors that the library reports are Error (environment) with its words.
+//
+// Calls come from one thread, the one that runs the program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "nadi/base/units.h"
+#include "nadi/graph/dtype.h"
+#include "nadi/graph/ops/collectives.h"
+#include "nadi/parallel/plan.h"
+
+namespace nadi {
+
+enum class CommGroup : std::uint32_t {};
+enum class CommRequest : std::uint64_t {};
+
+// All ranks of the job, numbered as in the plan; every communicator has it from the start.
+inline constexpr CommGroup kWorld{0};
+
+// Elements in memory, read or written.
+struct CommBuffer {
+  std::span<std::byte> bytes;
+  DType dtype = DType::kF32;
+};
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  virtual Rank rank() const = 0;
+  virtual std::int64_t size() const = 0;  // ranks of the job
+
+  // Called by every member, with the same list; groups with members in common in the same order everywhere.
+  // Places in the group are those in the list. This rank must be one of them.
+  virtual CommGroup add_group(std::span<const Rank> members) = 0;
+
+  // Combined over the group, in place, on every member. An average is of floating-point elements.
+  virtual CommRequest all_reduce(CommGroup group, CommBuffer buffer, ReduceOp op) = 0;
+  // The combination in the buffer of member `root`; what the others' hold then is not defined.
+  virtual CommRequest reduce(CommGroup group, CommBuffer buffer, ReduceOp op, std::int64_t root) = 0;
+  // Member i's part at place i of `whole`, which has as many parts as members. `part` may be this member's
+  // place in `whole` itself.
+  virtual CommRequest all_gather(CommGroup group, std::span<const std::byte> part,
+                                 std::span<std::byte> whole) = 0;
+  // The combination of the members' wholes, of which member i gets part i. `part` may be this member's place
+  // in `whole` itself; what else is in `whole` afterwards is not defined.
+  virtual CommRequest reduce_scatter(CommGroup group, CommBuffer whole, std::span<std::byte> part,
+                                     ReduceOp op) = 0;
+  virtual CommRequest broadcast(CommGroup group, std::span<std::byte> bytes, std::int64_t root) = 0;
+  // Part j of `from` goes to member j, where it becomes part i of `to`, i being this member. They do not
+  // overlap.
+  virtual CommRequest all_to_all(CommGroup group, std::span<const std::byte> from,
+                                 std::span<std::byte> to) = 0;
+  // To and from the member with this place. Messages with the same tag between two members are matched in
+  // the order in which they were started; sizes agree.
+  virtual CommRequest send(CommGroup group, std::int64_t peer, std::int64_t tag,
+                           std::span<const std::byte> bytes) = 0;
+  virtual CommRequest receive(CommGroup group, std::int64_t peer, std::int64_t tag,
+                              std::span<std::byte> bytes) = 0;
+
+  // When it was done, on the steady clock; nothing while it is not. A request that is done is forgotten. The
+  // time is known as precisely as progress is made in the background: to about 0.3 ms.
+  virtual std::optional<Nanoseconds> test(CommRequest request) = 0;
+  virtual Nanoseconds wait(CommRequest request) = 0;
+
+  virtual void barrier(CommGroup group) = 0;  // blocks
+};
+
+}  // namespace nadi

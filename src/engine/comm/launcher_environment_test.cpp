@@ -1,0 +1,54 @@
+#include "nadi/engine/comm/launcher_environment.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace nadi {
+namespace {
+
+EnvironmentLookup lookup_in(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  };
+}
+
+std::int64_t started(const std::map<std::string, std::string>& variables) {
+  return ranks_started(lookup_in(variables));
+}
+
+TEST(LauncherEnvironment, of_nobody) {
+  EXPECT_EQ(started({}), 0);
+  EXPECT_EQ(started({{"HOME", "/root"}, {"OMP_NUM_THREADS", "2"}}), 0);
+}
+
+TEST(LauncherEnvironment, of_mpirun) {
+  EXPECT_EQ(started({{"OMPI_COMM_WORLD_SIZE", "8"}, {"OMPI_COMM_WORLD_RANK", "3"}}), 8);
+  EXPECT_EQ(started({{"OMPI_COMM_WORLD_SIZE", "1"}}), 1);
+  EXPECT_EQ(started({{"PMI_SIZE", "4"}, {"PMI_RANK", "0"}}), 4);
+  EXPECT_EQ(started({{"MV2_COMM_WORLD_SIZE", "2"}}), 2);
+}
+
+// mpirun within a batch job starts as many as it was told, not as the job has.
+TEST(LauncherEnvironment, of_slurm) {
+  EXPECT_EQ(started({{"SLURM_NTASKS", "16"}, {"SLURM_STEP_NUM_TASKS", "16"}, {"PMIX_RANK", "5"}}), 16);
+  EXPECT_EQ(started({{"SLURM_NTASKS", "16"}, {"SLURM_PROCID", "0"}}), 0) << "a batch script";
+  EXPECT_EQ(started({{"OMPI_COMM_WORLD_SIZE", "2"}, {"SLURM_STEP_NUM_TASKS", "4"}}), 2);
+}
+
+TEST(LauncherEnvironment, of_nonsense) {
+  EXPECT_EQ(started({{"PMI_SIZE", "many"}}), 0);
+  EXPECT_EQ(started({{"PMI_SIZE", ""}, {"SLURM_STEP_NUM_TASKS", "3"}}), 3);
+}
+
+TEST(LauncherEnvironment, on_this_host) {
+  EXPECT_EQ(ranks_on_host(lookup_in({{"OMPI_COMM_WORLD_SIZE", "8"}})), 0);
+  EXPECT_EQ(ranks_on_host(lookup_in({{"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}})), 4);
+  EXPECT_EQ(ranks_on_host(lookup_in({{"SLURM_STEP_TASKS_PER_NODE", "3(x2),1"}})), 3);
+  EXPECT_EQ(ranks_on_host(lookup_in({{"MPI_LOCALNRANKS", "-1"}})), 0);
+}
+
+}  // namespace
+}  // namespace nadi

@@ -1,0 +1,73 @@
+// All-reduce, reduce-scatter, reduce and broadcast. All are one thing: the array is cut into a part per
+// member, its owner. An owner collects its part from the members that have something to say about it (all; of
+// a broadcast the root), combines what it got in the order of places, and hands the result to those that want
+// it (all; the root; nobody). This goes on piece by piece: while later pieces arrive, earlier ones are
+// combined and leave.
+//
+// A member sends and receives (n - 1)/n of the array, twice for an all-reduce: the least possible. Every
+// result takes two messages however many members there are, where a ring would take 2n - 2 one after the
+// other, each waiting for a process to be scheduled. The order of sums depends on places alone.
+// Limitation: of many members on each of several hosts, all send to the other hosts; a reduction within
+// each host first would put less on the network.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "nadi/engine/comm/combine.h"
+#include "nadi/engine/comm/mpi_exchange.h"
+
+namespace nadi {
+
+struct MpiCollectiveArgs {
+  MpiGroup group = {};
+  // Of what is sent to owners, and of results. No other exchange of the group that is under way has them.
+  int collect_tag = 0;
+  int deliver_tag = 1;
+
+  // Part i, the one that member i owns, is at part_begin[i] .. part_begin[i] + part_size[i] of `whole`.
+  std::byte* whole = nullptr;
+  std::vector<std::int64_t> part_begin = {};
+  std::vector<std::int64_t> part_size = {};
+  std::byte* own_result =
+      nullptr;                   // where this member's combined part goes: its place in `whole`, or elsewhere
+  std::int64_t piece_bytes = 1;  // whole elements
+
+  std::optional<CombineAs> combine = {};  // else a broadcast: all comes from `root`
+  enum class Deliver { kAll, kRoot, kNone };
+  Deliver deliver = Deliver::kAll;
+  std::int64_t root = 0;  // of a broadcast, or with kRoot
+};
+
+class MpiCollective : public MpiExchange {
+ public:
+  explicit MpiCollective(MpiCollectiveArgs args);
+
+  void advance(MpiRequests& requests) override;
+  void piece_done(const MpiPiece& piece) override;
+  bool finished() const override;
+
+ private:
+  // Streams by member. kCollectSend: of member i's part to i; kCollectReceive: of this member's part from i;
+  // kDeliverSend: results to i; kDeliverReceive: results from i.
+  enum Kind { kCollectSend, kCollectReceive, kDeliverSend, kDeliverReceive, kKinds };
+
+  bool collects(std::int64_t from, std::int64_t owner) const;
+  bool delivers(std::int64_t owner, std::int64_t to) const;
+  std::span<std::byte> part(std::int64_t member) const;
+  MpiStream& stream(Kind kind, std::int64_t member) { return streams_[kind * args_.group.size + member]; }
+  void advance(Kind kind, std::int64_t member, std::int64_t limit, MpiRequests& requests);
+  void combine_arrived();
+  void combine_piece(std::int64_t number);
+
+  MpiCollectiveArgs args_;
+  std::vector<MpiStream> streams_;
+  std::unique_ptr<std::byte[]> arriving_;  // rings of pieces that are yet to be combined, one per member
+  std::int64_t own_pieces_ = 0;
+  std::int64_t combined_ = 0;  // of them: these are final
+  std::vector<const std::byte*> arrays_;
+};
+
+}  // namespace nadi

@@ -1,0 +1,72 @@
+// The communicator over MPI, on host memory. Uses MPI for what it is best at, moving messages among processes
+// and hosts; collectives are our own (mpi_collective.h), since those of the library that do not block move
+// large arrays several times as slowly, and leave open how they sum.
+//
+// Not for including elsewhere: mpi_session.h makes one.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <vector>
+
+#include "nadi/engine/comm/communicator.h"
+#include "nadi/engine/comm/mpi_exchange.h"
+#include "nadi/engine/comm/mpi_progress.h"
+
+namespace nadi {
+
+class MpiCommunicator : public Communicator {
+ public:
+  // MPI has been initialised, and stays so until this is gone. Pieces have a multiple of 8 bytes, the same on
+  // every rank.
+  explicit MpiCommunicator(std::int64_t piece_bytes);
+  ~MpiCommunicator() override;
+
+  Rank rank() const override;
+  std::int64_t size() const override;
+  CommGroup add_group(std::span<const Rank> members) override;
+
+  CommRequest all_reduce(CommGroup group, CommBuffer buffer, ReduceOp op) override;
+  CommRequest reduce(CommGroup group, CommBuffer buffer, ReduceOp op, std::int64_t root) override;
+  CommRequest all_gather(CommGroup group, std::span<const std::byte> part,
+                         std::span<std::byte> whole) override;
+  CommRequest reduce_scatter(CommGroup group, CommBuffer whole, std::span<std::byte> part,
+                             ReduceOp op) override;
+  CommRequest broadcast(CommGroup group, std::span<std::byte> bytes, std::int64_t root) override;
+  CommRequest all_to_all(CommGroup group, std::span<const std::byte> from, std::span<std::byte> to) override;
+  CommRequest send(CommGroup group, std::int64_t peer, std::int64_t tag,
+                   std::span<const std::byte> bytes) override;
+  CommRequest receive(CommGroup group, std::int64_t peer, std::int64_t tag,
+                      std::span<std::byte> bytes) override;
+
+  std::optional<Nanoseconds> test(CommRequest request) override;
+  Nanoseconds wait(CommRequest request) override;
+  void barrier(CommGroup group) override;
+
+  bool idle() { return progress_->idle(); }
+
+  // To be called before MPI ends, where it ends in order.
+  void free_groups();
+
+ private:
+  struct Group : MpiGroup {
+    std::uint64_t collectives = 0;  // started so far
+  };
+
+  Group& group_of(CommGroup group);
+  int next_tag(Group& group);
+  int message_tag(std::int64_t tag) const;
+  // The array cut into parts of whole elements for as many members as it is worth, beginning with `first`.
+  void cut(const Group& group, CommBuffer buffer, std::int64_t first, struct MpiCollectiveArgs& args) const;
+  CommRequest start_collective(CommGroup name, struct MpiCollectiveArgs args);
+  CommRequest start_transfer(CommGroup name, std::unique_ptr<class MpiTransfer> transfer);
+  CommRequest message(CommGroup name, const MpiLane& lane, const MpiStream& stream);
+
+  std::int64_t piece_bytes_;
+  std::int64_t tags_ = 0;  // of each kind
+  std::vector<Group> groups_;
+  std::unique_ptr<MpiProgress> progress_;
+};
+
+}  // namespace nadi
