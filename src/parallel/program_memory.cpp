@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "nadi/base/error.h"
 #include "nadi/graph/op_definition.h"
 
 namespace nadi {
@@ -9,6 +10,16 @@ namespace {
 
 bool has_phase(const Graph& graph, Phase phase) {
   return std::ranges::any_of(graph.ops(), [phase](const Op& op) { return op.phase == phase; });
+}
+
+// By tensor: the one that a view is of, or the tensor itself.
+std::vector<std::size_t> roots_of(const Graph& graph) {
+  std::vector<std::size_t> root(graph.tensors().size());
+  for (std::size_t t = 0; t < root.size(); ++t) root[t] = t;
+  for (const Op& op : graph.ops())
+    if (definition(op.kind).op_class == OpClass::kView)
+      for (const OpOutput& output : op.outputs) root[index(output.tensor)] = root[index(op.inputs[0])];
+  return root;
 }
 
 // By tensor: whether a value (not a view) is used in another section than the one that makes it.
@@ -21,14 +32,10 @@ std::vector<char> crossing_values(const Program& program, std::size_t g) {
     if (section.graph != g) continue;
     for (std::uint32_t i = section.first_op; i < section.end_op; ++i) section_of[i] = s;
   }
-  std::vector<std::size_t> root(graph.tensors().size());
-  for (std::size_t t = 0; t < root.size(); ++t) root[t] = t;
+  const std::vector<std::size_t> root = roots_of(graph);
   std::vector<char> crossing(graph.tensors().size(), 0);
   for (std::size_t i = 0; i < graph.ops().size(); ++i) {
-    const Op& op = graph.ops()[i];
-    if (definition(op.kind).op_class == OpClass::kView)
-      for (const OpOutput& output : op.outputs) root[index(output.tensor)] = root[index(op.inputs[0])];
-    for (const TensorId input : op.inputs) {
+    for (const TensorId input : graph.ops()[i].inputs) {
       if (input == kNoTensor) continue;
       const std::size_t made = root[index(input)];
       const OpId producer = graph.tensors()[made].producer;
@@ -36,6 +43,62 @@ std::vector<char> crossing_values(const Program& program, std::size_t g) {
     }
   }
   return crossing;
+}
+
+// The instructions from the one that receives a tensor to the last that reads it, by micro-batch.
+struct Stay {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+std::vector<Stay> stays_of(const Program& program, std::size_t g, std::size_t tensor,
+                           const std::vector<std::size_t>& root) {
+  const Graph& graph = program.graphs[g];
+  std::vector<char> touches(program.sections.size(), 0);
+  for (std::size_t s = 0; s < program.sections.size(); ++s) {
+    const Section& section = program.sections[s];
+    if (section.graph != g) continue;
+    for (std::uint32_t i = section.first_op; i < section.end_op && touches[s] == 0; ++i) {
+      const Op& op = graph.ops()[i];
+      touches[s] = graph.tensors()[tensor].producer == OpId{i};
+      for (const TensorId input : op.inputs)
+        if (input != kNoTensor && root[index(input)] == tensor) touches[s] = 1;
+    }
+  }
+  std::vector<Stay> stays;
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    const Instruction& instruction = program.instructions[i];
+    if (touches[static_cast<std::size_t>(instruction.section)] == 0) continue;
+    const auto m = static_cast<std::size_t>(instruction.micro_batch);
+    check(m <= stays.size(), "micro-batches are received in order");
+    if (m == stays.size()) stays.push_back({.first = i});
+    stays[m].last = i;
+  }
+  return stays;
+}
+
+// The fewest places with which no tensor arrives where an earlier one is still read.
+std::int64_t places_for(const std::vector<Stay>& stays) {
+  std::size_t places = 1;
+  for (std::size_t m = 0; m < stays.size(); ++m)
+    while (m + places < stays.size() && stays[m + places].first < stays[m].last) ++places;
+  return static_cast<std::int64_t>(places);
+}
+
+std::vector<ProgramMemory::Ring> rings_of(const Program& program, std::size_t g) {
+  const Graph& graph = program.graphs[g];
+  std::vector<ProgramMemory::Ring> rings;
+  std::vector<std::size_t> root;
+  for (const Op& op : graph.ops()) {
+    if (op.kind != OpKind::kReceive) continue;
+    if (root.empty()) root = roots_of(graph);
+    const TensorId tensor = op.outputs[0].tensor;
+    rings.push_back({.tensor = tensor,
+                     .places = places_for(stays_of(program, g, index(tensor), root)),
+                     .first = {},
+                     .stride = aligned_size(graph.tensor(tensor).size())});
+  }
+  return rings;
 }
 
 }  // namespace
@@ -48,12 +111,19 @@ ProgramMemory plan_program_memory(const Program& program) {
       slots += program.slots[g];
   memory.slots = std::max<std::int64_t>(slots, 1);
 
-  Bytes in_slots;
+  Bytes in_slots;  // and in rings
   for (std::size_t g = 0; g < program.graphs.size(); ++g) {
     const Graph& graph = program.graphs[g];
     ProgramMemory::OfGraph& of = memory.graphs.emplace_back();
     if (slots > 1) of.in_slot = crossing_values(program, g);
-    of.plan = plan_memory(graph, of.in_slot);
+    of.rings = rings_of(program, g);
+    std::vector<char> elsewhere = of.in_slot;
+    if (!of.rings.empty()) elsewhere.resize(graph.tensors().size(), 0);
+    for (const ProgramMemory::Ring& ring : of.rings) {
+      elsewhere[index(ring.tensor)] = 1;
+      if (!of.in_slot.empty()) of.in_slot[index(ring.tensor)] = 0;
+    }
+    of.plan = plan_memory(graph, elsewhere);
     of.offsets = of.plan.offsets;
     of.slots = program.slots[g];
     for (std::size_t t = 0; t < of.in_slot.size(); ++t) {
@@ -70,6 +140,12 @@ ProgramMemory plan_program_memory(const Program& program) {
     of.first_slot = next;
     next += of.slot * of.slots;
   }
+  for (ProgramMemory::OfGraph& of : memory.graphs)
+    for (ProgramMemory::Ring& ring : of.rings) {
+      ring.first = next;
+      next += ring.stride * ring.places;
+      in_slots += ring.stride * ring.places;
+    }
   memory.total = next;
   memory.live += in_slots;
   return memory;

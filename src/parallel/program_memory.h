@@ -4,6 +4,9 @@
 // With one micro-batch under way at a time, all graphs use one arena, one after the other. Where several are
 // under way (pipelines), what crosses from one section of a graph to another stays in the micro-batch's slot,
 // and the rest shares one arena, in which only one section runs at a time. Slots stand behind the arena.
+//
+// What is received from another stage may come before the micro-batch's slot is free, so it has places of its
+// own: a ring of as many as are under way at once, from the instruction that receives to the last that reads.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +19,27 @@
 namespace nadi {
 
 struct ProgramMemory {
+  // Places for one received tensor: micro-batch m has place m % places.
+  struct Ring {
+    TensorId tensor = kNoTensor;
+    std::int64_t places = 1;
+    Bytes first;   // where the first begins, behind the arena and the slots
+    Bytes stride;  // to the next
+  };
   struct OfGraph {
     MemoryPlan plan;            // of what is in the arena
     std::vector<char> in_slot;  // by tensor: whether it has a place in the slot; empty: none has
-    // By tensor: byte offset in the arena, or in the slot, or MemoryPlan::kOutsideArena.
+    // By tensor: byte offset in the arena, or in the slot, or MemoryPlan::kOutsideArena: also of those in
+    // rings.
     std::vector<std::int64_t> offsets;
     Bytes slot;  // size of one
     std::int64_t slots = 1;
     Bytes first_slot;  // where the first begins, behind the arena
+    std::vector<Ring> rings = {};
   };
   std::vector<OfGraph> graphs;  // as in the program
   Bytes arena;                  // shared part
-  Bytes total;                  // with all slots
+  Bytes total;                  // with all slots and rings
   Bytes live;                   // the most that is alive at once; the arena may have gaps
   std::int64_t slots = 1;       // micro-batches under way at once, summed over chunks
 };

@@ -87,13 +87,14 @@ void check_plan(const ModelConfig& config, const StepRequest& request, const Pla
           format("ZeRO stage {} is not known; 0 and 1 are", plan.zero_stage));
 
   const bool trains = request.kind == StepKind::kTrain;
+  const bool generates = !trains && request.kind != StepKind::kEvaluate;
   if (trains && request.optimizer.kind == OptimizerKind::kSgdSai) {
     constexpr const char* kHint = "use another --optimizer";
     require(plan.tp == 1,
             format("sgd-sai needs whole parameters: {} tensor-parallel ranks share them", plan.tp), kHint);
     require(plan.zero_stage == 0, "sgd-sai needs whole parameters: ZeRO splits them over the ranks", kHint);
   }
-  if (!trains) {
+  if (generates) {
     require(plan.pp == 1,
             format("a {} step runs on one pipeline stage, not {}", to_string(request.kind), plan.pp));
     require(plan.cp == 1, format("a {} step has no context parallelism", to_string(request.kind)));

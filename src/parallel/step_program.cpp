@@ -34,7 +34,7 @@ class ProgramBuilder {
     const std::vector<std::int64_t> partition = resolved_partition(config_, plan_);
     std::vector<ChunkGraph> chunks;
     for (std::int64_t v = 0; v < plan_.virtual_stages; ++v)
-      chunks.push_back(chunk(v * plan_.pp + stage_, partition));
+      chunks.push_back(chunk(v * plan_.pp + stage_, partition, StepMode::kTrain));
 
     const Model& model = model_of(config_.architecture);
     const bool at_an_end = stage_ == 0 || stage_ == plan_.pp - 1;
@@ -65,8 +65,18 @@ class ProgramBuilder {
     return std::move(program_);
   }
 
+  // Forward through all chunks in the model's order: a stage with several meets the others in between.
   Program evaluation() {
-    add(add_forward(options(StepMode::kEvaluate), request_.seq_length, "forward"), 0);
+    const std::vector<std::int64_t> partition = resolved_partition(config_, plan_);
+    for (std::int64_t v = 0; v < plan_.virtual_stages; ++v) {
+      ChunkGraph chunk = this->chunk(v * plan_.pp + stage_, partition, StepMode::kEvaluate);
+      const std::size_t graph = program_.graphs.size();
+      program_.graphs.push_back(std::move(chunk.graph));
+      const std::string suffix = plan_.virtual_stages > 1 ? format("_{}", v) : "";
+      add(add_section("receive_input" + suffix, graph, chunk.receive_input), 0);
+      add(add_section("forward" + suffix, graph, chunk.forward), 0);
+      add(add_section("send_output" + suffix, graph, chunk.send_output), 0);
+    }
     program_.slots.resize(program_.graphs.size(), 1);
     return std::move(program_);
   }
@@ -113,18 +123,18 @@ class ProgramBuilder {
             .sampling = request_.sampling};
   }
 
-  ChunkGraph chunk(std::int64_t number, const std::vector<std::int64_t>& partition) const {
+  ChunkGraph chunk(std::int64_t number, const std::vector<std::int64_t>& partition, StepMode mode) const {
     std::int64_t first_layer = 0;
     for (std::int64_t i = 0; i < number; ++i) first_layer += partition[i];
     return build_chunk(config_, plan_,
-                       {.options = options(StepMode::kTrain),
+                       {.options = options(mode),
                         .whole_tokens = request_.seq_length,
                         .number = number,
                         .chunks = plan_.pp * plan_.virtual_stages,
                         .first_layer = first_layer,
                         .end_layer = first_layer + partition[number],
                         .recompute = request_.recompute,
-                        .accumulate = plan_.micro_batches > 1});
+                        .accumulate = mode == StepMode::kTrain && plan_.micro_batches > 1});
   }
 
   // A span without ops is no section: nobody will run it.

@@ -4,9 +4,12 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <thread>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/engine/comm/plan_groups.h"
+#include "nadi/engine/cpu/comm_ops.h"
 #include "nadi/engine/cpu/first_value.h"
 #include "nadi/engine/cpu/parallel.h"
 #include "nadi/engine/cpu/prefaulted_memory.h"
@@ -61,12 +64,17 @@ class LoadedProgram {
 
 class CpuEngine::State {
  public:
-  explicit State(CpuEngineOptions options)
-      : place(std::move(options.place)),
-        threads(options.threads > 0 ? options.threads : cpu::default_threads()) {}
+  explicit State(const CpuEngineOptions& options)
+      : threads(options.threads > 0 ? options.threads : cpu::default_threads()),
+        slowdown(options.slowdown),
+        comm(options.groups, threads) {
+    if (options.groups != nullptr)
+      place = [groups = options.groups](const std::string& group) { return groups->place(group); };
+  }
 
   // Arena and workspace serve the largest program; when a larger one comes, all programs move there.
-  void make_room(Bytes arena_size, std::int64_t workspace_size) {
+  void make_room(Bytes arena_size, std::int64_t workspace_size, std::int64_t staging_size) {
+    comm.reserve(staging_size);
     if (arena_size > Bytes{static_cast<std::int64_t>(arena.bytes().size())}) {
       arena = {};
       arena = cpu::PrefaultedMemory(arena_size, threads);
@@ -88,19 +96,38 @@ class CpuEngine::State {
         if (planned.offsets[t] != MemoryPlan::kOutsideArena && !in_slot)
           of.addresses[t] = arena.data() + planned.offsets[t];
       }
-      of.runner = std::make_unique<cpu::OpRunner>(*of.prepared, threads, workspace.bytes());
+      of.runner = std::make_unique<cpu::OpRunner>(*of.prepared, threads, workspace.bytes(), &comm);
     }
+  }
+
+  // Tells the graph where the values are that every micro-batch has its own places for.
+  void place_values(LoadedProgram& program, std::size_t graph, std::int64_t micro_batch) {
+    LoadedProgram::OfGraph& of = program.graphs[graph];
+    const ProgramMemory::OfGraph& planned = program.memory.graphs[graph];
+    for (const auto& [tensor, input] : of.inputs) {
+      check(input->set[micro_batch] != 0, "an input was never set");
+      of.addresses[tensor] = program.own.data() + input->offset + micro_batch * input->stride;
+    }
+    std::byte* slot =
+        arena.data() + planned.first_slot.count() + micro_batch % planned.slots * planned.slot.count();
+    for (const std::size_t tensor : of.slot_tensors) of.addresses[tensor] = slot + planned.offsets[tensor];
+    for (const ProgramMemory::Ring& ring : planned.rings)
+      of.addresses[index(ring.tensor)] =
+          arena.data() + (ring.first + ring.stride * (micro_batch % ring.places)).count();
   }
 
   PlaceInGroup place;
   int threads;
+  double slowdown;
+  std::int64_t debt = 0;  // nanoseconds that are still to be slept
+  cpu::CommOps comm;
   cpu::VariableStore variables;
   cpu::PrefaultedMemory arena;
   cpu::PrefaultedMemory workspace;
   std::vector<std::unique_ptr<LoadedProgram>> programs;
 };
 
-CpuEngine::CpuEngine(CpuEngineOptions options) : state_(std::make_unique<State>(std::move(options))) {
+CpuEngine::CpuEngine(CpuEngineOptions options) : state_(std::make_unique<State>(options)) {
   check_instructions();
   cpu::set_threads(state_->threads);
 }
@@ -116,14 +143,15 @@ LoadedProgram& CpuEngine::load(const Program& program) {
   loaded->program = &program;
   for (const Instruction& instruction : program.instructions)
     loaded->micro_batches = std::max<std::int64_t>(loaded->micro_batches, instruction.micro_batch + 1);
-  std::int64_t workspace = 0;
+  std::int64_t workspace = 0, staging = 0;
   for (const Graph& graph : program.graphs) {
     LoadedProgram::OfGraph& of = loaded->graphs.emplace_back();
-    of.prepared = std::make_unique<cpu::PreparedGraph>(graph, state_->threads);
+    of.prepared = std::make_unique<cpu::PreparedGraph>(graph, state_->threads, state_->comm.connected());
     workspace = std::max(workspace, of.prepared->workspace());
+    staging = std::max(staging, of.prepared->staging());
   }
   loaded->memory = plan_program_memory(program);
-  state_->variables.add(program.graphs, state_->threads);
+  state_->variables.add(program.graphs, state_->place, state_->threads);
 
   // Constants and inputs have memory of their own.
   Bytes own;
@@ -172,7 +200,7 @@ LoadedProgram& CpuEngine::load(const Program& program) {
   }
   state_->programs.push_back(std::move(loaded));
   LoadedProgram& result = *state_->programs.back();
-  state_->make_room(result.memory.total, workspace);
+  state_->make_room(result.memory.total, workspace, staging);
   return result;
 }
 
@@ -244,40 +272,70 @@ void CpuEngine::run(LoadedProgram& program, ExecutedStep* record) {
   run(program, 0, program.program->instructions.size(), record);
 }
 
+namespace {
+
+// What is recorded of communication starts when it is handed over and ends when it is done. Calls that
+// overlap are on threads of their own, as few as can be; 0 is the one that computes.
+void number_threads(std::vector<ExecutedOp>& ops, std::size_t first, std::span<const std::size_t> messages) {
+  std::vector<Nanoseconds> free_at;
+  for (const std::size_t i : messages) {
+    if (i < first) continue;
+    std::size_t thread = 0;
+    while (thread < free_at.size() && free_at[thread] > ops[i].start) ++thread;
+    if (thread == free_at.size()) free_at.emplace_back();
+    free_at[thread] = ops[i].end;
+    ops[i].thread = static_cast<std::uint32_t>(thread + 1);
+  }
+}
+
+}  // namespace
+
 void CpuEngine::run(LoadedProgram& program, std::size_t first, std::size_t end, ExecutedStep* record) {
   const Program& steps = *program.program;
   if (record != nullptr && first == 0) {
     record->ops.reserve(kernel_calls(program));
     record->start = now();
   }
+  const std::size_t first_recorded = record != nullptr ? record->ops.size() : 0;
+  std::vector<std::size_t> messages;  // entries of the record
   for (std::size_t i = first; i < end; ++i) {
     const Instruction& instruction = steps.instructions[i];
     const Section& section = steps.section(instruction.section);
     LoadedProgram::OfGraph& of = program.graphs[section.graph];
-    const ProgramMemory::OfGraph& planned = program.memory.graphs[section.graph];
-    for (const auto& [tensor, input] : of.inputs) {
-      check(input->set[instruction.micro_batch] != 0, "an input was never set");
-      of.addresses[tensor] = program.own.data() + input->offset + instruction.micro_batch * input->stride;
-    }
-    std::byte* slot = state_->arena.data() + planned.first_slot.count() +
-                      instruction.micro_batch % planned.slots * planned.slot.count();
-    for (const std::size_t tensor : of.slot_tensors) of.addresses[tensor] = slot + planned.offsets[tensor];
-
+    state_->place_values(program, section.graph, instruction.micro_batch);
+    instruction_ = static_cast<std::uint32_t>(i);
+    record_ = record;
     for (std::uint32_t op = section.first_op; op < section.end_op; ++op) {
       if (of.prepared->is_view(op)) continue;
-      if (record == nullptr) {
-        run_op(program, section.graph, op);
-        continue;
-      }
-      const std::size_t recorded = record->ops.size();
-      record_ = record;
-      instruction_ = static_cast<std::uint32_t>(i);
+      if (!state_->comm.idle()) of.runner->settle(op, of.addresses);
+      const bool communicates = of.prepared->op(op).communicates;
+      const bool throttled = state_->slowdown > 1 && !communicates;
+      const Nanoseconds start = throttled ? now() : Nanoseconds{};
+      const std::size_t recorded = record != nullptr ? record->ops.size() : 0;
       run_op(program, section.graph, op);
-      record_ = nullptr;
-      if (record->ops.size() > recorded) record->ops.back().end = now();
+      if (throttled) throttle((now() - start).count());
+      if (record == nullptr || record->ops.size() == recorded) continue;
+      if (communicates)
+        messages.push_back(recorded);
+      else
+        record->ops.back().end = now();
     }
   }
-  if (record != nullptr) record->end = now();
+  record_ = nullptr;
+  state_->comm.settle_all();
+  if (record == nullptr) return;
+  number_threads(record->ops, first_recorded, messages);
+  record->end = now();
+}
+
+// Sleeps are too coarse for single kernels: they are saved up.
+void CpuEngine::throttle(std::int64_t nanoseconds) {
+  constexpr std::int64_t kWorthSleeping = 200'000;
+  state_->debt += static_cast<std::int64_t>(static_cast<double>(nanoseconds) * (state_->slowdown - 1));
+  if (state_->debt < kWorthSleeping) return;
+  const Nanoseconds start = now();
+  std::this_thread::sleep_for(std::chrono::nanoseconds(state_->debt));
+  state_->debt -= (now() - start).count();
 }
 
 void CpuEngine::run_op(const LoadedProgram& program, std::size_t graph, std::size_t op) {
@@ -285,15 +343,26 @@ void CpuEngine::run_op(const LoadedProgram& program, std::size_t graph, std::siz
   if (record_ != nullptr)
     record_->ops.push_back(
         {.instruction = instruction_, .op = OpId{static_cast<std::uint32_t>(op)}, .start = now()});
-  of.runner->run(op, of.addresses);
+  of.runner->run(op, of.addresses, record_);
 }
 
 Bytes CpuEngine::allocated() const {
-  Bytes sum = state_->variables.allocated();
+  Bytes sum = state_->variables.allocated() + state_->comm.reserved();
   for (const auto& loaded : state_->programs)
     sum += Bytes{static_cast<std::int64_t>(loaded->own.bytes().size())};
   return sum +
          Bytes{static_cast<std::int64_t>(state_->arena.bytes().size() + state_->workspace.bytes().size())};
+}
+
+Bytes CpuEngine::held(Role role) const {
+  Bytes sum;
+  for (const cpu::Variable& variable : state_->variables.all())
+    if (variable.tensor.role == role && !variable.tensor.shares_memory) sum += variable.tensor.size();
+  return sum;
+}
+
+Bytes CpuEngine::sent() const {
+  return state_->comm.sent();
 }
 
 }  // namespace nadi

@@ -12,6 +12,9 @@
 // that are loaded, and so is the arena, since programs run one after the other. Nothing is allocated while a
 // program runs. Training repeats to the bit for the same number of threads.
 //
+// Several ranks: each has an engine with its places in the groups of the plan, and loads the program of its
+// stage. Communication goes on while kernels run (comm_ops.h); run() returns when all of it is done.
+//
 // One engine per process at a time uses the thread pool; not thread-safe.
 #pragma once
 
@@ -25,17 +28,19 @@
 #include <vector>
 
 #include "nadi/base/units.h"
-#include "nadi/graph/shard.h"
 #include "nadi/graph/tensor.h"
 #include "nadi/parallel/program.h"
 
 namespace nadi {
 
 struct ExecutedStep;
+class PlanGroups;
 
 struct CpuEngineOptions {
-  int threads = 0;          // 0: one per core that the process may run on
-  PlaceInGroup place = {};  // of this rank in each group, where variables are parts of wholes
+  int threads = 0;                     // 0: one per core that the process may run on
+  const PlanGroups* groups = nullptr;  // of this rank; nullptr: there are no others
+  // Every kernel takes that many times as long, by sleeping: a slower device, for experiments.
+  double slowdown = 1;
 };
 
 // A variable in memory, as bytes of its element type.
@@ -62,7 +67,7 @@ class CpuEngine {
   int threads() const;
 
   // The program must outlive the engine. Error (environment) when there is not enough memory, or when the
-  // program does something that the CPU cannot: fp8, or communication with other ranks.
+  // program does something that cannot be done here: fp8, or communication without other ranks.
   LoadedProgram& load(const Program& program);
 
   // Gives every variable that has no value yet its first one: as the reference engine's initialize() does,
@@ -95,6 +100,10 @@ class CpuEngine {
 
   // What the engine has taken from the system for variables, inputs, values and workspace.
   Bytes allocated() const;
+  // Of which for variables with this role: parameters, gradients, optimizer state.
+  Bytes held(Role role) const;
+  // What this rank has handed to collectives and sent to others so far, as the graph counts it.
+  Bytes sent() const;
 
  protected:
   // Runs one op; what an engine for tests overrides to do something wrong.
@@ -103,6 +112,8 @@ class CpuEngine {
  private:
   void set_input_bytes(LoadedProgram& program, std::string_view name, std::span<const std::byte> values,
                        std::optional<std::int64_t> micro_batch);
+
+  void throttle(std::int64_t nanoseconds);
 
   class State;
   std::unique_ptr<State> state_;

@@ -4,6 +4,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/engine/cpu/comm_ops.h"
 #include "nadi/engine/cpu/strided_copy.h"
 #include "nadi/graph/memory_plan.h"
 
@@ -15,7 +16,8 @@ namespace {
     throw environment_error(format("op '{}': the CPU does not compute in fp8", op.name),
                             "use --dtype bf16, or run on a GPU that has fp8");
   throw environment_error(format("op '{}' ({}) communicates with other ranks, which one process cannot do",
-                                 op.name, to_string(op.kind)));
+                                 op.name, to_string(op.kind)),
+                          "start as many ranks as the plan has: nadi launch -n N ...");
 }
 
 PreparedOperand prepare(const Graph& graph, TensorId id) {
@@ -38,14 +40,23 @@ bool is_contiguous(const PreparedOperand& operand) {
 
 }  // namespace
 
-PreparedGraph::PreparedGraph(const Graph& graph, int threads) : graph_(graph), ops_(graph.ops().size()) {
+PreparedGraph::PreparedGraph(const Graph& graph, int threads, bool connected)
+    : graph_(graph), ops_(graph.ops().size()) {
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     const Op& op = graph.ops()[i];
     if (definition(op.kind).op_class == OpClass::kView) continue;
     PreparedOp& prepared = ops_[i];
+    for (const OpOutput& output : op.outputs) prepared.outputs.push_back(prepare(graph, output.tensor));
+    most_operands_ = std::max({most_operands_, op.inputs.size(), op.outputs.size()});
+    prepared.communicates = communicates(op);
+    if (prepared.communicates) {
+      if (!connected) refuse(op);
+      for (const TensorId input : op.inputs) prepared.inputs.push_back(prepare(graph, input));
+      staging_ = std::max(staging_, CommOps::staging_bytes(graph, op));
+      continue;
+    }
     prepared.entry = &kernel_entry(op.kind);
     if (prepared.entry->run == nullptr) refuse(op);
-    for (const OpOutput& output : op.outputs) prepared.outputs.push_back(prepare(graph, output.tensor));
     if (prepared.entry->workspace != nullptr)
       prepared.kernel_workspace = aligned(prepared.entry->workspace(OpView{graph, op}, threads));
     prepared.workspace = prepared.kernel_workspace;
@@ -58,12 +69,11 @@ PreparedGraph::PreparedGraph(const Graph& graph, int threads) : graph_(graph), o
       prepared.inputs.push_back(std::move(operand));
     }
     workspace_ = std::max(workspace_, prepared.workspace);
-    most_operands_ = std::max({most_operands_, prepared.inputs.size(), prepared.outputs.size()});
   }
 }
 
-OpRunner::OpRunner(const PreparedGraph& prepared, int threads, std::span<std::byte> workspace)
-    : prepared_(prepared), threads_(threads), workspace_(workspace) {
+OpRunner::OpRunner(const PreparedGraph& prepared, int threads, std::span<std::byte> workspace, CommOps* comm)
+    : prepared_(prepared), threads_(threads), workspace_(workspace), comm_(comm) {
   check(static_cast<std::int64_t>(workspace.size()) >= prepared.workspace(), "the workspace is too small");
   inputs_.reserve(prepared.most_operands());
   outputs_.reserve(prepared.most_operands());
@@ -87,12 +97,28 @@ Operand OpRunner::bind(const PreparedOperand& operand, std::span<std::byte* cons
   return bound;
 }
 
-void OpRunner::run(std::size_t op, std::span<std::byte* const> addresses) {
+void OpRunner::settle(std::size_t op, std::span<std::byte* const> addresses) {
+  const PreparedOp& prepared = prepared_.op(op);
+  const auto settle_operands = [&](const std::vector<PreparedOperand>& operands, bool writes) {
+    for (const PreparedOperand& operand : operands)
+      if (operand.tensor != nullptr)
+        comm_->settle(addresses[index(operand.root)], prepared_.graph().tensor(operand.root).size().count(),
+                      writes);
+  };
+  settle_operands(prepared.inputs, false);
+  settle_operands(prepared.outputs, true);
+}
+
+void OpRunner::run(std::size_t op, std::span<std::byte* const> addresses, ExecutedStep* record) {
   const PreparedOp& prepared = prepared_.op(op);
   inputs_.clear();
   outputs_.clear();
   for (const PreparedOperand& operand : prepared.inputs) inputs_.push_back(bind(operand, addresses));
   for (const PreparedOperand& operand : prepared.outputs) outputs_.push_back(bind(operand, addresses));
+  if (prepared.communicates) {
+    comm_->start({prepared_.graph(), prepared_.graph().ops()[op]}, inputs_, outputs_, record);
+    return;
+  }
   prepared.entry->run({.op = {prepared_.graph(), prepared_.graph().ops()[op]},
                        .inputs = inputs_,
                        .outputs = outputs_,

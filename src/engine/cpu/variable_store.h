@@ -13,6 +13,8 @@
 
 namespace nadi::cpu {
 
+struct FirstValue;
+
 struct Variable {
   Tensor tensor;  // a copy: outlives the graph it came from
   std::byte* data = nullptr;
@@ -22,9 +24,10 @@ struct Variable {
 
 class VariableStore {
  public:
-  // Adds the variables of the graphs that are not there yet, in one piece of memory. It is a bug when one is
-  // there with another shape or type.
-  void add(std::span<const Graph> graphs, int threads);
+  // Adds the variables of the graphs that are not there yet, in one piece of memory. The tensors of a bucket
+  // (buckets.h) are one after the other in it, and a rank's part of them lies within. It is a bug when a
+  // variable is there with another shape or type.
+  void add(std::span<const Graph> graphs, const PlaceInGroup& place, int threads);
 
   Variable* find(std::string_view name);
   const Variable* find(std::string_view name) const;
@@ -35,6 +38,9 @@ class VariableStore {
   Bytes allocated() const { return allocated_; }
 
  private:
+  void write_flat(const Variable& flat, const FirstValue& first, std::byte* target) const;
+  void write_source(const Variable& source, const FirstValue& like, std::byte* target) const;
+
   std::vector<Variable> variables_;  // in the order in which they came
   std::map<std::string, std::size_t, std::less<>> by_name_;
   std::vector<PrefaultedMemory> memory_;

@@ -1,0 +1,241 @@
+#include "nadi/parallel/logical_state.h"
+
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "nadi/base/error.h"
+#include "nadi/graph/builder.h"
+#include "nadi/model/layers.h"
+#include "nadi/model/model.h"
+
+namespace nadi {
+namespace {
+
+bool is_saved(const Tensor& tensor) {
+  if (!tensor.variable || tensor.shares_memory) return false;
+  return tensor.role == Role::kParameter || tensor.role == Role::kOptimizerState ||
+         tensor.role == Role::kMetric;
+}
+
+std::map<std::string, Shape> unpadded_parameters(const ModelConfig& config, const Plan& plan) {
+  std::map<std::string, Shape> shapes;
+  if (config.vocabulary % plan.tp == 0) return shapes;
+  GraphBuilder builder;
+  Layers layers(builder, config, {.mode = StepMode::kEvaluate, .batch_size = 1, .seq_length = 1});
+  build_forward(config, layers);
+  const Graph graph = builder.take();
+  for (const TensorId id : graph.tensors_with(Role::kParameter))
+    shapes.emplace(graph.tensor(id).name, graph.tensor(id).shape);
+  return shapes;
+}
+
+Shape shape_of_whole(const Tensor& parameter, const std::map<std::string, Shape>& unpadded) {
+  const auto found = unpadded.find(parameter.name);
+  return found != unpadded.end() ? found->second : whole_shape(parameter.shape, parameter.shards);
+}
+
+// The variable that "<its name>.<suffix>" was made for; nullptr when there is none.
+const Tensor* variable_of_state(const Graph& graph, const Tensor& state) {
+  const std::size_t dot = state.name.rfind('.');
+  if (state.role != Role::kOptimizerState || dot == std::string::npos) return nullptr;
+  const auto found = graph.find_tensor(std::string_view(state.name).substr(0, dot));
+  return found ? &graph.tensor(*found) : nullptr;
+}
+
+std::int64_t place_in(const std::vector<Rank>& members, Rank rank) {
+  return std::ranges::find(members, rank) - members.begin();
+}
+
+bool splits(const std::vector<Shard>& shards) {
+  check(shards.size() <= 1, "a variable that is split twice has no logical piece");
+  if (shards.empty()) return false;
+  check(group_named(shards[0].group) == GroupKind::kTensor && !shards[0].zigzag,
+        "a parameter is split over tensor-parallel ranks, or not at all");
+  return true;
+}
+
+// A tensor-parallel rank's part of a tensor, without padding. A segment of the split axis is one block: as
+// many runs as there are places along the axes before it.
+std::vector<ElementBlock> blocks_of(const Shape& local, const std::vector<Shard>& shards, std::int64_t place,
+                                    const Shape& whole) {
+  const std::int64_t elements = local.elements();
+  if (elements == 0) return {};
+  if (!splits(shards))
+    return {{.first = {0, 0, elements}, .runs = 1, .local_stride = elements, .whole_stride = elements}};
+  const Shard& shard = shards[0];
+  const std::int64_t inner = local.elements(shard.axis + 1, local.rank());
+  const std::int64_t local_extent = local[shard.axis];
+  std::vector<std::int64_t> segments = shard.segments;
+  if (segments.empty()) segments = {local_extent * shard.parts};
+  std::vector<ElementBlock> blocks;
+  std::int64_t local_start = 0, whole_start = 0;
+  for (const std::int64_t segment : segments) {
+    const std::int64_t share = segment / shard.parts;
+    blocks.push_back({.first = {local_start * inner, (whole_start + place * share) * inner, share * inner},
+                      .runs = local.elements(0, shard.axis),
+                      .local_stride = local_extent * inner,
+                      .whole_stride = local_extent * shard.parts * inner});
+    local_start += share;
+    whole_start += segment;
+  }
+  // Padding stands behind the last row of the whole.
+  if (whole_shape(local, shards) != whole) {
+    check(shard.axis == 0 && blocks.size() == 1, "only rows are padded");
+    ElementRun& run = blocks[0].first;
+    run.count = std::min(run.count, whole.elements() - run.whole);
+    if (run.count <= 0) blocks.clear();
+  }
+  return blocks;
+}
+
+// The part of a block whose local indices are in [begin, end), counted from `begin`.
+void add_slice(const ElementBlock& block, std::int64_t begin, std::int64_t end,
+               std::vector<ElementBlock>& out) {
+  const std::int64_t from = begin - block.first.local, to = end - block.first.local;
+  if (to <= 0) return;
+  const std::int64_t i_first =
+      from < block.first.count ? 0 : (from - block.first.count) / block.local_stride + 1;
+  const std::int64_t i_end = std::min(block.runs, (to - 1) / block.local_stride + 1);
+  const auto add = [&](std::int64_t i, std::int64_t runs) {
+    if (runs <= 0) return;
+    ElementBlock part = block;
+    part.first = block.run(i);
+    part.runs = runs;
+    const std::int64_t cut = std::max<std::int64_t>(0, begin - part.first.local);
+    part.first.count = std::min(end, part.first.local + part.first.count) - part.first.local - cut;
+    part.first.local += cut - begin;
+    part.first.whole += cut;
+    out.push_back(part);
+  };
+  // The first and the last run may be cut; those between are whole.
+  add(i_first, std::min<std::int64_t>(1, i_end - i_first));
+  add(i_first + 1, i_end - i_first - 2);
+  if (i_end - i_first > 1) add(i_end - 1, 1);
+}
+
+}  // namespace
+
+std::int64_t LogicalPiece::elements() const {
+  std::int64_t sum = 0;
+  for (const ElementBlock& block : blocks) sum += block.first.count * block.runs;
+  return sum;
+}
+
+std::int64_t LogicalPiece::elements(std::int64_t begin, std::int64_t end) const {
+  std::int64_t sum = 0;
+  each_run(begin, end, [&](const ElementRun& run) { sum += run.count; });
+  return sum;
+}
+
+LogicalState::LogicalState(const ModelConfig& config, const Plan& plan,
+                           std::span<const Program* const> stages)
+    : plan_(plan) {
+  check(static_cast<std::int64_t>(stages.size()) == plan.pp, "one program for each stage of the plan");
+  const WholeShapes unpadded = unpadded_parameters(config, plan);
+  for (const Program* program : stages) add_stage(*program, unpadded);
+}
+
+void LogicalState::add_stage(const Program& program, const WholeShapes& unpadded) {
+  stages_.emplace_back();
+  std::set<std::string_view> seen;
+  for (const Graph& graph : program.graphs)
+    for (const Tensor& tensor : graph.tensors()) {
+      if (!is_saved(tensor) || !seen.insert(tensor.name).second) continue;
+      const Tensor* of = variable_of_state(graph, tensor);
+      if (of != nullptr && of->initializer.kind == Initializer::Kind::kFlat) {
+        add_bucket(graph, tensor, *of, unpadded);
+        continue;
+      }
+      // State has the shape of its parameter, or is one number for all of it.
+      const bool like_parameter = of != nullptr && of->shape == tensor.shape;
+      add({.name = tensor.name,
+           .shape = shape_of_whole(like_parameter ? *of : tensor, unpadded),
+           .dtype = tensor.dtype,
+           .role = tensor.role},
+          {.variable = tensor.name, .local = tensor.shape, .shards = tensor.shards});
+    }
+}
+
+// `state` belongs to `bucket`, which is the flat array of its sources.
+void LogicalState::add_bucket(const Graph& graph, const Tensor& state, const Tensor& bucket,
+                              const WholeShapes& unpadded) {
+  const std::string suffix = state.name.substr(bucket.name.size());
+  std::int64_t start = 0;
+  for (const TensorId source : bucket.initializer.sources) {
+    const Tensor& parameter = graph.tensor(source);
+    add({.name = parameter.name + suffix,
+         .shape = shape_of_whole(parameter, unpadded),
+         .dtype = state.dtype,
+         .role = state.role},
+        {.variable = state.name,
+         .local = parameter.shape,
+         .shards = parameter.shards,
+         .start = start,
+         .slice = state.shape.elements()});
+    start += parameter.shape.elements();
+  }
+}
+
+void LogicalState::add(LogicalTensor tensor, Holding holding) {
+  const auto [known, first] = by_name_.emplace(tensor.name, tensors_.size());
+  holding.tensor = known->second;
+  holding.first = first;
+  if (first) {
+    tensors_.push_back(std::move(tensor));
+    writing_.push_back({stages_.size() - 1, stages_.back().size()});
+  } else {
+    const LogicalTensor& other = tensors_[known->second];
+    check(other.shape == tensor.shape && other.dtype == tensor.dtype, "stages disagree about a tensor");
+  }
+  stages_.back().push_back(std::move(holding));
+}
+
+LogicalPiece LogicalState::piece(const Holding& holding, Rank rank) const {
+  LogicalPiece piece{.tensor = holding.tensor, .variable = holding.variable};
+  const Coordinates at = coordinates_of(plan_, rank);
+  const std::vector<ElementBlock> part =
+      blocks_of(holding.local, holding.shards, at.tp, tensors_[holding.tensor].shape);
+  const bool first_tensor_rank = at.tp == 0 || splits(holding.shards);
+  if (!holding.slice) {
+    piece.blocks = part;
+    piece.writes = holding.first && first_tensor_rank && at.cp == 0 && at.dp == 0;
+    return piece;
+  }
+  const std::int64_t place = place_in(group_members(plan_, GroupKind::kData, rank), rank);
+  const std::int64_t begin = place * *holding.slice - holding.start;
+  for (const ElementBlock& block : part) add_slice(block, begin, begin + *holding.slice, piece.blocks);
+  piece.writes = holding.first && first_tensor_rank;
+  return piece;
+}
+
+std::vector<LogicalPiece> LogicalState::held_by(Rank rank) const {
+  std::vector<LogicalPiece> pieces;
+  for (const Holding& holding : stages_[coordinates_of(plan_, rank).pp])
+    pieces.push_back(piece(holding, rank));
+  return pieces;
+}
+
+std::vector<LogicalWriter> LogicalState::writers(std::size_t tensor) const {
+  const Writing& writing = writing_[tensor];
+  const Holding& holding = stages_[writing.stage][writing.holding];
+  std::vector<LogicalWriter> result;
+  const std::int64_t tensor_ranks = splits(holding.shards) ? plan_.tp : 1;
+  for (std::int64_t tp = 0; tp < tensor_ranks; ++tp) {
+    const Rank first = rank_at(plan_, {.tp = tp, .pp = static_cast<std::int64_t>(writing.stage)});
+    const std::vector<Rank> data = group_members(plan_, GroupKind::kData, first);
+    std::int64_t place = 0, places = 1;
+    if (holding.slice && holding.local.elements() > 0) {
+      place = holding.start / *holding.slice;
+      places = (holding.start + holding.local.elements() - 1) / *holding.slice + 1;
+    }
+    for (; place < places; ++place) {
+      LogicalPiece own = piece(holding, data[place]);
+      if (!own.blocks.empty()) result.push_back({data[place], std::move(own)});
+    }
+  }
+  std::ranges::sort(result, {}, &LogicalWriter::rank);
+  return result;
+}
+
+}  // namespace nadi
