@@ -5,11 +5,13 @@
 #include <chrono>
 
 #include "nadi/base/error.h"
+#include "nadi/engine/comm/plan_groups.h"
+#include "nadi/engine/comm/single_process.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/trace/execution.h"
-#include "nadi/train/weights.h"
+#include "nadi/train/sharded_state.h"
 
 namespace nadi {
 namespace {
@@ -25,6 +27,11 @@ StepRequest request_of(const GeneratorOptions& options) {
           .output_tokens = options.output_tokens,
           .dtype = options.dtype,
           .sampling = options.temperature > 0};
+}
+
+// Tensor parallelism over all ranks.
+Plan plan_of(const GeneratorOptions& options) {
+  return {.tp = options.world != nullptr ? options.world->size() : 1};
 }
 
 using Prompts = std::span<const std::vector<TokenId>>;
@@ -48,10 +55,16 @@ class Generator::State {
   State(const ModelConfig& config, const GeneratorOptions& options)
       : options_(options),
         vocabulary_(config.vocabulary),
-        program_(build_step(config, request_of(options))),
-        engine_({.threads = options.threads}),
+        plan_(plan_of(options)),
+        request_(request_of(options)),
+        program_(build_step(config, request_, plan_, 0)),
+        world_(options.world != nullptr ? *options.world : alone_),
+        groups_(world_, plan_),
+        engine_({.threads = options.threads, .groups = world_.size() > 1 ? &groups_ : nullptr}),
         loaded_(engine_.load(program_)) {
-    if (!options.weights.empty()) unused_ = load_weights(engine_, options.weights);
+    if (!options.weights.empty())
+      unused_ = ShardedState(engine_, world_, {.config = config, .plan = plan_, .request = request_})
+                    .load_weights(options.weights);
     engine_.initialize(options.seed);
     if (!CpuEngine::has_input(loaded_, "sampling")) return;
     const std::array sampling{static_cast<float>(options.temperature), static_cast<float>(options.top_k),
@@ -94,7 +107,12 @@ class Generator::State {
 
   const GeneratorOptions options_;
   const std::int64_t vocabulary_;
+  const Plan plan_;
+  const StepRequest request_;
   const Program program_;
+  SingleProcess alone_;
+  Communicator& world_;
+  const PlanGroups groups_;
   CpuEngine engine_;
   LoadedProgram& loaded_;
   std::vector<std::string> unused_ = {};
@@ -166,6 +184,10 @@ GenerationResult Generator::generate(Prompts prompts, const TokenCallback& callb
 
 const Program& Generator::program() const {
   return state_->program_;
+}
+
+const Plan& Generator::plan() const {
+  return state_->plan_;
 }
 
 std::span<const ExecutedStep> Generator::recorded() const {

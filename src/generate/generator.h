@@ -1,4 +1,5 @@
-// Continues prompts with a model that predicts the next token, on one machine.
+// Continues prompts with a model that predicts the next token, on one rank, or on several that split every
+// layer (tensor parallelism).
 //
 //   Generator generator(config, {.batch_size = 2, .input_tokens = 12, .output_tokens = 50, .weights =
 //   "gpt2/"}); const GenerationResult result = generator.generate(prompts, [&](std::size_t prompt, TokenId
@@ -35,8 +36,10 @@
 
 namespace nadi {
 
+class Communicator;
 struct ExecutedStep;
 struct ModelConfig;
+struct Plan;
 struct Program;
 
 struct GeneratorOptions {
@@ -52,6 +55,9 @@ struct GeneratorOptions {
   std::filesystem::path weights = {};     // Hugging Face folder; empty: random ones
   std::optional<TokenId> end_token = {};  // a prompt ends with it
   bool record = false;
+  // The ranks that share the work, each holding a part of the model; nullptr: there is one. All of them make
+  // the same calls and get the same tokens.
+  Communicator* world = nullptr;
 };
 
 // Why the tokens of a prompt end.
@@ -83,8 +89,9 @@ using TokenCallback = std::function<bool(std::size_t prompt, TokenId token)>;
 
 class Generator {
  public:
-  // Loads the weights. Throws Error: usage when the model cannot generate, or has fewer positions than
-  // input_tokens + output_tokens; input for damaged weights; environment for too little memory.
+  // Loads the weights. Throws Error: usage when the model cannot generate, has fewer positions than
+  // input_tokens + output_tokens, or does not divide over the ranks; input for damaged weights; environment
+  // for too little memory.
   Generator(const ModelConfig& config, const GeneratorOptions& options);
   ~Generator();
   Generator(const Generator&) = delete;
@@ -95,6 +102,7 @@ class Generator {
   GenerationResult generate(std::span<const std::vector<TokenId>> prompts, const TokenCallback& callback);
 
   const Program& program() const;
+  const Plan& plan() const;
   // With `record`: a step for each batch so far.
   std::span<const ExecutedStep> recorded() const;
   // Names in the weights' files that the model does not have.

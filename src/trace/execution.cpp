@@ -8,13 +8,16 @@
 #include "nadi/base/format.h"
 #include "nadi/parallel/program.h"
 #include "nadi/trace/escape.h"
+#include "nadi/trace/execution_communication.h"
 #include "nadi/trace/process_groups.h"
 #include "nadi/trace/rank_binding.h"
 
 namespace nadi {
 namespace {
 
+// What a run adds to the nodes of its program.
 constexpr std::string_view kStep = "step";
+constexpr std::string_view kAlgorithmBandwidth = "algorithm_gb_per_second";
 constexpr std::uint64_t kAbsent = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint32_t kNotANode = std::numeric_limits<std::uint32_t>::max();
 
@@ -26,7 +29,9 @@ class DrySteps {
     number_nodes();
     StepTracer tracer(program, {.plan = options.plan, .flavor = options.flavor, .tensors = options.tensors});
     std::optional<ProcessGroups> groups;
-    if (options.plan != nullptr) groups.emplace(*options.plan, collective_groups(program));
+    if (options.plan != nullptr)
+      groups.emplace(*options.plan,
+                     options.group_kinds.empty() ? collective_groups(program) : options.group_kinds);
     TraceNode node;
     for (int run = 0; run < (twice ? 2 : 1); ++run) {
       if (run > 0) tracer.again();
@@ -85,12 +90,12 @@ std::string listed(std::span<const TraceNodeId> ids) {
   return text + "]";
 }
 
-// The attributes that say what was done rather than in which step.
+// The attributes that say what was done rather than in which step and how fast.
 std::vector<TraceAttribute> attributes_of(const Trace& trace, std::size_t row) {
   std::vector<TraceAttribute> attributes;
   for (std::size_t i = 0; i < trace.attribute_count(row); ++i) {
     TraceAttribute attribute = trace.attribute(row, i);
-    if (attribute.name != kStep) attributes.push_back(attribute);
+    if (attribute.name != kStep && attribute.name != kAlgorithmBandwidth) attributes.push_back(attribute);
   }
   return attributes;
 }
@@ -172,16 +177,20 @@ ExecutionTrace trace_execution(const Program& program, std::span<const ExecutedS
       std::ranges::sort(ids);
     };
     for (const ExecutedOp& executed : steps[s].ops) {
-      check(executed.start.count() >= 0 && executed.end >= executed.start,
+      const Nanoseconds start = executed.start - options.clock_offset;
+      check(start.count() >= 0 && executed.end >= executed.start,
             "a recorded call ends after it has started");
       const std::uint64_t node_of_step = dry.node_of(executed);
       dry.get(node_of_step, s == 0, node);
       rename(node.data_deps);
       rename(node.ctrl_deps);
       node.id = TraceNodeId{result.trace.size()};
-      node.start = executed.start;
+      node.start = start;
       node.duration = executed.end - executed.start;
       node.attributes.add_int64(kStep, steps[s].step);
+      if (const auto communication = communication_of(origin_of(program, executed)))
+        if (const auto bandwidth = algorithm_gb_per_second(communication->bytes, node.duration))
+          node.attributes.add_double(kAlgorithmBandwidth, *bandwidth);
       current[node_of_step] = to_number(node.id);
       result.trace.add(node);
     }

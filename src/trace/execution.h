@@ -8,7 +8,8 @@
 // The trace holds a node for each recorded kernel call, in the order of the record, whatever the program
 // says: a kernel that was left out, called twice or called too early is seen in it. From the program come
 // only the name, attributes and dependencies of an op that was recorded, which are those of StepTracer
-// (step_trace.h); the attribute `step` (int64) is added behind them. Ids count from 0 over all steps.
+// (step_trace.h); behind them are added `step` (int64) and, of communication, `algorithm_gb_per_second`
+// (double; as nccl-tests counts it, see execution_communication.h). Ids count from 0 over all steps.
 //
 // A step after the first waits for the one before as its data wants it: its reads of a parameter wait for the
 // update, its collectives for those before.
@@ -16,6 +17,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,8 +42,9 @@ struct ExecutedOp {
   OpId op = kNoOp;                // of the graph of that instruction's section; never a view
   Nanoseconds start = {};
   Nanoseconds end = {};
-  // 0 is the thread that runs the program. What overlaps with it, a transfer for instance, has another
-  // number: calls of one thread come one after the other.
+  // 0 is the thread that runs the program. What overlaps with it, communication for instance, has another
+  // number, and lasts from when it was started until it was done: calls of one thread come one after the
+  // other.
   std::uint32_t thread = 0;
 };
 
@@ -75,6 +78,9 @@ struct ExecutionTraceOptions {
   Rank rank = {};              // in the plan
   TraceFlavor flavor = TraceFlavor::kChakra;
   TensorListing tensors = TensorListing::kAll;
+  // In which some stage of the plan has collectives: this numbers the groups. Empty: as the program has them.
+  std::set<GroupKind> group_kinds = {};
+  Nanoseconds clock_offset = {};  // the record's clock minus the one that the trace is to show
 };
 
 struct ExecutionTrace {
@@ -90,7 +96,7 @@ ExecutionTrace trace_execution(const Program& program, std::span<const ExecutedS
                                const ExecutionTraceOptions& options = {});
 
 // The first difference between the trace of one executed step and the dry trace of its program, in words;
-// nothing when they agree in all but times and the attribute `step`.
+// nothing when they agree in all but times and the attributes that a run adds.
 std::optional<std::string> compare_with_dry_trace(const Trace& executed, const Trace& dry);
 
 }  // namespace nadi

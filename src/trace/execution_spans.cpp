@@ -38,6 +38,10 @@ class SpanBuilder {
 
     const CallOrigin origin = origin_of(program_, call);
     const Op& op = origin.op;
+    if (thread_ != 0) {
+      open(spans, ExecutionSpan::Kind::kCall, to_string(op.kind), i);
+      return;
+    }
     if (phase_ == kOutside || call.instruction != instruction_ || op.phase != phase_kind_) {
       layers_.clear();
       instruction_ = call.instruction;

@@ -6,7 +6,7 @@
 // A phase is a run of calls of one instruction and phase; a layer a run of calls within it whose layers start
 // with the same path. A number belongs to the name before it: "transformer.h" alone is no layer. Spans reach
 // from the start of their first call to the end of their last, so that two spans of one thread lie one in the
-// other or apart.
+// other or apart. Phases and layers are those of thread 0; what other threads do beside it is calls alone.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/parallel/program.h"
+#include "nadi/trace/execution_communication.h"
 #include "nadi/trace/execution_spans.h"
 #include "nadi/trace/process_groups.h"
 
@@ -45,6 +46,57 @@ std::string_view pytorch_type(DType dtype) {
   unreachable();
 }
 
+// As PyTorch names the elements of messages.
+std::string_view message_type(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return "Float";
+    case DType::kBF16:
+      return "BFloat16";
+    case DType::kF16:
+      return "Half";
+    case DType::kF8E4M3:
+      return "Float8_e4m3fn";
+    case DType::kF8E5M2:
+      return "Float8_e5m2";
+    case DType::kI32:
+      return "Int";
+    case DType::kI64:
+      return "Long";
+  }
+  unreachable();
+}
+
+// What PyTorch calls a communication op: in the record of its parameters, and in the annotation around it.
+struct CollectiveNames {
+  OpKind kind;
+  std::string_view record;
+  std::string_view annotation;
+};
+constexpr CollectiveNames kCollectiveNames[] = {
+    {OpKind::kAllReduce, "allreduce", "all_reduce"},
+    {OpKind::kReduce, "reduce", "reduce"},
+    {OpKind::kAllGather, "_allgather_base", "all_gather"},
+    {OpKind::kBucketAllGather, "_allgather_base", "all_gather"},
+    {OpKind::kReduceScatter, "_reduce_scatter_base", "reduce_scatter"},
+    {OpKind::kBucketReduceScatter, "_reduce_scatter_base", "reduce_scatter"},
+    {OpKind::kBroadcast, "broadcast", "broadcast"},
+    {OpKind::kAllToAll, "all_to_all", "all_to_all"},
+    {OpKind::kSend, "send", "send"},
+    {OpKind::kReceive, "recv", "recv"},
+};
+const CollectiveNames& collective_names(OpKind kind) {
+  const auto* const found = std::ranges::find(kCollectiveNames, kind, &CollectiveNames::kind);
+  check(found != std::end(kCollectiveNames), "a collective has no name in Kineto's traces");
+  return *found;
+}
+
+std::string listed(std::span<const Rank> ranks) {
+  std::string list;
+  for (const Rank rank : ranks) list += format("{}{}", list.empty() ? "" : ", ", to_number(rank));
+  return "[" + list + "]";
+}
+
 // A text with its quotes.
 std::string json_text(std::string_view text) {
   const bool plain =
@@ -67,8 +119,9 @@ class KinetoFile {
     check(now >= 0, "a run starts after 1970");
     base_ = now / kQuarterNanoseconds * kQuarterNanoseconds;
     if (options.plan == nullptr) return;
-    group_kinds_ = collective_groups(program);
+    group_kinds_ = options.group_kinds.empty() ? collective_groups(program) : options.group_kinds;
     groups_.emplace(*options.plan, group_kinds_);
+    processes_ = options.plan->world_size();
   }
 
   std::uint64_t write() {
@@ -123,11 +176,9 @@ class KinetoFile {
 
   std::string process_group(std::string_view name, std::string_view description,
                             std::span<const Rank> members) const {
-    std::string ranks;
-    for (const Rank rank : members) ranks += format("{}{}", ranks.empty() ? "" : ", ", to_number(rank));
     return format(R"({{"pg_name": "{}", "pg_desc": "{}", "backend_config": {}, "pg_size": {}, )"
-                  R"("ranks": [{}]}})",
-                  name, description, json_text("cpu:" + options_.backend), members.size(), ranks);
+                  R"("ranks": {}}})",
+                  name, description, json_text("cpu:" + options_.backend), members.size(), listed(members));
   }
 
   void next_event() {
@@ -141,19 +192,26 @@ class KinetoFile {
   std::string at(Nanoseconds time) const {
     return microseconds((options_.clock_origin + time).count() - base_);
   }
-  std::int64_t thread_number(std::uint32_t thread) const { return options_.process + thread; }
+  std::int64_t thread_number(std::uint32_t thread) const { return options_.process + thread * processes_; }
+  std::int64_t record_number() const { return record_ * processes_ + to_number(options_.rank); }
 
   void metadata() {
-    std::uint32_t threads = 1;
+    std::vector<bool> computes{true};  // by thread
     for (const ExecutedStep& step : steps_)
-      for (const ExecutedOp& op : step.ops) threads = std::max(threads, op.thread + 1);
+      for (const ExecutedOp& call : step.ops) {
+        if (call.thread >= computes.size()) computes.resize(call.thread + 1, false);
+        if (!is_communication(definition(origin_of(program_, call).op.kind).op_class))
+          computes[call.thread] = true;
+      }
     name_process("process_name", 0, "name", json_text(options_.process_name));
     name_process("process_labels", 0, "labels", R"("CPU")");
     name_process("process_sort_index", 0, "sort_index", format("{}", options_.process));
-    for (std::uint32_t t = 0; t < threads; ++t) {
+    for (std::uint32_t t = 0; t < computes.size(); ++t) {
       const std::int64_t number = thread_number(t);
       const std::string role = t == 0 ? "main" : format("worker {}", t);
-      name_process("thread_name", number, "name", json_text(format("thread {} ({})", number, role)));
+      const std::string name =
+          computes[t] ? format("thread {} ({})", number, role) : format("communication {}", t);
+      name_process("thread_name", number, "name", json_text(name));
       name_process("thread_sort_index", number, "sort_index", format("{}", number));
     }
   }
@@ -166,38 +224,68 @@ class KinetoFile {
   }
 
   void write_span(const ExecutedStep& step, const ExecutionSpan& span) {
-    next_event();
-    const bool is_call = span.kind == ExecutionSpan::Kind::kCall;
-    const std::string name = span.kind == ExecutionSpan::Kind::kStep
-                                 ? format(R"("ProfilerStep#{}")", step.step)
-                                 : json_text(span.name);
-    out_ += format(R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, )",
-                   is_call ? "cpu_op" : "user_annotation", name, options_.process, thread_number(span.thread),
-                   at(span.start), microseconds((span.end - span.start).count()));
-    out_ += format(R"("args": {{"External id": {}, "Record function id": {}, )", record_ + 1, record_ + 1);
-    if (is_call) put_call(step, step.ops[span.call]);
-    if (span.kind == ExecutionSpan::Kind::kPhase) {
-      const CallOrigin origin = origin_of(program_, step.ops[span.call]);
-      out_ += format(R"("section": {}, "micro_batch": {}, )", json_text(origin.section.name),
-                     origin.instruction.micro_batch);
+    switch (span.kind) {
+      case ExecutionSpan::Kind::kStep:
+        begin("user_annotation", format(R"("ProfilerStep#{}")", step.step), span);
+        return end();
+      case ExecutionSpan::Kind::kPhase: {
+        begin("user_annotation", json_text(span.name), span);
+        const CallOrigin origin = origin_of(program_, step.ops[span.call]);
+        out_ += format(R"("section": {}, "micro_batch": {}, )", json_text(origin.section.name),
+                       origin.instruction.micro_batch);
+        return end();
+      }
+      case ExecutionSpan::Kind::kLayer:
+        begin("user_annotation", json_text(span.name), span);
+        return end();
+      case ExecutionSpan::Kind::kCall:
+        return write_call(step, span);
     }
-    out_ += format(R"("Ev Idx": {}}}}})", record_);
+    unreachable();
+  }
+
+  // Of communication there are two, as PyTorch has them: the record of its parameters, and within it an
+  // annotation that says what carried it.
+  void write_call(const ExecutedStep& step, const ExecutionSpan& span) {
+    const ExecutedOp& call = step.ops[span.call];
+    const CallOrigin origin = origin_of(program_, call);
+    const std::optional<CommunicationWork> communication = communication_of(origin);
+    begin("cpu_op", communication ? R"("record_param_comms")" : json_text(span.name), span);
+    put_inputs(origin.graph, origin.op);
+    if (communication) {
+      put_communication(origin.op, *communication, call.end - call.start);
+    } else {
+      const CallWork work = work_of(origin);
+      out_ += format(R"("flops": {}, "bytes": {}, )", work.flops.count(), work.bytes.count());
+    }
+    put_origin(step, origin);
+    end();
+    if (!communication) return;
+    const std::string_view name = collective_names(origin.op.kind).annotation;
+    begin("user_annotation", json_text(format("{}:{}", options_.backend, name)), span);
+    put_inputs(origin.graph, origin.op);
+    end();
+  }
+
+  void begin(std::string_view category, const std::string& name, const ExecutionSpan& span) {
+    next_event();
+    out_ += format(R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, )",
+                   category, name, options_.process, thread_number(span.thread), at(span.start),
+                   microseconds((span.end - span.start).count()));
+    const std::int64_t number = record_number() + 1;
+    out_ += format(R"("args": {{"External id": {}, "Record function id": {}, )", number, number);
+  }
+
+  void end() {
+    out_ += format(R"("Ev Idx": {}}}}})", record_number());
     ++record_;
   }
 
-  void put_call(const ExecutedStep& step, const ExecutedOp& call) {
-    const CallOrigin origin = origin_of(program_, call);
-    const Op& op = origin.op;
-    put_inputs(origin.graph, op);
-    const CallWork work = work_of(origin);
-    if (is_communication(definition(op.kind).op_class))
-      put_communication(op);
-    else
-      out_ += format(R"("flops": {}, )", work.flops.count());
-    out_ += format(R"("bytes": {}, "op": {}, "layer": {}, "phase": "{}", "section": {}, )",
-                   work.bytes.count(), json_text(op.name), json_text(origin.graph.layer(op.layer)),
-                   to_string(op.phase), json_text(origin.section.name));
-    out_ += format(R"("micro_batch": {}, "step": {}, )", origin.instruction.micro_batch, step.step);
+  void put_origin(const ExecutedStep& step, const CallOrigin& origin) {
+    out_ += format(R"("op": {}, "layer": {}, "phase": "{}", "section": {}, "micro_batch": {}, "step": {}, )",
+                   json_text(origin.op.name), json_text(origin.graph.layer(origin.op.layer)),
+                   to_string(origin.op.phase), json_text(origin.section.name), origin.instruction.micro_batch,
+                   step.step);
   }
 
   // Kineto lists tensors and scalars alike and gives the values of scalars only. Ours are all tensors.
@@ -215,41 +303,51 @@ class KinetoFile {
         format(R"("Concrete Inputs": [{}], "Input type": [{}], "Input Dims": [{}], )", values, types, shapes);
   }
 
-  void put_communication(const Op& op) {
+  void put_communication(const Op& op, const CommunicationWork& work, Nanoseconds time) {
     check(options_.plan != nullptr, "a program with communication is traced with its plan");
-    const GroupKind kind = group_named(op.attributes.text("group"));
-    out_ += format(R"("Collective name": "{}", )", to_string(op.kind));
-    if (definition(op.kind).op_class == OpClass::kCollective) {
-      out_ += format(R"("Process Group Name": "{}", "Process Group Description": "{}", "Group size": {}, )",
-                     groups_->number(kind, options_.rank), to_string(kind), group_size(*options_.plan, kind));
-    } else {
-      const auto place = static_cast<std::size_t>(op.attributes.integer("peer"));
-      const Rank peer = group_members(*options_.plan, kind, options_.rank)[place];
+    const std::vector<Rank> members = group_members(*options_.plan, work.group, options_.rank);
+    out_ += format(R"("Collective name": "{}", "dtype": "{}", "In msg nelems": {}, "Out msg nelems": {}, )",
+                   collective_names(op.kind).record, message_type(work.dtype), work.input_elements,
+                   work.output_elements);
+    // Groups that only carry messages have no number.
+    if (group_kinds_.contains(work.group))
+      out_ += format(R"("Process Group Name": "{}", )", groups_->number(work.group, options_.rank));
+    out_ += format(R"("Process Group Description": "{}", "Process Group Ranks": "{}", "Group size": {}, )",
+                   to_string(work.group), listed(members), members.size());
+    out_ += format(R"("Rank": {}, )", to_number(options_.rank));
+    if (definition(op.kind).op_class == OpClass::kPointToPoint) {
+      const Rank peer = members[static_cast<std::size_t>(op.attributes.integer("peer"))];
       const bool sends = op.kind == OpKind::kSend;
       out_ += format(R"("Src Rank": {}, "Dst Rank": {}, )", to_number(sends ? options_.rank : peer),
                      to_number(sends ? peer : options_.rank));
     }
+    out_ += format(R"("bytes": {}, )", work.bytes.count());
+    if (const auto bandwidth = algorithm_gb_per_second(work.bytes, time))
+      out_ += format(R"-("Algorithm bandwidth (GB/s)": {:.6f}, "Bus bandwidth (GB/s)": {:.6f}, )-",
+                     *bandwidth, *bandwidth * work.bus_factor);
   }
 
   void memory(const ExecutedStep& step) {
     Bytes alive;
     for (const ExecutedOp& call : step.ops) {
       const Bytes now = options_.memory(call);
-      if (now != alive) put_memory(call.start, call.thread, now - alive, now);
+      if (now != alive) put_memory(call.start, now - alive, now);
       alive = now;
     }
-    if (alive != Bytes{}) put_memory(step.end, 0, Bytes{} - alive, Bytes{});
+    if (alive != Bytes{}) put_memory(step.end, Bytes{} - alive, Bytes{});
   }
 
-  void put_memory(Nanoseconds time, std::uint32_t thread, Bytes change, Bytes total) {
+  // Always of the thread that runs the program: it also starts what others do.
+  void put_memory(Nanoseconds time, Bytes change, Bytes total) {
     next_event();
     out_ += format(R"({{"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": {}, )"
                    R"("tid": {}, "ts": {}, )",
-                   options_.process, thread_number(thread), at(time));
+                   options_.process, thread_number(0), at(time));
     out_ += format(R"("args": {{"Total Reserved": {}, "Total Allocated": {}, "Bytes": {}, "Addr": 0, )",
                    options_.reserved.count(), total.count(), change.count());
     out_ += format(R"("Device Id": {}, "Device Type": {}, "Ev Idx": {}}}}})", kCpuDeviceId, kCpuDeviceType,
-                   record_++);
+                   record_number());
+    ++record_;
   }
 
   const Program& program_;
@@ -263,7 +361,8 @@ class KinetoFile {
 
   std::string out_;
   std::uint64_t events_ = 0;
-  std::uint64_t record_ = 0;  // events that were recorded: all but metadata
+  std::int64_t record_ = 0;     // events that were recorded: all but metadata
+  std::int64_t processes_ = 1;  // that number their threads and events side by side
 };
 
 }  // namespace

@@ -10,20 +10,24 @@
 //   - `user_annotation`: "ProfilerStep#12", within it phases ("forward", with section and micro_batch) and
 //     layers ("transformer.h.3.attn"), nested (execution_spans.h);
 //   - `cpu_op`: a kernel call, named by the kind of its op ("matmul"), with the shapes and types of its
-//   inputs,
-//     its FLOPs and bytes, and op, layer, phase, section, micro_batch and step; communication has the bytes
-//     it carries and its process group or ranks instead of FLOPs;
+//     inputs, its FLOPs and bytes, and op, layer, phase, section, micro_batch and step;
+//   - `cpu_op` "record_param_comms": communication, from when it was posted until it was done, with elements,
+//     type, process group and ranks instead of FLOPs, and bytes, algorithm and bus bandwidth as nccl-tests
+//     counts them (execution_communication.h); within it the annotation "mpi:all_reduce". What goes on in the
+//     background has threads of its own, "communication 1" and so on;
 //   - `cpu_instant_event` "[memory]": the bytes of values alive, whenever they change, where the caller knows
 //     them. They are parts of one arena, so that "Addr" is always 0, and gone at the end of a step.
 // Metadata events name the process and its threads. A run on the CPU has no device properties.
 //
 // Times are microseconds with three decimals since `baseTimeNanoseconds`, which is chosen as Kineto does (the
 // start of a quarter of a year), so that traces of several ranks and of PyTorch can be laid over one another.
-// The same arguments give the same bytes.
+// Ranks of one plan number their threads and events differently, so that their files can be put together
+// (kineto_merge.h). The same arguments give the same bytes.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -37,10 +41,13 @@ namespace nadi {
 struct KinetoOptions {
   std::string trace_name = "";
   Nanoseconds clock_origin = {};  // what the time since 1970 was when the record's clock stood at 0
-  std::int64_t process = 1;       // its number in the operating system; thread n is shown as process + n
+  // Its number in the operating system; of several ranks the rank. Thread n is shown as process + n * ranks.
+  std::int64_t process = 1;
   std::string process_name = "nadi";
-  const Plan* plan = nullptr;   // needed where the program communicates; gives `distributedInfo`
-  Rank rank = {};               // in the plan
+  const Plan* plan = nullptr;  // needed where the program communicates; gives `distributedInfo`
+  Rank rank = {};              // in the plan
+  // In which some stage of the plan has collectives: this numbers the groups. Empty: as the program has them.
+  std::set<GroupKind> group_kinds = {};
   std::string backend = "mpi";  // what carries messages
   // Bytes of values alive while the op runs; empty: no memory events.
   std::function<Bytes(const ExecutedOp&)> memory = {};

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdio>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -194,12 +196,18 @@ TEST(KinetoWriter, ARankSaysItsGroupsAndPeers) {
   bool reduced = false, received = false;
   for (const Json& call : events(trace, "cpu_op")) {
     const Json& args = call.at("args");
-    if (args.contains("Process Group Description") && args.at("Process Group Description") == "tp") {
+    if (call.at("name") != "record_param_comms") {
+      EXPECT_FALSE(args.contains("Collective name"));
+      continue;
+    }
+    EXPECT_FALSE(args.contains("flops"));
+    if (args.at("Process Group Description") == "tp") {
       EXPECT_EQ(args.at("Group size"), 2);
+      EXPECT_EQ(args.at("Process Group Ranks"), "[2, 3]");
       EXPECT_EQ(args.at("Process Group Name").get<std::string>() + "[2,3]", groups.at("tp"));
       reduced = true;
     }
-    if (call.at("name") == "receive") {
+    if (args.at("Collective name") == "recv") {
       EXPECT_EQ(args.at("Src Rank"), 1);
       EXPECT_EQ(args.at("Dst Rank"), 3);
       EXPECT_EQ(args.at("bytes"), 16 * 768 * 4);  // the activations of one sequence
@@ -208,6 +216,114 @@ TEST(KinetoWriter, ARankSaysItsGroupsAndPeers) {
   }
   EXPECT_TRUE(reduced);
   EXPECT_TRUE(received);
+}
+
+// Calls of 1.5 us, transfers of 20 us, 0.25 us between: receive 0.25..20.25, product 0.5..2, all-reduce
+// 2.25..22.25, sum 2.5..4, send 4.25..24.25. All three transfers overlap.
+TEST(KinetoWriter, CommunicationHasLanesParametersAndBandwidth) {
+  const Program program = communicating_program_for_tests();
+  const Plan plan = communicating_plan_for_tests();
+  const ExecutedStep step = execute_overlapped_for_tests(program, 0, Nanoseconds{});
+  const Json trace =
+      Json::parse(text_of(program, std::span(&step, 1), {.process = 2, .plan = &plan, .rank = Rank{2}}));
+  std::vector<std::string> threads;
+  for (const Json& event : events(trace, "M"))
+    if (event.at("name") == "thread_name")
+      threads.push_back(event.at("tid").dump() + ": " + event.at("args").at("name").get<std::string>());
+  // Four ranks number their threads side by side.
+  EXPECT_THAT(threads, ElementsAre("2: thread 2 (main)", "6: communication 1", "10: communication 2",
+                                   "14: communication 3"));
+  EXPECT_THAT(names(events(trace, "user_annotation")),
+              ElementsAre("ProfilerStep#0", "backward", "h", "mpi:recv", "mpi:all_reduce", "mpi:send"));
+
+  std::vector<Json> calls;
+  for (const Json& event : events(trace, "cpu_op"))
+    if (event.at("name") == "record_param_comms") calls.push_back(event);
+  ASSERT_EQ(calls.size(), 3u);
+  const Json& reduce = calls[1];
+  EXPECT_EQ(reduce.at("tid"), 10);
+  EXPECT_EQ(reduce.at("ts"), 2.25);
+  EXPECT_EQ(reduce.at("dur"), 20.0);
+  const Json& args = reduce.at("args");
+  EXPECT_EQ(args.at("Collective name"), "allreduce");
+  EXPECT_EQ(args.at("dtype"), "Float");
+  EXPECT_EQ(args.at("In msg nelems"), 32);
+  EXPECT_EQ(args.at("Out msg nelems"), 32);
+  EXPECT_EQ(args.at("Group size"), 2);
+  EXPECT_EQ(args.at("Process Group Description"), "dp");
+  EXPECT_EQ(args.at("Process Group Ranks"), "[2, 3]");
+  EXPECT_EQ(args.at("Rank"), 2);
+  EXPECT_EQ(args.at("phase"), "backward");
+  EXPECT_EQ(args.at("bytes"), 128);
+  // 128 bytes in 20 us are 0.0064 GB/s; of two ranks a link carries 2 (2 - 1) / 2 of that.
+  EXPECT_EQ(args.at("Algorithm bandwidth (GB/s)"), 0.0064);
+  EXPECT_EQ(args.at("Bus bandwidth (GB/s)"), 0.0064);
+  EXPECT_FALSE(args.contains("Src Rank"));
+
+  EXPECT_EQ(calls[2].at("args").at("Collective name"), "send");
+  EXPECT_EQ(calls[2].at("args").at("Src Rank"), 2);
+  EXPECT_EQ(calls[2].at("args").at("Dst Rank"), 0);
+  EXPECT_EQ(calls[2].at("args").at("Process Group Description"), "pp");
+  EXPECT_EQ(calls[2].at("args").at("Process Group Ranks"), "[0, 2]");
+  // No collective runs in the pipeline's group, so it has no number.
+  EXPECT_FALSE(calls[2].at("args").contains("Process Group Name"));
+  for (const Json& event : trace.at("traceEvents"))
+    if (event.at("args").contains("Ev Idx")) {
+      EXPECT_EQ(event.at("args").at("Ev Idx").get<int>() % 4, 2) << event.dump();
+    }
+}
+
+// The names and kinds of values that PyTorch's own traces have.
+TEST(KinetoWriter, CommunicationHasTheKeysOfPyTorch) {
+  const std::string path =
+      std::string(NADI_SOURCE_DIR) + "/../shared/data/traces/bert_b4_t384_ddp_device.json.gz";
+  FILE* const pipe =
+      std::filesystem::exists(path) ? popen(("gzip -dc '" + path + "'").c_str(), "r") : nullptr;
+  if (pipe == nullptr) GTEST_SKIP() << "no " << path;
+  std::string text;
+  std::array<char, 1 << 16> part;
+  for (std::size_t got; (got = fread(part.data(), 1, part.size(), pipe)) > 0;) text.append(part.data(), got);
+  pclose(pipe);
+  const auto record_of = [](const Json& trace) {
+    for (const Json& event : events(trace, "cpu_op"))
+      if (event.at("name") == "record_param_comms" && event.at("args").at("Collective name") == "allreduce")
+        return event;
+    return Json();
+  };
+  const Json theirs = record_of(Json::parse(text));
+  ASSERT_TRUE(theirs.is_object());
+
+  const Program program = communicating_program_for_tests();
+  const Plan plan = communicating_plan_for_tests();
+  const ExecutedStep step = execute_overlapped_for_tests(program, 0, Nanoseconds{});
+  const Json ours = record_of(
+      Json::parse(text_of(program, std::span(&step, 1), {.process = 2, .plan = &plan, .rank = Rank{2}})));
+  for (const char* key :
+       {"Collective name", "dtype", "In msg nelems", "Out msg nelems", "Process Group Name",
+        "Process Group Description", "Process Group Ranks", "Group size", "Rank", "External id",
+        "Record function id", "Input type", "Input Dims", "Concrete Inputs", "Ev Idx"}) {
+    ASSERT_TRUE(theirs.at("args").contains(key)) << key;
+    ASSERT_TRUE(ours.at("args").contains(key)) << key;
+    EXPECT_EQ(ours.at("args").at(key).type(), theirs.at("args").at(key).type()) << key;
+  }
+  EXPECT_EQ(ours.at("args").at("dtype"), theirs.at("args").at("dtype"));
+}
+
+TEST(KinetoWriter, GroupsAreNumberedAsAllStagesHaveThem) {
+  const Plan plan{.tp = 2, .dp = 2, .pp = 2};
+  const Program program = communicating_program_for_tests();  // which has no collectives of tp
+  const ExecutedStep step = execute_overlapped_for_tests(program, 0, Nanoseconds{});
+  const auto number = [&](const std::set<GroupKind>& kinds) {
+    const Json trace = Json::parse(text_of(
+        program, std::span(&step, 1), {.process = 4, .plan = &plan, .rank = Rank{4}, .group_kinds = kinds}));
+    for (const Json& event : events(trace, "cpu_op"))
+      if (event.at("name") == "record_param_comms" && event.at("args").at("Collective name") == "allreduce")
+        return event.at("args").at("Process Group Name").get<std::string>();
+    return std::string();
+  };
+  // dp groups start with ranks 0, 1, 4, 5; before them are four of tp.
+  EXPECT_EQ(number({}), "3");
+  EXPECT_EQ(number({GroupKind::kTensor, GroupKind::kData}), "7");
 }
 
 TEST(KinetoWriter, ALargeTraceComesInPartsAndTheSameRecordGivesTheSameBytes) {

@@ -8,6 +8,7 @@
 
 #include "nadi/base/format.h"
 #include "nadi/parallel/program.h"
+#include "nadi/trace/execution_communication.h"
 
 namespace nadi {
 namespace {
@@ -77,6 +78,37 @@ void append_table(std::string& out, std::string_view title, const Rows& rows, Re
   line("total", total);
 }
 
+std::string gigabytes_per_second(Bytes bytes, Nanoseconds time) {
+  const auto rate = algorithm_gb_per_second(bytes, time);
+  return rate ? format("{:.3f}", *rate) : "-";
+}
+
+void append_communication(std::string& out, const CommunicationSummary& summary) {
+  const auto line = [&](std::string_view name, std::string_view phase, const CommunicationFigures& figures) {
+    const auto in_microseconds = [](Nanoseconds time) {
+      return microseconds(static_cast<double>(time.count()));
+    };
+    const double share = figures.under_way.count() == 0
+                             ? 0.0
+                             : 100.0 * static_cast<double>(figures.exposed.count()) /
+                                   static_cast<double>(figures.under_way.count());
+    out += format("{:<32} {:<10} {:>8} {:>16} {:>16} {:>10} {:>10} {:>16} {:>16} {:>9.2f}\n", name, phase,
+                  figures.calls, figures.bytes.count(), in_microseconds(figures.time),
+                  gigabytes_per_second(figures.bytes, figures.time),
+                  gigabytes_per_second(figures.bus_bytes, figures.time), in_microseconds(figures.under_way),
+                  in_microseconds(figures.exposed), share);
+  };
+  const std::string heading =
+      format("{:<32} {:<10} {:>8} {:>16} {:>16} {:>10} {:>10} {:>16} {:>16} {:>9}\n", "group;op", "phase",
+             "calls", "bytes", "time_total", "algbw GB/s", "busbw GB/s", "under_way", "exposed", "exposed %");
+  const std::string rule(heading.size() - 1, '-');
+  out += heading + rule + "\n";
+  for (const CommunicationSummary::Row& row : summary.rows)
+    line(format("{};{}", to_string(row.group), to_string(row.kind)), to_string(row.phase), row.figures);
+  out += rule + "\n";
+  line("total", "", summary.total);
+}
+
 }  // namespace
 
 std::string op_stacks(const Program& program, std::span<const ExecutedStep> steps, RecordedTime time) {
@@ -86,6 +118,7 @@ std::string op_stacks(const Program& program, std::span<const ExecutedStep> step
     elapsed += step.end - step.start;
     for (const ExecutedOp& call : step.ops) {
       const CallOrigin origin = origin_of(program, call);
+      if (is_communication(definition(origin.op.kind).op_class)) continue;
       const CallWork work = work_of(origin);
       const Row row{.calls = 1,
                     .time = call.end - call.start,
@@ -110,6 +143,16 @@ std::string op_stacks(const Program& program, std::span<const ExecutedStep> step
   append_table(out, "op", by_kind, time);
   out += "\n";
   append_table(out, "layer;op", by_layer, time);
+
+  const CommunicationSummary communication = summarize_communication(program, steps);
+  if (communication.rows.empty()) return out;
+  out +=
+      "\n# Communication by process group and op (group;op), from when it was started until it was done.\n"
+      "# algbw and busbw: bytes over time_total, as nccl-tests has them; time_total counts calls that "
+      "overlap "
+      "each.\n"
+      "# under_way: while at least one call was; exposed: of that, while the rank computed nothing.\n\n";
+  append_communication(out, communication);
   return out;
 }
 

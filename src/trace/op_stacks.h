@@ -1,11 +1,13 @@
 // Where the time of a run went, as text: a table by kind of op, and one by layer and op, folded as flame
-// graphs write it ("transformer.h.3.attn;matmul").
+// graphs write it ("transformer.h.3.attn;matmul"). Where the program communicates, a third one tells of that
+// by process group, op and phase: bytes, bandwidth, and how much of it was exposed
+// (execution_communication.h).
 //
 //   write_atomically("run_trace_stacks.txt", op_stacks(program, steps), Overwrite::kAllow);
 //
-// Rows are sorted by total time, then by name. FLOP/s and bytes/s are the work that the graph says
-// (cost_of()) over the measured time; of communication, bytes are those it carries. The same record gives the
-// same text.
+// Rows are sorted by total time, then by name; those of communication by group, op and phase. FLOP/s and
+// bytes/s are the work that the graph says (cost_of()) over the measured time. The same record gives the same
+// text.
 #pragma once
 
 #include <cstdint>

@@ -76,6 +76,34 @@ TEST(OpStacks, TimesOfAGpuAreInItsColumn) {
               ElementsAre("add", "3", "-", "4.500", "1.500", "75.00", "21.3", "MFLOP/s", "227.6", "MB/s"));
 }
 
+// Calls of 1.5 us, transfers of 20 us, 0.25 us between (kineto_writer_test.cpp has them all): the all-reduce
+// lasts from 2.25 to 22.25 us, in which the sum takes 1.5.
+TEST(OpStacks, CommunicationHasATableOfItsOwn) {
+  const Program program = communicating_program_for_tests();
+  const std::array steps{execute_overlapped_for_tests(program, 0, Nanoseconds{}),
+                         execute_overlapped_for_tests(program, 1, Nanoseconds{100'000})};
+  const std::vector<std::string> all = lines(op_stacks(program, steps));
+  // Five lines of explanation, two tables of two rows, and four and three lines for communication.
+  ASSERT_EQ(all.size(), 5u + 6u + 1u + 6u + 1u + 4u + 7u);
+  EXPECT_THAT(words(all[7]), testing::Contains("add"));
+  EXPECT_THAT(words(all[8]), testing::Contains("matmul"));
+  EXPECT_THAT(words(all[10]), ElementsAre("total", "4", "6.000", "-", "1.500", "100.00", testing::_,
+                                          testing::_, testing::_, testing::_));
+  const std::size_t table = all.size() - 7;
+  EXPECT_THAT(words(all[table]),
+              ElementsAre("group;op", "phase", "calls", "bytes", "time_total", "algbw", "GB/s", "busbw",
+                          "GB/s", "under_way", "exposed", "exposed", "%"));
+  // 256 bytes in 40 us; 2 * (20 - 1.5) us of 2 * 20 exposed.
+  EXPECT_THAT(words(all[table + 2]), ElementsAre("dp;all_reduce", "backward", "2", "256", "40.000", "0.006",
+                                                 "0.006", "40.000", "37.000", "92.50"));
+  EXPECT_THAT(all[table + 3], StartsWith("pp;send "));
+  EXPECT_THAT(all[table + 4], StartsWith("pp;receive "));
+  // From 0.25 to 24.25 us at least one is under way; 3 us of that the rank computes.
+  EXPECT_THAT(words(all[table + 6]),
+              ElementsAre("total", "6", "768", "120.000", "0.006", "0.006", "48.000", "42.000", "87.50"));
+  for (std::size_t i = table; i < all.size(); ++i) EXPECT_EQ(all[i].size(), all[table + 1].size()) << all[i];
+}
+
 TEST(OpStacks, OfNothingAreEmptyTables) {
   const std::vector<std::string> all = lines(op_stacks(program_for_tests(), {}));
   ASSERT_EQ(all.size(), 5u + 4u + 1u + 4u);

@@ -4,24 +4,21 @@
 
 #include <chrono>
 
-#include "nadi/parallel/program_memory.h"
+#include "nadi/base/format.h"
 #include "nadi/trace/chakra_writer.h"
 #include "nadi/trace/execution.h"
+#include "nadi/trace/execution_memory.h"
 #include "nadi/trace/kineto_writer.h"
 #include "nadi/trace/op_stacks.h"
 
 namespace nadi {
-namespace {
 
-// What the wall clock says minus what the steady clock says, now.
-Nanoseconds clock_origin() {
+Nanoseconds clock_origin_now() {
   using std::chrono::duration_cast, std::chrono::nanoseconds;
   const auto wall = std::chrono::system_clock::now().time_since_epoch();
   const auto steady = std::chrono::steady_clock::now().time_since_epoch();
   return Nanoseconds{duration_cast<nanoseconds>(wall).count() - duration_cast<nanoseconds>(steady).count()};
 }
-
-}  // namespace
 
 void refuse_existing(const RunTraceFiles& files) {
   for (const std::filesystem::path* path : {&files.chakra, &files.kineto, &files.stacks})
@@ -30,22 +27,30 @@ void refuse_existing(const RunTraceFiles& files) {
 
 void write_run_traces(const RunTraceFiles& files, const Program& program, std::span<const ExecutedStep> steps,
                       const RunTraceOptions& options) {
-  const ProgramMemory memory = plan_program_memory(program);
-  const auto live = [&](const ExecutedOp& op) {
-    const Section& section = program.section(program.instructions[op.instruction].section);
-    return memory.graphs[section.graph].plan.live[index(op.op)];
-  };
+  const bool of_many = options.plan != nullptr && options.plan->world_size() > 1;
+  const std::int32_t rank = to_number(options.rank);
+  const Nanoseconds origin = options.clock_origin ? *options.clock_origin : clock_origin_now();
+  const ExecutionMemory memory(program);
   AtomicFile kineto(files.kineto, options.overwrite);
   write_kineto(program, steps,
                {.trace_name = options.name,
-                .clock_origin = clock_origin(),
-                .process = getpid(),
-                .memory = live,
-                .reserved = memory.total},
+                .clock_origin = origin - options.clock_offset,
+                .process = of_many ? rank : getpid(),
+                .process_name = of_many ? format("nadi rank {}", rank) : "nadi",
+                .plan = options.plan,
+                .rank = options.rank,
+                .group_kinds = options.group_kinds,
+                .memory = [&](const ExecutedOp& call) { return memory.alive(call); },
+                .reserved = memory.reserved()},
                [&](std::string_view part) { kineto.write(part); });
 
-  ExecutionTrace executed = trace_execution(program, steps);
+  ExecutionTrace executed = trace_execution(program, steps,
+                                            {.plan = options.plan,
+                                             .rank = options.rank,
+                                             .group_kinds = options.group_kinds,
+                                             .clock_offset = options.clock_offset});
   for (const auto& [name, value] : options.metadata) executed.trace.metadata.attributes.add_text(name, value);
+  if (of_many) executed.trace.metadata.attributes.add_int64("rank", rank);
   AtomicFile chakra(files.chakra, options.overwrite);
   write_chakra(executed.trace, [&](std::string_view part) { chakra.write(part); });
 

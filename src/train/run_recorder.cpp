@@ -1,16 +1,28 @@
 #include "nadi/train/run_recorder.h"
 
+#include "nadi/base/error.h"
+#include "nadi/trace/kineto_merge.h"
+
 namespace nadi {
-RunTraceFiles run_trace_files(const std::filesystem::path& folder, const std::string& name) {
-  return {.kineto = folder / (name + "_trace_kineto.json"),
-          .chakra = folder / (name + "_trace.et"),
-          .stacks = folder / (name + "_trace_stacks.txt")};
+
+RunTraceFiles run_trace_files(const std::filesystem::path& folder, const std::string& name, Rank rank,
+                              std::int64_t ranks) {
+  const std::string number = ranks == 1 ? "" : "." + std::to_string(to_number(rank));
+  return {.kineto = folder / (name + "_trace_kineto" + number + ".json"),
+          .chakra = folder / (name + "_trace" + number + ".et"),
+          .stacks = folder / (name + "_trace_stacks" + number + ".txt")};
+}
+
+std::filesystem::path merged_kineto_file(const std::filesystem::path& folder, const std::string& name) {
+  return run_trace_files(folder, name).kineto;
 }
 
 RunRecorder::RunRecorder(RecorderOptions options, const Program& program)
     : options_(std::move(options)), program_(program) {
   if (options_.overwrite == Overwrite::kAllow) return;
   refuse_existing(files());
+  if (ranks() > 1 && options_.rank == Rank{0})
+    refuse_existing(merged_kineto_file(options_.folder, options_.name));
 }
 
 ExecutedStep* RunRecorder::begin_step(std::int64_t step) {
@@ -28,7 +40,25 @@ bool RunRecorder::end_step() {
 
 void RunRecorder::write() const {
   write_run_traces(files(), program_, kept_,
-                   {.name = options_.name, .overwrite = options_.overwrite, .metadata = options_.metadata});
+                   {.name = options_.name,
+                    .overwrite = options_.overwrite,
+                    .metadata = options_.metadata,
+                    .plan = options_.plan,
+                    .rank = options_.rank,
+                    .group_kinds = options_.group_kinds,
+                    .clock_offset = options_.clock_offset,
+                    .clock_origin = options_.clock_origin});
+}
+
+std::filesystem::path RunRecorder::merge() const {
+  check(options_.rank == Rank{0}, "rank 0 merges the files of all ranks");
+  std::filesystem::path target = merged_kineto_file(options_.folder, options_.name);
+  if (ranks() == 1) return target;
+  std::vector<std::filesystem::path> paths;
+  for (std::int32_t rank = 0; rank < ranks(); ++rank)
+    paths.push_back(run_trace_files(options_.folder, options_.name, Rank{rank}, ranks()).kineto);
+  merge_kineto_files(paths, target, options_.overwrite);
+  return target;
 }
 
 }  // namespace nadi

@@ -9,16 +9,25 @@
 //   }
 //
 // Three files: <name>_trace_kineto.json (kineto_writer.h), <name>_trace.et (Chakra, the step graph's nodes
-// with their times), <name>_trace_stacks.txt (op_stacks.h).
+// with their times), <name>_trace_stacks.txt (op_stacks.h). Of several ranks each writes its own, with its
+// number in their names (<name>_trace.3.et), and when all have, rank 0 makes <name>_trace_kineto.json of all:
+//
+//   recorder.write();
+//   world.barrier(kWorld);
+//   if (rank == Rank{0}) recorder.merge();
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "nadi/base/atomic_file.h"
+#include "nadi/base/units.h"
+#include "nadi/parallel/plan.h"
 #include "nadi/parallel/program.h"
 #include "nadi/trace/execution.h"
 #include "nadi/trace/run_traces.h"
@@ -34,15 +43,25 @@ struct RecorderOptions {
   Overwrite overwrite = Overwrite::kRefuse;
   // Attributes (string) of the Chakra file's metadata: what ran, with which settings.
   std::vector<std::pair<std::string, std::string>> metadata = {};
+
+  const Plan* plan = nullptr;  // of a run with several ranks; must outlive the recorder
+  Rank rank = {};
+  // See RunTraceOptions (run_traces.h).
+  std::set<GroupKind> group_kinds = {};
+  Nanoseconds clock_offset = {};
+  std::optional<Nanoseconds> clock_origin = {};
 };
 
-// The paths that a run with this name writes: Kineto, Chakra, stacks.
-RunTraceFiles run_trace_files(const std::filesystem::path& folder, const std::string& name);
+// The paths that a rank of a run with this name writes.
+RunTraceFiles run_trace_files(const std::filesystem::path& folder, const std::string& name, Rank rank = {},
+                              std::int64_t ranks = 1);
+// And that of the Kineto file of several ranks.
+std::filesystem::path merged_kineto_file(const std::filesystem::path& folder, const std::string& name);
 
 class RunRecorder {
  public:
-  // The program must outlive this. Error (usage) when a file is there and may not be overwritten: asked
-  // before any work is done.
+  // The program, which is that of this rank, must outlive this. Error (usage) when a file of this rank is
+  // there, or of rank 0 the merged one, and may not be overwritten: asked before any work is done.
   RunRecorder(RecorderOptions options, const Program& program);
 
   // What the engine is to record into, or nullptr.
@@ -50,10 +69,16 @@ class RunRecorder {
   // True after the last active step: time to write.
   bool end_step();
   void write() const;
+  // On rank 0, when all have written: returns the Kineto file of all ranks, which of one rank is its own.
+  // Errors are those of merge_kineto_files().
+  std::filesystem::path merge() const;
 
   std::int64_t recorded() const { return static_cast<std::int64_t>(kept_.size()); }
   bool finished() const { return seen_ >= options_.wait + options_.warmup + options_.active; }
-  RunTraceFiles files() const { return run_trace_files(options_.folder, options_.name); }
+  RunTraceFiles files() const {
+    return run_trace_files(options_.folder, options_.name, options_.rank, ranks());
+  }
+  std::int64_t ranks() const { return options_.plan == nullptr ? 1 : options_.plan->world_size(); }
 
  private:
   RecorderOptions options_;

@@ -79,6 +79,7 @@ TEST_F(RunRecorderTest, TheFilesAppearTogether) {
   EXPECT_EQ(chakra, folder_ / "traces" / "small_trace.et");
   EXPECT_EQ(stacks, folder_ / "traces" / "small_trace_stacks.txt");
   run(recorder, 1);
+  EXPECT_EQ(recorder.merge(), kineto);  // one rank's is all ranks'
   EXPECT_EQ(entries(folder_ / "traces"), 3);
   for (const fs::path& path : {kineto, chakra, stacks}) EXPECT_GT(fs::file_size(path), 0u) << path;
 }
@@ -129,6 +130,93 @@ TEST_F(RunRecorderTest, TheChakraFileHasTheRecordsTimes) {
   const TraceAttribute* const model = trace.metadata.attributes.find("model");
   ASSERT_NE(model, nullptr);
   EXPECT_EQ(model->text, "small");
+}
+
+// Four ranks: two stages of two data-parallel ones, all with the program of the second stage. The clock of
+// rank r is r seconds ahead.
+class RanksRecorderTest : public FolderTest {
+ protected:
+  RecorderOptions options(std::int32_t rank) const {
+    return {.folder = folder_ / "traces",
+            .name = "small",
+            .wait = 0,
+            .warmup = 0,
+            .plan = &plan_,
+            .rank = Rank{rank},
+            .clock_offset = Nanoseconds{rank * 1'000'000'000LL},
+            .clock_origin = Nanoseconds{1'716'398'122'000'000'000}};
+  }
+  void run(RunRecorder& recorder, std::int32_t rank) const {
+    *recorder.begin_step(1) =
+        execute_overlapped_for_tests(program_, 1, Nanoseconds{5'000'000'000 + rank * 1'000'000'000LL});
+    ASSERT_TRUE(recorder.end_step());
+    recorder.write();
+  }
+
+  const Plan plan_ = communicating_plan_for_tests();
+  const Program program_ = communicating_program_for_tests();
+};
+
+TEST_F(RanksRecorderTest, EachWritesItsOwnAndTheFirstMergesThem) {
+  for (std::int32_t rank = 3; rank >= 0; --rank) {
+    RunRecorder recorder(options(rank), program_);
+    const auto [kineto, chakra, stacks] = recorder.files();
+    const std::string number = std::to_string(rank);
+    EXPECT_EQ(kineto, folder_ / "traces" / ("small_trace_kineto." + number + ".json"));
+    EXPECT_EQ(chakra, folder_ / "traces" / ("small_trace." + number + ".et"));
+    EXPECT_EQ(stacks, folder_ / "traces" / ("small_trace_stacks." + number + ".txt"));
+    run(recorder, rank);
+    EXPECT_THAT(contents(stacks), HasSubstr("dp;all_reduce"));
+
+    const Trace trace = read_chakra(chakra);
+    EXPECT_EQ(trace.start(0), Nanoseconds{5'000'000'250});  // on the clock of rank 0, whatever the rank
+    EXPECT_EQ(trace.find_attribute(0, "comm_dst")->integer(), rank);
+    ASSERT_NE(trace.metadata.attributes.find("rank"), nullptr);
+    EXPECT_EQ(trace.metadata.attributes.find("rank")->integer(), rank);
+    if (rank == 0) {
+      EXPECT_EQ(recorder.merge(), folder_ / "traces" / "small_trace_kineto.json");
+    }
+  }
+  EXPECT_EQ(entries(folder_ / "traces"), 4 * 3 + 1);
+  const JsonDocument document = read_json(merged_kineto_file(folder_ / "traces", "small"));
+  std::map<std::int64_t, double> steps;  // by process: when its step began
+  for (const JsonValue& event : document.root().at("traceEvents").elements())
+    if (event.at("name").as_string() == "ProfilerStep#1")
+      steps[event.at("pid").as_int64()] = event.at("ts").as_double();
+  ASSERT_EQ(steps.size(), 4u);
+  for (const auto& [process, began] : steps) EXPECT_EQ(began, steps[0]) << process;
+}
+
+TEST_F(RanksRecorderTest, ARankRefusesItsOwnFilesAndTheFirstTheMergedOne) {
+  put(merged_kineto_file(folder_ / "traces", "small"), "mine");
+  RunRecorder(options(1), program_);
+  const auto error = error_of([&] { RunRecorder(options(0), program_); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kUsage);
+  EXPECT_THAT(error->what(), HasSubstr("small_trace_kineto.json"));
+
+  put(folder_ / "traces" / "small_trace.1.et", "mine");
+  EXPECT_TRUE(error_of([&] { RunRecorder(options(1), program_); }));
+  RunRecorder(options(2), program_);
+}
+
+TEST_F(RanksRecorderTest, ARankThatHasNotWrittenIsNamed) {
+  for (const std::int32_t rank : {0, 1, 3}) {
+    RunRecorder recorder(options(rank), program_);
+    run(recorder, rank);
+  }
+  const RunRecorder first(
+      [&] {
+        RecorderOptions again = options(0);
+        again.overwrite = Overwrite::kAllow;
+        return again;
+      }(),
+      program_);
+  const auto error = error_of([&] { first.merge(); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kInput);
+  EXPECT_THAT(error->what(), HasSubstr("small_trace_kineto.2.json"));
+  EXPECT_FALSE(fs::exists(merged_kineto_file(folder_ / "traces", "small")));
 }
 
 // Every event lies within the one that it starts in. Times are microseconds of some 10^12, which a double

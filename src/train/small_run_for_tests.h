@@ -13,7 +13,9 @@
 
 #include "nadi/base/random.h"
 #include "nadi/data/byte_tokenizer_for_tests.h"
+#include "nadi/data/sample_batches.h"
 #include "nadi/data/squad.h"
+#include "nadi/engine/comm/single_process.h"
 #include "nadi/train/trainer.h"
 
 namespace nadi {
@@ -118,7 +120,12 @@ class SmallRun {
   // `stop_after`: after how many steps of this part of the run somebody asks to stop; 0: never.
   Told train(const TrainOptions& options, std::int64_t stop_after = 0) const {
     Told told;
-    told.result = nadi::train(options, {train_, &validation_, tokenizer_}, told, [&] {
+    SampleBatches train(train_, tokenizer_,
+                        {.batch_size = options.batch_size * options.accumulation, .seed = options.seed});
+    SampleBatches validation(validation_, tokenizer_,
+                             {.batch_size = options.batch_size, .seed = options.seed, .shuffle = false});
+    SingleProcess world;
+    told.result = nadi::train(options, {train, &validation, &tokenizer_}, world, told, [&] {
       return stop_after > 0 && static_cast<std::int64_t>(told.steps.size()) >= stop_after;
     });
     return told;

@@ -1,6 +1,10 @@
 #include "nadi/train/step_inputs.h"
 
 #include <array>
+#include <string>
+#include <vector>
+
+#include "nadi/graph/shard.h"
 
 namespace nadi {
 namespace {
@@ -21,6 +25,23 @@ void set_step_scalars(CpuEngine& engine, LoadedProgram& program, const StepScala
   set_if_wanted<float>(engine, program, "learning_rate", rate);
   set_if_wanted<float>(engine, program, "token_count", count);
   set_if_wanted<std::int64_t>(engine, program, "step", update);
+}
+
+Batch split_over_context(Batch batch, const Plan& plan, std::int64_t place) {
+  if (plan.cp == 1) return batch;
+  const auto rows = static_cast<std::int64_t>(batch.lengths.size());
+  const std::int64_t tokens = static_cast<std::int64_t>(batch.input_ids.size()) / rows;
+  const std::vector<std::int64_t> own = whole_indices(
+      {rows, tokens / plan.cp},
+      std::vector{zigzag_shard(std::string(to_string(GroupKind::kContext)), plan.cp, 1, tokens)},
+      [place](const std::string&) { return place; });
+  for (std::vector<std::int32_t>* values : {&batch.input_ids, &batch.token_type_ids, &batch.targets}) {
+    std::vector<std::int32_t> part;
+    part.reserve(own.size());
+    for (const std::int64_t i : own) part.push_back((*values)[static_cast<std::size_t>(i)]);
+    *values = std::move(part);
+  }
+  return batch;
 }
 
 void set_batch(CpuEngine& engine, LoadedProgram& program, const Batch& batch, std::int64_t micro_batch) {

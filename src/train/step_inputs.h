@@ -5,6 +5,7 @@
 
 #include "nadi/data/batch_source.h"
 #include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/parallel/plan.h"
 
 namespace nadi {
 
@@ -18,6 +19,10 @@ struct StepScalars {
 };
 
 void set_step_scalars(CpuEngine& engine, LoadedProgram& program, const StepScalars& scalars);
+
+// The tokens of each sample that a context-parallel rank has: a batch of shorter samples. The batch itself
+// when there is one such rank.
+Batch split_over_context(Batch batch, const Plan& plan, std::int64_t place);
 
 // One micro-batch. `first_sample` is the number of its first row in the whole batch.
 void set_batch(CpuEngine& engine, LoadedProgram& program, const Batch& batch, std::int64_t micro_batch);

@@ -15,18 +15,24 @@
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/data/batch_source.h"
+#include "nadi/engine/comm/communicator.h"
+#include "nadi/engine/comm/plan_groups.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/model/config_writer.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/trace/process_groups.h"
+#include "nadi/train/agreement.h"
 #include "nadi/train/event_file.h"
+#include "nadi/train/rank_clock.h"
+#include "nadi/train/sharded_state.h"
 #include "nadi/train/step_inputs.h"
-#include "nadi/train/weights.h"
 
 namespace nadi {
 namespace {
 
 constexpr const char* kSkippedSteps = "skipped_steps";
 constexpr const char* kAccumulation = "gradient_accumulation_steps";
+constexpr const char* kDataParallel = "data_parallel_ranks";
 constexpr const char* kSamples = "train_samples";
 constexpr const char* kTokens = "train_tokens";
 
@@ -76,34 +82,61 @@ std::map<std::string, double> settings_of(const LearningRate& rate) {
           {"total_steps", static_cast<double>(rate.total_steps)}};
 }
 
+// With as many micro-batches as are accumulated.
+Plan complete(const TrainOptions& options) {
+  Plan plan = options.plan;
+  plan.micro_batches = options.accumulation;
+  return plan;
+}
+
+StepRequest training_request(const TrainOptions& options) {
+  return {.kind = StepKind::kTrain,
+          .batch_size = options.batch_size * options.accumulation,
+          .micro_batches = options.accumulation,
+          .seq_length = options.seq_length,
+          .dtype = options.dtype,
+          .fused_attention = options.fused_attention,
+          .recompute = options.recompute,
+          .optimizer = options.optimizer,
+          .bucket_elements = options.bucket_elements};
+}
+
+StepRequest evaluation_request(const TrainOptions& options) {
+  return {.kind = StepKind::kEvaluate,
+          .batch_size = options.batch_size,
+          .seq_length = options.seq_length,
+          .dtype = options.dtype,
+          .fused_attention = options.fused_attention};
+}
+
+Plan one_micro_batch(Plan plan) {
+  plan.micro_batches = 1;
+  return plan;
+}
+
 class Trainer {
  public:
-  Trainer(const TrainOptions& options, const TrainData& data, TrainListener& listener)
+  Trainer(const TrainOptions& options, const TrainData& data, Communicator& world, TrainListener& listener)
       : options_(options),
         data_(data),
+        world_(world),
         listener_(listener),
-        train_source_(data.train, data.tokenizer,
-                      {.batch_size = options.batch_size * options.accumulation, .seed = options.seed}),
-        program_(build_step(options.config, {.kind = StepKind::kTrain,
-                                             .batch_size = options.batch_size * options.accumulation,
-                                             .micro_batches = options.accumulation,
-                                             .seq_length = options.seq_length,
-                                             .dtype = options.dtype,
-                                             .recompute = options.recompute,
-                                             .optimizer = options.optimizer})),
-        evaluation_program_(build_step(options.config, {.kind = StepKind::kEvaluate,
-                                                        .batch_size = options.batch_size,
-                                                        .seq_length = options.seq_length,
-                                                        .dtype = options.dtype})),
-        engine_({.threads = options.threads}) {
-    if (options.trace) recorder_.emplace(*options.trace, program_);
-    if (evaluates())
-      validation_source_.emplace(
-          *data.validation, data.tokenizer,
-          BatchOptions{.batch_size = options.batch_size, .seed = options.seed, .shuffle = false});
+        plan_(complete(options)),
+        groups_(world, plan_),
+        place_(coordinates_of(plan_, world.rank())),
+        agreement_(world),
+        request_(training_request(options)),
+        program_(build_step(options.config, request_, plan_, place_.pp)),
+        evaluation_program_(
+            build_step(options.config, evaluation_request(options), one_micro_batch(plan_), place_.pp)),
+        engine_({.threads = options.threads,
+                 .groups = world.size() > 1 ? &groups_ : nullptr,
+                 .slowdown = options.slowdown}),
+        state_files_(engine_, world, {.config = options.config, .plan = plan_, .request = request_}) {
+    if (options.trace) start_recorder();
     rate_ = options.learning_rate;
     rate_.total_steps =
-        options.max_steps > 0 ? options.max_steps : options.epochs * train_source_.batches_per_epoch();
+        options.max_steps > 0 ? options.max_steps : options.epochs * data.train.batches_per_epoch();
   }
 
   TrainResult run(const std::function<bool()>& stop_asked) {
@@ -112,11 +145,11 @@ class Trainer {
     bool stop = false;
     while (state_.step < rate_.total_steps && !stop) {
       step();
-      const bool epoch_ends = state_.batch_in_epoch == train_source_.batches_per_epoch();
+      const bool epoch_ends = state_.batch_in_epoch == data_.train.batches_per_epoch();
       const bool run_ends = state_.step == rate_.total_steps;
       if (due(options_.eval_steps)) evaluate();
       if (epoch_ends || run_ends) end_epoch(epoch_ends);
-      stop = stop_asked();
+      stop = agreement_.any(stop_asked());
       const bool save_due = options_.save_steps > 0 ? due(options_.save_steps) : epoch_ends;
       if (save_due || run_ends || stop) save();
     }
@@ -131,11 +164,18 @@ class Trainer {
 
  private:
   bool evaluates() const { return options_.evaluate && data_.validation != nullptr; }
+  bool writes() const { return world_.rank() == Rank{0}; }  // files that all ranks share
+  // One rank of those that read the same samples, so that what it counts is counted once.
+  bool counts() const { return place_.tp == 0 && place_.cp == 0 && place_.pp == 0; }
+  // A rank that has the loss.
+  Rank last_stage() const { return rank_at(plan_, {.pp = plan_.pp - 1}); }
+  bool has_loss() const { return place_.pp == plan_.pp - 1; }
+  std::int64_t global_batch() const { return options_.batch_size * options_.accumulation * plan_.dp; }
   bool due(std::int64_t every) const { return every > 0 && state_.step % every == 0; }
   std::int64_t skipped() const { return state_.counters.at(kSkippedSteps); }
 
   void prepare() {
-    if (!options_.save_dir.empty()) {
+    if (!options_.save_dir.empty() && writes()) {
       make_writable_folder(options_.save_dir);
       config_json(options_.config);  // says now, not at the first checkpoint, when the file has no key for it
       if (options_.replace_checkpoints) replaced_ = find_checkpoints(options_.save_dir).checkpoints;
@@ -148,7 +188,7 @@ class Trainer {
     const std::filesystem::path weights =
         options_.resume_from.empty() ? options_.init_from : options_.resume_from;
     if (!weights.empty()) {
-      const std::vector<std::string> unused = load_weights(engine_, weights);
+      const std::vector<std::string> unused = state_files_.load_weights(weights);
       if (!unused.empty())
         listener_.note(format("{} tensors of {} are not part of the model and were left: '{}'{}",
                               unused.size(), weights.string(), unused.front(),
@@ -157,7 +197,7 @@ class Trainer {
     state_ = fresh_state();
     if (!options_.resume_from.empty()) resume();
     engine_.initialize(options_.seed);
-    if (!options_.tensorboard_dir.empty())
+    if (!options_.tensorboard_dir.empty() && writes())
       events_.emplace(EventFileOptions{.folder = options_.tensorboard_dir, .now = wall_clock});
   }
 
@@ -172,8 +212,9 @@ class Trainer {
             .schedule_settings = settings_of(rate_),
             .counters = {{kSkippedSteps, 0},
                          {kAccumulation, options_.accumulation},
-                         {kSamples, data_.train.size()},
-                         {kTokens, data_.train.statistics().tokens}}};
+                         {kDataParallel, plan_.dp},
+                         {kSamples, data_.train.samples()},
+                         {kTokens, data_.train.tokens()}}};
   }
 
   void resume() {
@@ -186,7 +227,6 @@ class Trainer {
     };
     same("--seed", saved.seed, state_.seed);
     same("--dtype", flag_value(saved.dtype), flag_value(state_.dtype));
-    same("--batch-size", saved.batch_size, state_.batch_size);
     same("--max-seq-length", saved.max_seq_length, state_.max_seq_length);
     same("--optimizer", saved.optimizer, state_.optimizer);
     const auto counter = [&](const char* name) {
@@ -195,20 +235,31 @@ class Trainer {
         throw input_error({.file = file}, format("'counters' has no '{}'", name));
       return found->second;
     };
-    same("--gradient-accumulation-steps", counter(kAccumulation), options_.accumulation);
+    const auto ranks = saved.counters.find(kDataParallel);
+    const std::int64_t saved_ranks = ranks == saved.counters.end() ? 1 : ranks->second;
+    const std::int64_t saved_batch = saved.batch_size * counter(kAccumulation) * saved_ranks;
+    if (saved_batch != global_batch())
+      throw usage_error(
+          format("{}: the run was started with steps of {} samples (--batch-size {} x "
+                 "--gradient-accumulation-steps {} x {} data-parallel ranks), not {} ({} x {} x {})",
+                 file, saved_batch, saved.batch_size, counter(kAccumulation), saved_ranks, global_batch(),
+                 options_.batch_size, options_.accumulation, plan_.dp),
+          "continue with the same number of samples in a step, however they are split");
     counter(kSkippedSteps);
     if (saved.schedule != state_.schedule || saved.schedule_settings != state_.schedule_settings ||
         saved.optimizer_settings != state_.optimizer_settings)
       listener_.note(
           "the settings of optimizer or learning rate are not those that the run was started with: it goes "
           "on with the new ones");
-    train_source_.check_position({.epoch = saved.epoch, .batch = saved.batch_in_epoch}, {.file = file});
+    data_.train.check_position({.epoch = saved.epoch, .batch = saved.batch_in_epoch}, {.file = file});
     // Other data, or another tokenizer: a position in it would mean something else.
-    same("training samples:", counter(kSamples), data_.train.size());
-    same("training tokens:", counter(kTokens), data_.train.statistics().tokens);
-    load_training_tensors(engine_, options_.resume_from);
+    same("training samples:", counter(kSamples), data_.train.samples());
+    same("training tokens:", counter(kTokens), data_.train.tokens());
+    state_files_.load_training_tensors(options_.resume_from);
     const TrainingState fresh = std::move(state_);
     state_ = saved;
+    state_.batch_size = fresh.batch_size;
+    for (const char* name : {kAccumulation, kDataParallel}) state_.counters[name] = fresh.counters.at(name);
     state_.schedule = fresh.schedule;
     state_.schedule_settings = fresh.schedule_settings;
     state_.optimizer_settings = fresh.optimizer_settings;
@@ -223,13 +274,18 @@ class Trainer {
                         .learning_rate = learning_rate_of(rate_, state_.step + 1 - skipped())};
     std::int64_t tokens = 0, samples = 0;
     for (std::int64_t m = 0; m < options_.accumulation; ++m) {
-      const Batch batch = train_source_.batch(position, {.rank = m, .ranks = options_.accumulation});
-      set_batch(engine_, *loaded_, batch, m);
-      set_random(engine_, *loaded_, scalars, m, m * options_.batch_size);
+      const Part part{.rank = place_.dp * options_.accumulation + m,
+                      .ranks = plan_.dp * options_.accumulation};
+      const Batch batch = data_.train.batch(position, part);
+      set_batch(engine_, *loaded_, split_over_context(batch, plan_, place_.cp), m);
+      set_random(engine_, *loaded_, scalars, m, part.rank * options_.batch_size);
       scalars.token_count += batch.tokens;
       samples += batch.samples;
       tokens += sum(batch.lengths, batch.samples);
     }
+    scalars.token_count = agreement_.sum(counts() ? scalars.token_count : 0);
+    samples = agreement_.sum(counts() ? samples : 0);
+    tokens = agreement_.sum(counts() ? tokens : 0);
     set_step_scalars(engine_, *loaded_, scalars);
     const bool scaled = options_.dtype == DType::kF16;
     const float scale_before = scaled ? engine_.scalar("loss_scale") : 1;
@@ -241,11 +297,14 @@ class Trainer {
     StepReport report{.step = state_.step,
                       .total_steps = rate_.total_steps,
                       .epoch = state_.epoch + 1,
-                      .loss = engine_.scalar("loss"),
+                      .loss = agreement_.of(last_stage(), has_loss() ? engine_.scalar("loss") : 0),
                       .learning_rate = scalars.learning_rate,
                       .grad_norm = engine_.scalar("grad_norm"),
                       .tokens = tokens,
-                      .seconds = seconds_now() - start};
+                      .global_batch = global_batch(),
+                      .consumed_samples = state_.samples_seen,
+                      .memory = engine_.allocated(),
+                      .seconds = agreement_.maximum(seconds_now() - start)};
     if (scaled) {
       report.loss_scale = engine_.scalar("loss_scale");
       // A scale of 1 does not go down any more: what overflows then is no matter of scale.
@@ -292,15 +351,20 @@ class Trainer {
     const double start = seconds_now();
     double total = 0;
     std::int64_t tokens = 0;
-    const std::int64_t batches = validation_source_->batches_per_epoch();
+    const std::int64_t batches = data_.validation->batches_per_epoch();
     for (std::int64_t i = 0; i < batches; ++i) {
       listener_.evaluating(i, batches);
-      const Batch batch = validation_source_->batch({.epoch = 0, .batch = i});
-      set_batch(engine_, *evaluation_, batch, 0);
-      set_step_scalars(engine_, *evaluation_, {.token_count = batch.tokens});
+      const Batch batch =
+          data_.validation->batch({.epoch = 0, .batch = i}, {.rank = place_.dp, .ranks = plan_.dp});
+      const std::int64_t batch_tokens = agreement_.sum(counts() ? batch.tokens : 0);
+      set_batch(engine_, *evaluation_, split_over_context(batch, plan_, place_.cp), 0);
+      set_step_scalars(engine_, *evaluation_, {.token_count = batch_tokens});
       engine_.run(*evaluation_);
-      total += static_cast<double>(engine_.scalar("loss")) * static_cast<double>(batch.tokens);
-      tokens += batch.tokens;
+      // Each rank of the last stage has the share of its own tokens; tensor-parallel ones have the same.
+      const bool contributes = has_loss() && place_.tp == 0;
+      total += agreement_.sum(contributes ? static_cast<double>(engine_.scalar("loss")) : 0) *
+               static_cast<double>(batch_tokens);
+      tokens += batch_tokens;
     }
     EvaluationReport report{
         .step = state_.step, .loss = total / static_cast<double>(tokens), .seconds = seconds_now() - start};
@@ -313,11 +377,9 @@ class Trainer {
     if (!report.best) return;
     state_.best_validation_loss = report.loss;
     if (options_.save_dir.empty()) return;
-    AtomicFolder folder(options_.save_dir / "best_model", {.overwrite = Overwrite::kAllow});
-    write_model(folder, engine_, options_.config, data_.tokenizer);
-    folder.commit();
-    result_.best_model = folder.path();
-    listener_.saved(folder.path());
+    result_.best_model = options_.save_dir / "best_model";
+    state_files_.save_model(result_.best_model, data_.tokenizer);
+    listener_.saved(result_.best_model);
   }
 
   // Also at the end of a run that ends within an epoch.
@@ -339,12 +401,10 @@ class Trainer {
   void save() {
     if (options_.save_dir.empty() || last_saved_ == state_.step) return;
     last_saved_ = state_.step;
-    AtomicFolder folder(options_.save_dir / checkpoint_name(state_.step), {.overwrite = Overwrite::kAllow});
-    write_model(folder, engine_, options_.config, data_.tokenizer);
-    write_training_state(folder, state_, training_tensors(engine_));
-    folder.commit();
-    result_.last_checkpoint = folder.path();
-    listener_.saved(folder.path());
+    result_.last_checkpoint = options_.save_dir / checkpoint_name(state_.step);
+    state_files_.save_checkpoint(result_.last_checkpoint, data_.tokenizer, state_);
+    listener_.saved(result_.last_checkpoint);
+    if (!writes()) return;
     for (const Checkpoint& old : std::exchange(replaced_, {}))
       if (old.step != state_.step) remove_checkpoint(old.path);
     if (options_.save_total_limit == 0) return;
@@ -362,23 +422,45 @@ class Trainer {
     if (error) listener_.note(format("cannot remove {}: {}", path.string(), error.message()));
   }
 
+  // All ranks' times are on the clock of rank 0, and the groups are numbered alike on all of them.
+  void start_recorder() {
+    RecorderOptions trace = *options_.trace;
+    if (world_.size() > 1) {
+      trace.plan = &plan_;
+      trace.rank = world_.rank();
+      for (std::int64_t stage = 0; stage < plan_.pp; ++stage)
+        trace.group_kinds.merge(collective_groups(build_step(options_.config, request_, plan_, stage)));
+      const RankClock clock = measure_rank_clock(world_);
+      trace.clock_offset = clock.offset;
+      trace.clock_origin = clock.wall_origin;
+    }
+    recorder_.emplace(std::move(trace), program_);
+  }
+
   void write_trace() {
     if (recorder_->recorded() == 0) {
       listener_.note("the run was too short for its tracing window: no trace was written");
       return;
     }
     recorder_->write();
+    world_.barrier(kWorld);
     result_.trace = recorder_->files();
+    if (writes()) result_.trace->kineto = recorder_->merge();
     listener_.traced(*result_.trace);
   }
 
   const TrainOptions& options_;
   const TrainData& data_;
+  Communicator& world_;
   TrainListener& listener_;
-  BatchSource train_source_;
-  std::optional<BatchSource> validation_source_;
+  const Plan plan_;
+  const PlanGroups groups_;
+  const Coordinates place_;
+  const Agreement agreement_;
+  const StepRequest request_;
   Program program_, evaluation_program_;
   CpuEngine engine_;
+  ShardedState state_files_;
   LoadedProgram* loaded_ = nullptr;
   LoadedProgram* evaluation_ = nullptr;
   std::optional<RunRecorder> recorder_;
@@ -393,9 +475,9 @@ class Trainer {
 
 }  // namespace
 
-TrainResult train(const TrainOptions& options, const TrainData& data, TrainListener& listener,
-                  const std::function<bool()>& stop_asked) {
-  return Trainer(options, data, listener).run(stop_asked);
+TrainResult train(const TrainOptions& options, const TrainData& data, Communicator& world,
+                  TrainListener& listener, const std::function<bool()>& stop_asked) {
+  return Trainer(options, data, world, listener).run(stop_asked);
 }
 
 }  // namespace nadi

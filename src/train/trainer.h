@@ -1,7 +1,12 @@
-// Trains a model on one machine: steps, evaluation, checkpoints, traces.
+// Trains a model on one rank or many: steps, evaluation, checkpoints, traces.
 //
 //   TrainOptions options{.config = config, .batch_size = 4, .seq_length = 512, .save_dir = "run"};
-//   const TrainResult result = train(options, {samples, &validation, tokenizer}, listener, stop_asked);
+//   SingleProcess world;                                      // or the world of an MpiSession
+//   const TrainResult result = train(options, {batches, &validation, &tokenizer}, world, listener,
+//   stop_asked);
+//
+// All ranks of the plan call train() with the same options and the same data. Each computes its part; what is
+// reported, to the listener and in the result, is the same on all of them.
 //
 // What a run leaves in its folder: checkpoint-<step>/ with everything that continuing needs, and best_model/,
 // the weights with the lowest validation loss so far. Both are Hugging Face folders, and each appears whole
@@ -16,29 +21,38 @@
 #include <string>
 #include <vector>
 
-#include "nadi/data/sample_set.h"
+#include "nadi/graph/gradient.h"
 #include "nadi/graph/optimizer.h"
 #include "nadi/model/model_config.h"
+#include "nadi/parallel/gradient_reduction.h"
+#include "nadi/parallel/plan.h"
 #include "nadi/train/learning_rate.h"
 #include "nadi/train/run_recorder.h"
 
 namespace nadi {
 
+class BatchSource;
+class Communicator;
 class Tokenizer;
 
 struct TrainOptions {
   ModelConfig config;
+  Plan plan = {};  // its micro_batches are filled in by train()
   DType dtype = DType::kF32;
   OptimizerOptions optimizer = {};
   Recompute recompute = {};
-  std::int64_t batch_size = 4;    // samples at a time
-  std::int64_t accumulation = 1;  // batches whose gradients are added up for one optimizer step
+  bool fused_attention = true;
+  // Of each data-parallel rank: samples at a time, and how many such micro-batches make a step.
+  std::int64_t batch_size = 4;
+  std::int64_t accumulation = 1;
+  std::int64_t bucket_elements = kBucketElements;  // gradients that are reduced at once
   std::int64_t seq_length = 512;
   LearningRate learning_rate = {};  // its total_steps are filled in by train()
   std::int64_t epochs = 3;
   std::int64_t max_steps = 0;  // optimizer steps; 0: as the epochs have it
   std::uint64_t seed = 42;
-  int threads = 0;  // 0: one per core
+  int threads = 0;      // of each rank; 0: one per core
+  double slowdown = 1;  // computes that many times slower, for experiments with mixed speeds
 
   bool evaluate = true;                 // at the end of every epoch
   std::int64_t eval_steps = 0;          // and every so many steps; 0: not
@@ -56,10 +70,12 @@ struct TrainOptions {
   std::filesystem::path tensorboard_dir = {};  // empty: no event file
 };
 
+// Batches of train: of the whole step, batch_size * accumulation * plan.dp samples; of validation: of all
+// data-parallel ranks, batch_size * plan.dp.
 struct TrainData {
-  const SampleSet& train;
-  const SampleSet* validation = nullptr;  // may be absent when nothing is evaluated
-  const Tokenizer& tokenizer;
+  BatchSource& train;
+  BatchSource* validation = nullptr;     // may be absent when nothing is evaluated
+  const Tokenizer* tokenizer = nullptr;  // goes into checkpoints; absent where data came as tokens
 };
 
 struct StepReport {
@@ -72,7 +88,10 @@ struct StepReport {
   std::optional<double> loss_scale = {};  // fp16
   bool skipped = false;                   // fp16: gradients overflowed and nothing was updated
   std::int64_t skipped_steps = 0;         // so far
-  std::int64_t tokens = 0;                // that the step read, without padding
+  std::int64_t tokens = 0;                // that the step read on all ranks, without padding
+  std::int64_t global_batch = 0;          // samples of the step, on all ranks
+  std::int64_t consumed_samples = 0;      // so far
+  Bytes memory = {};                      // that this rank's engine holds
   double seconds = 0;
 };
 
@@ -114,13 +133,15 @@ struct TrainResult {
   double seconds = 0;       // of its steps
   std::filesystem::path last_checkpoint = {};
   std::filesystem::path best_model = {};
-  std::optional<RunTraceFiles> trace = {};  // nothing when none was written
+  // Of this rank, on rank 0 with the Kineto file of all ranks; nothing when none was written.
+  std::optional<RunTraceFiles> trace = {};
 };
 
-// `stop_asked` is looked at after every step: then a checkpoint is saved and the run ends. Throws Error:
+// `stop_asked` is looked at after every step: when one rank says so, a checkpoint is saved and the run ends.
+// Throws Error:
 // usage for options that contradict each other or the checkpoint, input for damaged files, environment for a
 // full disk or too little memory, infeasible when the loss is not finite.
-TrainResult train(const TrainOptions& options, const TrainData& data, TrainListener& listener,
-                  const std::function<bool()>& stop_asked);
+TrainResult train(const TrainOptions& options, const TrainData& data, Communicator& world,
+                  TrainListener& listener, const std::function<bool()>& stop_asked);
 
 }  // namespace nadi

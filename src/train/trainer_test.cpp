@@ -291,7 +291,10 @@ TEST_F(TrainerTest, AFolderThatCannotBeWrittenToIsNoticedBeforeAnyWork) {
   options.save_dir = folder_ / "file" / "run";
   Told told;
   const auto error = error_of([&] {
-    train(options, {run.train_samples(), nullptr, run.tokenizer()}, told, [] { return false; });
+    SampleBatches batches(run.train_samples(), run.tokenizer(),
+                          {.batch_size = options.batch_size, .seed = options.seed});
+    SingleProcess world;
+    train(options, {batches, nullptr, &run.tokenizer()}, world, told, [] { return false; });
   });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);

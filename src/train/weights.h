@@ -1,11 +1,12 @@
-// Between the variables of an engine and the files of a checkpoint.
+// Between an engine that holds a whole model and the files of a Hugging Face folder. For the ranks of a plan,
+// and for what training needs besides the weights: sharded_state.h.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "nadi/checkpoint/safetensors_writer.h"
+#include "nadi/graph/dtype.h"
 
 namespace nadi {
 
@@ -19,15 +20,13 @@ struct ModelConfig;
 // shape; nothing is changed then.
 std::vector<std::string> load_weights(CpuEngine& engine, const std::filesystem::path& folder);
 
-// Reads what a training state's tensors file holds: optimizer state and the loss scale. Error (input) when
-// one is missing or has another shape or type.
-void load_training_tensors(CpuEngine& engine, const std::filesystem::path& checkpoint);
-
 // config.json, model.safetensors and the tokenizer's files.
 void write_model(AtomicFolder& folder, const CpuEngine& engine, const ModelConfig& config,
                  const Tokenizer& tokenizer);
 
-// Everything that continuing needs besides the parameters. The bytes are the engine's own.
-std::vector<TensorToWrite> training_tensors(const CpuEngine& engine);
+// What stands beside the weights: config.json for weights of this type, and the tokenizer's files. Without a
+// tokenizer the configuration names no special tokens.
+void write_config_and_tokenizer(AtomicFolder& folder, const ModelConfig& config, DType dtype,
+                                const Tokenizer* tokenizer);
 
 }  // namespace nadi

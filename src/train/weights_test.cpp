@@ -3,20 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <filesystem>
+#include <map>
 
 #include "nadi/checkpoint/atomic_folder.h"
 #include "nadi/checkpoint/files_for_tests.h"
-#include "nadi/checkpoint/safetensors_reader.h"
-#include "nadi/checkpoint/training_state.h"
+#include "nadi/engine/comm/thread_world_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/train/sharded_state.h"
 #include "nadi/train/small_run_for_tests.h"
 
 namespace nadi {
 namespace {
 
-using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -24,11 +24,8 @@ namespace fs = std::filesystem;
 
 // An engine with a training step of the small model.
 struct Loaded {
-  explicit Loaded(const ModelConfig& model, DType dtype = DType::kF32, OptimizerOptions optimizer = {})
-      : config(model),
-        program(
-            build_step(model, {.batch_size = 1, .seq_length = 8, .dtype = dtype, .optimizer = optimizer})),
-        engine({.threads = 1}) {
+  explicit Loaded(const ModelConfig& model, DType dtype = DType::kF32)
+      : config(model), program(build_step(model, {.seq_length = 8, .dtype = dtype})), engine({.threads = 1}) {
     engine.load(program);
   }
 
@@ -44,8 +41,6 @@ struct Loaded {
   void save(const fs::path& path) {
     AtomicFolder folder(path);
     write_model(folder, engine, config, ByteTokenizer::gpt2());
-    write_training_state(folder, {.dtype = "f32", .optimizer = "adamw", .schedule = "linear"},
-                         training_tensors(engine));
     folder.commit();
   }
 
@@ -67,11 +62,8 @@ TEST_F(WeightsTest, ComeBackBitForBit) {
     saved.save(path);
     Loaded read(config_, dtype);
     EXPECT_THAT(load_weights(read.engine, path), IsEmpty());
-    load_training_tensors(read.engine, path);
-    read.engine.initialize(2);  // has nothing left to do
-    for (const Role role : {Role::kParameter, Role::kOptimizerState, Role::kMetric})
-      EXPECT_TRUE(read.bytes(role) == saved.bytes(role)) << to_string(dtype);
-    EXPECT_GT(read.bytes(Role::kOptimizerState).size(), read.bytes(Role::kParameter).size());
+    read.engine.initialize(2);  // leaves them alone
+    EXPECT_TRUE(read.bytes(Role::kParameter) == saved.bytes(Role::kParameter)) << to_string(dtype);
   }
 }
 
@@ -140,24 +132,20 @@ TEST_F(WeightsTest, ListWhatIsNotUsed) {
   for (const std::string& name : unused) EXPECT_THAT(name, HasSubstr("transformer.h.2."));
 }
 
-TEST_F(WeightsTest, TrainingTensorsOfAnotherKindAreRefused) {
-  Loaded saved(config_);
+// What one rank of one writes, as a state that could be sharded.
+TEST_F(WeightsTest, AreTheFilesOfAShardedState) {
+  const ByteTokenizer tokenizer = ByteTokenizer::gpt2();
+  Loaded saved(config_, DType::kBF16);
   saved.engine.initialize(1);
-  saved.save(folder_ / "adamw");
-  const std::string file = (folder_ / "adamw" / kTrainingTensorsFile).string();
-  Loaded sgd(config_, DType::kF32, {.kind = OptimizerKind::kSgd});
-  auto error = error_of([&] { load_training_tensors(sgd.engine, folder_ / "adamw"); });
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->kind(), ErrorKind::kInput);
-  EXPECT_THAT(error->what(), AllOf(HasSubstr(file), HasSubstr(".momentum'")));
-
-  ModelConfig larger = config_;
-  larger.vocabulary = 300;
-  Loaded other(larger);
-  error = error_of([&] { load_training_tensors(other.engine, folder_ / "adamw"); });
-  ASSERT_TRUE(error);
-  EXPECT_THAT(error->what(), AllOf(HasSubstr("'transformer.wte.weight.m' is F32 "), HasSubstr("257"),
-                                   HasSubstr(" in the file and F32 "), HasSubstr("300")));
+  saved.save(folder_ / "whole");
+  ThreadWorld alone(1);
+  ShardedState state(saved.engine, alone.rank(0),
+                     {.config = config_, .plan = {}, .request = {.seq_length = 8, .dtype = DType::kBF16}});
+  state.save_model(folder_ / "sharded", &tokenizer);
+  EXPECT_EQ(entries(folder_ / "sharded"), entries(folder_ / "whole"));
+  for (const auto& file : fs::directory_iterator(folder_ / "whole"))
+    EXPECT_TRUE(contents(file.path()) == contents(folder_ / "sharded" / file.path().filename()))
+        << file.path();
 }
 
 }  // namespace

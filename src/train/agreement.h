@@ -1,0 +1,39 @@
+// What the ranks of a job tell one another between steps: a few numbers at a time. All calls are collective:
+// every rank makes them, in the same order.
+//
+//   const Agreement agreement(world);
+//   const bool stop = agreement.any(interrupted);
+//   const double loss = agreement.of(last_stage, own_loss);
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "nadi/parallel/plan.h"
+
+namespace nadi {
+
+class Communicator;
+
+class Agreement {
+ public:
+  explicit Agreement(Communicator& world) : world_(world) {}
+
+  bool any(bool value) const;
+  // In the order of the ranks: the same sum on all of them.
+  std::int64_t sum(std::int64_t value) const;
+  double sum(double value) const;
+  double maximum(double value) const;
+  // That rank's value.
+  double of(Rank rank, double value) const;
+  std::int64_t of(Rank rank, std::int64_t value) const;
+
+ private:
+  template <class T>
+  std::vector<T> all(T value) const;
+
+  Communicator& world_;
+};
+
+}  // namespace nadi

@@ -1,0 +1,207 @@
+#include "nadi/train/sharded_state.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "nadi/base/format.h"
+#include "nadi/checkpoint/atomic_folder.h"
+#include "nadi/checkpoint/pretrained_folder.h"
+#include "nadi/checkpoint/training_state.h"
+#include "nadi/engine/comm/communicator.h"
+#include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/parallel/step_program.h"
+#include "nadi/train/sharded_state_transfer.h"
+#include "nadi/train/weights.h"
+
+namespace nadi {
+namespace {
+
+LogicalState logical_state(const ShardedJob& job) {
+  std::vector<Program> programs;
+  for (std::int64_t stage = 0; stage < job.plan.pp; ++stage)
+    programs.push_back(build_step(job.config, job.request, job.plan, stage));
+  std::vector<const Program*> stages;
+  for (const Program& program : programs) stages.push_back(&program);
+  return {job.config, job.plan, stages};
+}
+
+// Elements [first, first + count) of a tensor in a file.
+SafetensorsTensor part_of(const SafetensorsTensor& tensor, std::int64_t first, std::int64_t count) {
+  const std::int64_t size = size_of(tensor.dtype);
+  return {.name = tensor.name,
+          .dtype = tensor.dtype,
+          .shape = Shape{count},
+          .begin = tensor.begin + first * size,
+          .end = tensor.begin + (first + count) * size};
+}
+
+// Reads variables from pieces of tensors; what no piece covers is zero.
+class PieceReader {
+ public:
+  explicit PieceReader(CpuEngine& engine) : engine_(engine) {}
+
+  void read(const LogicalPiece& piece, const PretrainedTensor& from) {
+    const VariableView view = engine_.variable(piece.variable).value();
+    if (started_.insert(piece.variable).second) {
+      if (piece.elements() < view.tensor->shape.elements()) std::ranges::fill(view.bytes, std::byte{0});
+      engine_.mark_initialized(piece.variable);
+    }
+    const DType dtype = view.tensor->dtype;
+    const std::int64_t size = size_of(dtype);
+    piece.each_run(0, from.tensor->shape.elements(), [&](const ElementRun& run) {
+      from.file->read(part_of(*from.tensor, run.whole, run.count), dtype,
+                      view.bytes.subspan(run.local * size, run.count * size));
+    });
+  }
+
+ private:
+  CpuEngine& engine_;
+  std::set<std::string> started_;
+};
+
+// An Error as bytes: kind, then the texts, each ended by a zero.
+std::string packed(const Error& error) {
+  std::string text(1, static_cast<char>(error.kind()));
+  for (const std::string& part : {error.place().file, error.message(), error.hint()}) text += part + '\0';
+  return text;
+}
+
+Error unpacked(const std::string& text) {
+  std::array<std::string, 3> parts;
+  std::size_t from = 1;
+  for (std::string& part : parts) {
+    part = text.c_str() + from;
+    from += part.size() + 1;
+  }
+  return {static_cast<ErrorKind>(text[0]), {.file = parts[0]}, parts[1], parts[2]};
+}
+
+}  // namespace
+
+ShardedState::ShardedState(CpuEngine& engine, Communicator& world, const ShardedJob& job)
+    : engine_(engine),
+      world_(world),
+      config_(job.config),
+      dtype_(job.request.dtype),
+      state_(logical_state(job)) {
+  const auto tensors = state_.tensors();
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    (tensors[i].role == Role::kParameter ? parameters_ : training_tensors_).push_back(i);
+  // As write_safetensors() orders them: it will ask for them one by one.
+  const auto by_file = [&](std::size_t a, std::size_t b) {
+    const FileDType type_a = file_dtype(tensors[a].dtype), type_b = file_dtype(tensors[b].dtype);
+    return type_a != type_b ? type_a > type_b : tensors[a].name < tensors[b].name;
+  };
+  std::ranges::sort(parameters_, by_file);
+  std::ranges::sort(training_tensors_, by_file);
+}
+
+std::vector<std::string> ShardedState::load_weights(const std::filesystem::path& folder) {
+  const auto tensors = state_.tensors();
+  std::vector<WantedTensor> wanted;
+  std::map<std::size_t, std::size_t> place;  // of a tensor in `wanted`
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].role != Role::kParameter) continue;
+    place[i] = wanted.size();
+    wanted.push_back({.name = tensors[i].name, .shape = tensors[i].shape});
+  }
+  const PretrainedFolder files(folder);
+  const PretrainedMatch match = files.match(wanted);
+  PieceReader reader(engine_);
+  for (const LogicalPiece& piece : state_.held_by(world_.rank()))
+    if (const auto found = place.find(piece.tensor); found != place.end())
+      reader.read(piece, match.tensors[found->second]);
+  return match.unused;
+}
+
+void ShardedState::load_training_tensors(const std::filesystem::path& checkpoint) {
+  const SafetensorsReader file(checkpoint / kTrainingTensorsFile);
+  const auto tensors = state_.tensors();
+  for (const LogicalTensor& tensor : tensors) {
+    if (tensor.role == Role::kParameter) continue;
+    const SafetensorsTensor& saved = file.at(tensor.name);
+    if (saved.shape != tensor.shape || saved.dtype != file_dtype(tensor.dtype))
+      throw input_error(
+          {.file = file.file()},
+          format("'{}' is {} {} in the file and {} {} in this run", tensor.name, to_string(saved.dtype),
+                 saved.shape.to_string(), to_string(file_dtype(tensor.dtype)), tensor.shape.to_string()),
+          "continue with the model, --dtype and --optimizer that the run was started with");
+  }
+  PieceReader reader(engine_);
+  for (const LogicalPiece& piece : state_.held_by(world_.rank())) {
+    const LogicalTensor& tensor = tensors[piece.tensor];
+    if (tensor.role != Role::kParameter) reader.read(piece, {&file, &file.at(tensor.name)});
+  }
+}
+
+void ShardedState::save_model(const std::filesystem::path& target, const Tokenizer* tokenizer) {
+  save(target, tokenizer, nullptr);
+}
+
+void ShardedState::save_checkpoint(const std::filesystem::path& target, const Tokenizer* tokenizer,
+                                   const TrainingState& training) {
+  save(target, tokenizer, &training);
+}
+
+void ShardedState::save(const std::filesystem::path& target, const Tokenizer* tokenizer,
+                        const TrainingState* training) {
+  std::vector<std::size_t> order = parameters_;
+  if (training != nullptr) order.insert(order.end(), training_tensors_.begin(), training_tensors_.end());
+  PieceTransfer transfer(world_, state_, order,
+                         [&](const std::string& name) { return engine_.variable(name).value().bytes; });
+  std::optional<Error> failed;
+  if (world_.rank() != Rank{0}) {
+    transfer.send_all();
+  } else {
+    try {
+      AtomicFolder folder(target, {.overwrite = Overwrite::kAllow});
+      write(folder, transfer, tokenizer, training);
+      folder.commit();
+    } catch (const Error& error) {
+      failed = error;
+      transfer.discard_rest();
+    }
+  }
+  throw_everywhere(std::move(failed));
+}
+
+void ShardedState::write(AtomicFolder& folder, PieceTransfer& transfer, const Tokenizer* tokenizer,
+                         const TrainingState* training) {
+  const auto to_write = [&](const std::vector<std::size_t>& numbers) {
+    std::vector<TensorToWrite> tensors;
+    for (const std::size_t number : numbers) {
+      const LogicalTensor& tensor = state_.tensors()[number];
+      tensors.push_back(
+          {.name = tensor.name,
+           .dtype = file_dtype(tensor.dtype),
+           .shape = tensor.shape,
+           .pieces = [&transfer, number](const TensorSink& sink) { transfer.receive(number, sink); }});
+    }
+    return tensors;
+  };
+  write_config_and_tokenizer(folder, config_, dtype_, tokenizer);
+  folder.write("model.safetensors",
+               [&](AtomicFile& file) { write_safetensors(file, to_write(parameters_)); });
+  if (training != nullptr) write_training_state(folder, *training, to_write(training_tensors_));
+}
+
+// Rank 0 says whether it failed, and how; all ranks throw that, or none does.
+void ShardedState::throw_everywhere(std::optional<Error> failed) {
+  if (world_.size() > 1) {
+    std::string text = failed ? packed(*failed) : "";
+    std::int64_t length = static_cast<std::int64_t>(text.size());
+    world_.wait(world_.broadcast(kWorld, std::as_writable_bytes(std::span(&length, 1)), 0));
+    if (length > 0) {
+      text.resize(length);
+      world_.wait(world_.broadcast(kWorld, std::as_writable_bytes(std::span(text)), 0));
+      if (!failed) failed = unpacked(text);
+    }
+  }
+  if (failed) throw *failed;
+}
+
+}  // namespace nadi

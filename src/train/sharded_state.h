@@ -1,0 +1,88 @@
+// Between the variables of the ranks of a plan and the files of one checkpoint: a Hugging Face folder with
+// the names and shapes of the whole model, and optimizer state by parameter, whatever the plan. What one plan
+// wrote, any other reads, and the files of two plans that hold the same numbers are the same bytes.
+//
+//   CpuEngine engine({.groups = &groups});
+//   engine.load(build_step(config, request, plan, stage));
+//   ShardedState state(engine, world, {.config = config, .plan = plan, .request = request});
+//   state.load_weights("gpt2/");                                    // start from weights,
+//   state.load_training_tensors("run/checkpoint-100");              // or go on: both
+//   engine.initialize(seed);                                        // what was not loaded
+//   ...
+//   state.save_checkpoint("run/checkpoint-200", &tokenizer, training_state);
+//
+// Loading: every rank reads its own part from the folder, which all of them must see. A folder that does not
+// fit the model is found out by all ranks alike, before anything is changed.
+//
+// Saving is collective: rank 0 writes, the others send it their pieces, a few megabytes at a time
+// (sharded_state_transfer.h). The outcome is that of rank 0, the folder's appearance included, and is told to
+// all: when its disk is full, it takes what the others send until the end, and then the same Error is thrown
+// on every rank. No rank returns before the folder is there.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nadi/base/error.h"
+#include "nadi/graph/dtype.h"
+#include "nadi/model/model_config.h"
+#include "nadi/parallel/logical_state.h"
+#include "nadi/parallel/plan.h"
+
+namespace nadi {
+
+class AtomicFolder;
+class Communicator;
+class CpuEngine;
+class PieceTransfer;
+class Tokenizer;
+struct StepRequest;
+struct TrainingState;
+
+// What the ranks' programs were built from: build_step(config, request, plan, stage).
+struct ShardedJob {
+  const ModelConfig& config;
+  const Plan& plan;
+  const StepRequest& request;
+};
+
+class ShardedState {
+ public:
+  // The engine has loaded its stage's program before anything is loaded or saved. Builds the programs of all
+  // stages once, to learn what the other ranks have.
+  ShardedState(CpuEngine& engine, Communicator& world, const ShardedJob& job);
+
+  // This rank's part of every parameter, converted to the engine's element types; padding of the vocabulary
+  // is zero. Returns the names in the files that the model has no use for, the same on all ranks. Error
+  // (input) when a tensor is missing or has another shape.
+  std::vector<std::string> load_weights(const std::filesystem::path& folder);
+
+  // Optimizer state and metrics. Error (input) when one is missing or has another shape or type.
+  void load_training_tensors(const std::filesystem::path& checkpoint);
+
+  // Collective. config.json, model.safetensors and the tokenizer's files, if there is a tokenizer. A folder
+  // that is there is replaced.
+  void save_model(const std::filesystem::path& target, const Tokenizer* tokenizer);
+  // The same with the files of training_state.h. What rank 0 gives as state and tokenizer is written.
+  void save_checkpoint(const std::filesystem::path& target, const Tokenizer* tokenizer,
+                       const TrainingState& training);
+
+ private:
+  void save(const std::filesystem::path& target, const Tokenizer* tokenizer, const TrainingState* training);
+  void write(AtomicFolder& folder, PieceTransfer& transfer, const Tokenizer* tokenizer,
+             const TrainingState* training);
+  void throw_everywhere(std::optional<Error> failed);
+
+  CpuEngine& engine_;
+  Communicator& world_;
+  ModelConfig config_;
+  DType dtype_;
+  LogicalState state_;
+  // Numbers of tensors, in the order of the file that they go to.
+  std::vector<std::size_t> parameters_, training_tensors_;
+};
+
+}  // namespace nadi
