@@ -1,39 +1,33 @@
-// Cuts samples into batches: what a training step reads.
+// Batches of samples: what a training step reads.
 //
-//   BatchSource source(samples, tokenizer, {.batch_size = 8, .seed = 1});
+//   SampleBatches source(samples, tokenizer, {.batch_size = 8, .seed = 1});    // or another kind
 //   DataPosition position;                    // or one that was saved
 //   const Batch batch = source.batch(position);
 //   position = source.after(position);
 //
-// A batch is a function of samples, options and position: any can be asked for at any time, so a position is
-// all there is to save. Each epoch has its own order, and each sample is in it once.
+// A batch is a function of data, options and position: any can be asked for at any time, so a position is all
+// there is to save. Each epoch has its own order, and each sample is in it once.
 //
 // Several ranks share a batch: each asks for its Part, and part i has the i-th run of rows, so that a row's
 // number in the whole batch, by which dropout is numbered, is that of the part's first row and its own. The
 // batches are the same for any number of ranks, so a position saved by two ranks is good for four.
 // Micro-batches are parts, too: micro-batch m of M on rank r of R is Part{r * M + m, R * M}.
 //
-// Not thread-safe: the order of the epoch asked for last is kept.
+// Kinds: SampleBatches (sample_batches.h) of questions and contexts, MegatronBatches (megatron_batches.h) of
+// Megatron's datasets. A new kind says how many samples there are, in which order, and how to fill a row.
+//
+// Not thread-safe: a source may keep what was asked for last.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
-#include "nadi/data/masking.h"
-#include "nadi/data/sample_set.h"
+#include "nadi/text/tokenizer.h"
 
 namespace nadi {
 
 struct Place;
-
-struct BatchOptions {
-  std::int64_t batch_size = 1;  // rows, of all parts together
-  std::uint64_t seed = 1;
-  bool shuffle = true;  // off: in the order of the samples, in every epoch; for validation
-};
 
 // Both from 0.
 struct DataPosition {
@@ -53,21 +47,33 @@ struct Part {
 // attention needs a token to look at.
 struct Batch {
   std::vector<std::int32_t> input_ids = {};
-  std::vector<std::int32_t> token_type_ids = {};  // 1 for the context of kMaskedToken, 0 elsewhere
+  std::vector<std::int32_t> token_type_ids = {};  // 1 for the second text of a masked sample, 0 elsewhere
   std::vector<std::int32_t> targets = {};
   std::vector<std::int32_t> lengths = {};  // one per row: its tokens
   std::int64_t samples = 0;                // rows that have one
   std::int64_t tokens = 0;                 // targets that count
 };
 
+// A row of a batch, seq_length places long, all of them unused until a sample is written there.
+struct BatchRow {
+  std::span<std::int32_t> input_ids;
+  std::span<std::int32_t> token_type_ids;
+  std::span<std::int32_t> targets;
+  std::int32_t& length;
+};
+
 class BatchSource {
  public:
-  // `samples` must outlive the source; the tokenizer is the one they were made with. Error (usage) when
-  // batch_size is below 1, or so large that elements of a batch cannot be numbered with 31 bits.
-  BatchSource(const SampleSet& samples, const Tokenizer& tokenizer, const BatchOptions& options);
+  virtual ~BatchSource() = default;
 
-  std::int64_t samples() const { return samples_->size(); }
+  std::int64_t samples() const { return shape_.samples; }  // of an epoch
+  std::int64_t seq_length() const { return shape_.seq_length; }
+  std::int64_t batch_size() const { return shape_.batch_size; }
   std::int64_t batches_per_epoch() const;
+
+  // Of the data that the samples are cut from. With samples() a fingerprint: a run that is continued with
+  // another figure has other data.
+  virtual std::int64_t tokens() const = 0;
 
   // The position must be inside of its epoch: one that comes from a file has to pass check_position(). Error
   // (usage) when the number of ranks does not divide batch_size.
@@ -81,18 +87,32 @@ class BatchSource {
   // Error (input) at `place`, the file the position was read from, when there is no such batch.
   void check_position(const DataPosition& position, const Place& place) const;
 
+ protected:
+  struct Shape {
+    std::int64_t samples = 0;     // of an epoch
+    std::int64_t seq_length = 0;  // places of a row
+    std::int64_t batch_size = 0;  // rows, of all parts together
+    TokenId padding = 0;          // what stands in unused places
+  };
+
+  // Error (usage) when batch_size is below 1, or so large that elements of a batch cannot be numbered with 31
+  // bits.
+  explicit BatchSource(const Shape& shape);
+
+  // Which sample comes at a place, from 0 to samples() - 1, of an epoch.
+  virtual std::int64_t sample_at(std::int64_t epoch, std::int64_t place) = 0;
+
+  // Writes a sample into an unused row. Returns how many of its targets count.
+  virtual std::int64_t fill_row(std::int64_t epoch, std::int64_t sample, const BatchRow& row) = 0;
+
  private:
   std::int64_t rows_of(const Part& part) const;
-  void fill_row(std::int64_t sample, std::int64_t epoch, std::int64_t row, Batch& batch) const;
   bool contains(const DataPosition& position) const;
-  void prepare_order(std::int64_t epoch);
 
-  const SampleSet* samples_;
-  BatchOptions options_;
-  TokenId padding_;
-  std::optional<Masking> masking_;  // for kMaskedToken
-  std::vector<std::uint32_t> order_;
-  std::optional<std::int64_t> order_epoch_;  // whose order that is
+  Shape shape_;
 };
+
+// The token for unused places: for padding, failing that for the end of a text, failing that 0.
+TokenId padding_of(const SpecialTokens& special);
 
 }  // namespace nadi

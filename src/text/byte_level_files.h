@@ -18,7 +18,15 @@ struct ByteLevelVocabulary;
 // does it, since those two files do not say how.
 std::vector<std::pair<std::string, std::string>> byte_level_files(const ByteLevelVocabulary& vocabulary);
 
-// GPT-2's tokenizer of a folder with vocab.json and merges.txt.
+// GPT-2's tokenizer of files with any names.
+struct Gpt2Files {
+  std::filesystem::path vocabulary;   // vocab.json
+  std::filesystem::path merges;       // merges.txt
+  std::filesystem::path config = {};  // tokenizer_config.json; empty where there is none
+};
+std::unique_ptr<Tokenizer> read_gpt2_files(const Gpt2Files& files);
+
+// The same of a folder with vocab.json and merges.txt.
 std::unique_ptr<Tokenizer> read_gpt2_folder(const std::filesystem::path& folder);
 
 // A tokenizer.json whose model is "BPE".

@@ -131,24 +131,30 @@ const Splitter& read_pre_tokenizer(const JsonValue& root) {
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> read_gpt2_folder(const std::filesystem::path& folder) {
-  const std::filesystem::path vocabulary_path = folder / "vocab.json";
+std::unique_ptr<Tokenizer> read_gpt2_files(const Gpt2Files& files) {
   VocabularyBuilder builder;
-  const JsonDocument document = read_json(vocabulary_path);
+  const JsonDocument document = read_json(files.vocabulary);
   read_vocabulary(document.root(), builder);
   ByteLevelVocabulary vocabulary;
   vocabulary.splitter = &gpt2_splitter();
-  vocabulary.merges = read_merges_txt(folder / "merges.txt", builder);
-  require_all_bytes(builder, vocabulary_path.string());
-  if (const auto config_path = folder / "tokenizer_config.json"; std::filesystem::exists(config_path)) {
-    const JsonDocument config = read_json(config_path);
+  vocabulary.merges = read_merges_txt(files.merges, builder);
+  require_all_bytes(builder, files.vocabulary.string());
+  if (!files.config.empty()) {
+    const JsonDocument config = read_json(files.config);
     require_off(config.root(), "add_prefix_space");
     vocabulary.added = read_added_tokens_decoder(config.root(), builder);
   }
   add_special_if_present(kEndOfText, builder, vocabulary.added);
-  if (const auto wrong = builder.incomplete()) throw input_error({.file = vocabulary_path.string()}, *wrong);
+  if (const auto wrong = builder.incomplete()) throw input_error({.file = files.vocabulary.string()}, *wrong);
   vocabulary.tokens = builder.take();
   return make_byte_level_tokenizer(std::move(vocabulary));
+}
+
+std::unique_ptr<Tokenizer> read_gpt2_folder(const std::filesystem::path& folder) {
+  Gpt2Files files{.vocabulary = folder / "vocab.json", .merges = folder / "merges.txt"};
+  if (const auto config = folder / "tokenizer_config.json"; std::filesystem::exists(config))
+    files.config = config;
+  return read_gpt2_files(files);
 }
 
 std::unique_ptr<Tokenizer> read_byte_level_json(const JsonValue& root) {

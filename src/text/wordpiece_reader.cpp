@@ -56,24 +56,32 @@ void read_vocab_txt(const std::filesystem::path& path, VocabularyBuilder& builde
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> read_bert_folder(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / "vocab.txt";
+std::unique_ptr<Tokenizer> read_bert_files(const BertFiles& files) {
   VocabularyBuilder builder;
-  read_vocab_txt(path, builder);
+  read_vocab_txt(files.vocabulary, builder);
   WordPieceVocabulary vocabulary;
-  if (const auto config_path = folder / "tokenizer_config.json"; std::filesystem::exists(config_path)) {
-    const JsonDocument config = read_json(config_path);
+  vocabulary.normalizer.lower_case = files.lower_case;
+  if (!files.config.empty()) {
+    const JsonDocument config = read_json(files.config);
     vocabulary.normalizer = read_config(config.root());
     vocabulary.added = read_added_tokens_decoder(config.root(), builder);
   }
   for (const std::string_view special : kBertSpecials)
     add_special_if_present(special, builder, vocabulary.added);
-  if (const auto wrong = builder.incomplete()) throw input_error({.file = path.string()}, *wrong);
+  const Place place{.file = files.vocabulary.string()};
+  if (const auto wrong = builder.incomplete()) throw input_error(place, *wrong);
   const auto unknown = builder.find(kUnknown);
-  if (!unknown) throw input_error({.file = path.string()}, format("there is no token '{}'", kUnknown));
+  if (!unknown) throw input_error(place, format("there is no token '{}'", kUnknown));
   vocabulary.unknown = *unknown;
   vocabulary.tokens = builder.take();
   return make_wordpiece_tokenizer(std::move(vocabulary));
+}
+
+std::unique_ptr<Tokenizer> read_bert_folder(const std::filesystem::path& folder) {
+  BertFiles files{.vocabulary = folder / "vocab.txt"};
+  if (const auto config = folder / "tokenizer_config.json"; std::filesystem::exists(config))
+    files.config = config;
+  return read_bert_files(files);
 }
 
 std::unique_ptr<Tokenizer> read_wordpiece_json(const JsonValue& root) {

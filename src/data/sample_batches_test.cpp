@@ -1,4 +1,4 @@
-#include "nadi/data/batch_source.h"
+#include "nadi/data/sample_batches.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,9 +48,9 @@ std::vector<std::int64_t> samples_of_epoch(BatchSource& source, std::int64_t epo
   return all;
 }
 
-TEST(BatchSource, NextTokenBatch) {
+TEST(SampleBatches, NextTokenBatch) {
   const SampleSet samples = next_token_samples(3);
-  BatchSource source(samples, ByteTokenizer::gpt2(), {.batch_size = 2, .shuffle = false});
+  SampleBatches source(samples, ByteTokenizer::gpt2(), {.batch_size = 2, .shuffle = false});
   EXPECT_EQ(source.samples(), 3);
   EXPECT_EQ(source.batches_per_epoch(), 2);
   const Batch batch = source.batch({0, 0});
@@ -65,9 +65,9 @@ TEST(BatchSource, NextTokenBatch) {
   EXPECT_EQ(batch.tokens, 6);
 }
 
-TEST(BatchSource, LastBatchIsFilledWithUnusedRows) {
+TEST(SampleBatches, LastBatchIsFilledWithUnusedRows) {
   const SampleSet samples = next_token_samples(3);
-  BatchSource source(samples, ByteTokenizer::gpt2(), {.batch_size = 2, .shuffle = false});
+  SampleBatches source(samples, ByteTokenizer::gpt2(), {.batch_size = 2, .shuffle = false});
   const Batch batch = source.batch({0, 1});
   EXPECT_THAT(batch.input_ids, ElementsAre('c', ' ', 'x', 256, 256, 256, 256, 256, 256, 256, 256, 256));
   EXPECT_THAT(batch.targets, ElementsAre(' ', 'x', 256, kNone, kNone, kNone,  //
@@ -78,16 +78,16 @@ TEST(BatchSource, LastBatchIsFilledWithUnusedRows) {
   EXPECT_THAT(source.samples_of({0, 1}), ElementsAre(2));
 }
 
-TEST(BatchSource, CutSamplesHaveNoTargetAtTheEnd) {
+TEST(SampleBatches, CutSamplesHaveNoTargetAtTheEnd) {
   const SampleSet samples = next_token_samples(1, 3);
-  BatchSource source(samples, ByteTokenizer::gpt2(), {});
+  SampleBatches source(samples, ByteTokenizer::gpt2(), {});
   EXPECT_THAT(source.batch({0, 0}).input_ids, ElementsAre('a', ' ', 'x'));
   EXPECT_THAT(source.batch({0, 0}).targets, ElementsAre(' ', 'x', kNone));
 }
 
-TEST(BatchSource, MaskedTokenBatch) {
+TEST(SampleBatches, MaskedTokenBatch) {
   const SampleSet samples = masked_samples(3);  // [CLS] letter [SEP] x [SEP]: 5 tokens of 6
-  BatchSource source(samples, ByteTokenizer::bert(), {.batch_size = 2, .shuffle = false});
+  SampleBatches source(samples, ByteTokenizer::bert(), {.batch_size = 2, .shuffle = false});
   const Batch batch = source.batch({0, 1});
   EXPECT_THAT(batch.token_type_ids, ElementsAre(0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0));
   EXPECT_THAT(batch.lengths, ElementsAre(5, 1));
@@ -98,29 +98,29 @@ TEST(BatchSource, MaskedTokenBatch) {
   EXPECT_GE(batch.tokens, 1);
 }
 
-TEST(BatchSource, EverySampleOncePerEpochInAnOrderOfItsOwn) {
+TEST(SampleBatches, EverySampleOncePerEpochInAnOrderOfItsOwn) {
   const SampleSet samples = next_token_samples(23);
-  BatchSource source(samples, ByteTokenizer::gpt2(), {.batch_size = 5, .seed = 9});
+  SampleBatches source(samples, ByteTokenizer::gpt2(), {.batch_size = 5, .seed = 9});
   std::vector<std::int64_t> first = samples_of_epoch(source, 0);
   const std::vector<std::int64_t> second = samples_of_epoch(source, 1);
   EXPECT_NE(first, second);
   EXPECT_EQ(first, samples_of_epoch(source, 0));
-  BatchSource other(samples, ByteTokenizer::gpt2(), {.batch_size = 5, .seed = 10});
+  SampleBatches other(samples, ByteTokenizer::gpt2(), {.batch_size = 5, .seed = 10});
   EXPECT_NE(first, samples_of_epoch(other, 0));
   // The size of the batches does not change the order.
-  BatchSource larger(samples, ByteTokenizer::gpt2(), {.batch_size = 8, .seed = 9});
+  SampleBatches larger(samples, ByteTokenizer::gpt2(), {.batch_size = 8, .seed = 9});
   EXPECT_EQ(first, samples_of_epoch(larger, 0));
   std::sort(first.begin(), first.end());
   for (std::size_t i = 0; i < 23; ++i) EXPECT_EQ(first[i], static_cast<std::int64_t>(i));
 }
 
-TEST(BatchSource, AnyBatchCanBeAskedForAtAnyTime) {
+TEST(SampleBatches, AnyBatchCanBeAskedForAtAnyTime) {
   const SampleSet samples = masked_samples(11);
   const BatchOptions options{.batch_size = 4, .seed = 2};
-  BatchSource whole(samples, ByteTokenizer::bert(), options);
+  SampleBatches whole(samples, ByteTokenizer::bert(), options);
   DataPosition position;
   for (int step = 0; step < 7; ++step) {  // 3 batches per epoch
-    BatchSource resumed(samples, ByteTokenizer::bert(), options);
+    SampleBatches resumed(samples, ByteTokenizer::bert(), options);
     const Batch expected = whole.batch(position);
     const Batch batch = resumed.batch(position);
     EXPECT_EQ(batch.input_ids, expected.input_ids);
@@ -153,10 +153,10 @@ std::vector<std::vector<std::int32_t>> rows_by_sample(BatchSource& source, std::
   return rows;
 }
 
-TEST(BatchSource, MasksDoNotDependOnBatchesOrRanks) {
+TEST(SampleBatches, MasksDoNotDependOnBatchesOrRanks) {
   const SampleSet samples = masked_samples(11);
-  BatchSource four(samples, ByteTokenizer::bert(), {.batch_size = 4, .seed = 2});
-  BatchSource six(samples, ByteTokenizer::bert(), {.batch_size = 6, .seed = 2});
+  SampleBatches four(samples, ByteTokenizer::bert(), {.batch_size = 4, .seed = 2});
+  SampleBatches six(samples, ByteTokenizer::bert(), {.batch_size = 6, .seed = 2});
   const auto rows = rows_by_sample(four, 1, 1);
   EXPECT_THAT(rows, Each(SizeIs(12)));
   EXPECT_EQ(rows, rows_by_sample(four, 1, 2));
@@ -164,9 +164,9 @@ TEST(BatchSource, MasksDoNotDependOnBatchesOrRanks) {
   EXPECT_NE(rows, rows_by_sample(four, 2, 1));
 }
 
-TEST(BatchSource, RanksHaveRunsOfRows) {
+TEST(SampleBatches, RanksHaveRunsOfRows) {
   const SampleSet samples = next_token_samples(7);
-  BatchSource source(samples, ByteTokenizer::gpt2(), {.batch_size = 4, .shuffle = false});
+  SampleBatches source(samples, ByteTokenizer::gpt2(), {.batch_size = 4, .shuffle = false});
   EXPECT_THAT(source.samples_of({0, 0}, {0, 2}), ElementsAre(0, 1));
   EXPECT_THAT(source.samples_of({0, 0}, {1, 2}), ElementsAre(2, 3));
   EXPECT_THAT(source.samples_of({0, 1}, {0, 2}), ElementsAre(4, 5));
@@ -179,11 +179,11 @@ TEST(BatchSource, RanksHaveRunsOfRows) {
   EXPECT_THAT(none.targets, Each(kNone));
 }
 
-TEST(BatchSource, RefusesSizesThatMakeNoSense) {
+TEST(SampleBatches, RefusesSizesThatMakeNoSense) {
   const SampleSet samples = next_token_samples(7);
   const auto error_of = [&](std::int64_t batch_size, const Part& part) {
     try {
-      BatchSource source(samples, ByteTokenizer::gpt2(), {.batch_size = batch_size});
+      SampleBatches source(samples, ByteTokenizer::gpt2(), {.batch_size = batch_size});
       source.batch({0, 0}, part);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kUsage);
@@ -196,9 +196,9 @@ TEST(BatchSource, RefusesSizesThatMakeNoSense) {
   EXPECT_THAT(error_of(4, {0, 3}), HasSubstr("4 samples cannot be dealt out evenly to 3 ranks"));
 }
 
-TEST(BatchSource, RefusesAPositionThatTheDataDoesNotHave) {
+TEST(SampleBatches, RefusesAPositionThatTheDataDoesNotHave) {
   const SampleSet samples = next_token_samples(7);
-  const BatchSource source(samples, ByteTokenizer::gpt2(), {.batch_size = 2});  // 4 batches
+  const SampleBatches source(samples, ByteTokenizer::gpt2(), {.batch_size = 2});  // 4 batches
   EXPECT_NO_THROW(source.check_position({5, 3}, {}));
   EXPECT_THROW(source.check_position({-1, 0}, {}), Error);
   EXPECT_THROW(source.check_position({0, -1}, {}), Error);

@@ -1,0 +1,47 @@
+// Real vocabularies and datasets of other programs, where they are.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "nadi/text/tokenizer.h"
+
+namespace nadi {
+
+// The files of a real vocabulary under the names that load_tokenizer() looks for; nullptr without them.
+inline std::unique_ptr<Tokenizer> load_renamed_for_tests(
+    std::initializer_list<std::pair<const char*, const char*>> files) {
+  namespace fs = std::filesystem;
+  const fs::path real = fs::path(NADI_SOURCE_DIR) / "../shared/data/vocab";
+  std::string folder = (fs::temp_directory_path() / "nadi_vocab_XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return nullptr;
+  std::unique_ptr<Tokenizer> tokenizer;
+  bool complete = true;
+  for (const auto& [name, wanted] : files) {
+    complete = complete && fs::exists(real / name);
+    fs::create_symlink(fs::absolute(real / name), fs::path(folder) / wanted);
+  }
+  if (complete) tokenizer = load_tokenizer(folder);
+  fs::remove_all(folder);
+  return tokenizer;
+}
+
+inline std::unique_ptr<Tokenizer> real_gpt2_for_tests() {
+  return load_renamed_for_tests({{"gpt2-vocab.json", "vocab.json"}, {"gpt2-merges.txt", "merges.txt"}});
+}
+
+inline std::unique_ptr<Tokenizer> real_bert_for_tests() {
+  return load_renamed_for_tests({{"bert-base-uncased-vocab.txt", "vocab.txt"}});
+}
+
+// The prefix of a dataset that Megatron wrote; "" without it.
+inline std::string real_dataset_for_tests(const std::string& name) {
+  const std::string prefix = std::string(NADI_SOURCE_DIR) + "/../shared/data/megatron/" + name;
+  return std::filesystem::exists(prefix + ".idx") ? prefix : "";
+}
+
+}  // namespace nadi
