@@ -1,0 +1,56 @@
+// A program that runs beside this one, with its output in two pipes.
+//
+//   ChildProcess child({.words = {"/usr/bin/mpirun", "-n", "4", ...}});
+//   while (!child.poll_end()) { child.out().read(...); child.err().read(...); }
+//
+// The child has nothing to read, begins with no signals blocked, and dies with us. A program that cannot be
+// executed says so in its standard error and ends with exit code 127. The destructor kills a child that still
+// runs; what the child started itself is for process_tree.h.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nadi/job/end_status.h"
+#include "nadi/job/line_stream.h"
+
+namespace nadi {
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+struct ChildOptions {
+  std::vector<std::string> words;  // the program's path, and its arguments
+  Environment environment = {};    // added to that of this process
+  bool new_session = false;        // of its own; else only a process group of its own
+  int death_signal = 9;            // what it gets when we die: SIGKILL
+};
+
+class ChildProcess {
+ public:
+  // Error (environment) when the system has no room for another process.
+  explicit ChildProcess(const ChildOptions& options);
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  LineStream& out() { return out_; }
+  LineStream& err() { return err_; }
+
+  // How it ended; nothing while it runs.
+  const std::optional<EndStatus>& poll_end();
+  // Nothing happens when it has ended.
+  void send_signal(int signal);
+
+ private:
+  pid_t pid_ = -1;
+  LineStream out_;
+  LineStream err_;
+  std::optional<EndStatus> end_;
+};
+
+}  // namespace nadi

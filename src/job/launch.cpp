@@ -1,0 +1,255 @@
+#include "nadi/job/launch.h"
+
+#include <poll.h>
+#include <signal.h>
+
+#include <charconv>
+#include <cstdlib>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/job/find_program.h"
+#include "nadi/job/launch_socket.h"
+#include "nadi/job/mpirun_command.h"
+#include "nadi/job/process_tree.h"
+#include "nadi/job/rank_board.h"
+#include "nadi/job/rank_supervisor.h"
+
+namespace nadi {
+namespace {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+constexpr int kTickMs = 50;  // how long a stop, or the end of mpirun, may go unnoticed
+constexpr int kFailed = 1;
+constexpr int kInterrupted = 130;
+
+TimePoint now() {
+  return std::chrono::steady_clock::now();
+}
+
+// Each phase has a deadline, at which the next one begins whatever has happened.
+enum class Phase {
+  kRunning,
+  kBlaming,      // a rank failed: others' reports may be on their way
+  kTerminating,  // ranks were asked to end
+  kKilling,      // ranks were killed
+  kLeaving,      // supervisors may go; mpirun ends by itself
+};
+
+class Job {
+ public:
+  Job(const LaunchRequest& request, LaunchListener& listener, const std::filesystem::path& mpirun)
+      : request_(request),
+        listener_(listener),
+        contacts_(spans_hosts(request) ? Reach::kEveryHost : Reach::kThisHost),
+        mpirun_(mpirun_command(request, mpirun, contacts_.contact())),
+        board_(request.ranks),
+        sockets_(static_cast<std::size_t>(request.ranks)) {}
+
+  ~Job() {
+    for (auto& socket : sockets_) socket.reset();
+    mpirun_.send_signal(SIGKILL);
+    while (!mpirun_.poll_end()) poll(nullptr, 0, 1);
+    const std::string mark = format("{}={}", kContactVariable, contacts_.contact());
+    const auto ours = [&](const ProcessInfo& process) {
+      return process.session == mpirun_.pid() || started_with(process.pid, mark);
+    };
+    end_descendants(ours, request_.patience.kill);
+  }
+
+  LaunchResult run(const std::function<bool()>& stop_asked) {
+    while (phase_ != Phase::kLeaving || !(mpirun_.poll_end() && mpirun_is_silent())) {
+      wait();
+      read_all();
+      if (phase_ == Phase::kLeaving && now() >= deadline_) break;
+      if (phase_ == Phase::kRunning && stop_asked()) stop();
+      advance();
+    }
+    return {.stopped = stopped_, .failure = failure_};
+  }
+
+ private:
+  void wait() {
+    std::vector<pollfd> entries;
+    const auto add = [&](int descriptor) {
+      entries.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
+    };
+    add(contacts_.descriptor());
+    for (const int descriptor : contacts_.waiting()) add(descriptor);
+    for (const auto& socket : sockets_)
+      if (socket) add(socket->descriptor());
+    add(mpirun_.out().descriptor());
+    add(mpirun_.err().descriptor());
+    poll(entries.data(), entries.size(), kTickMs);
+  }
+
+  void read_all() {
+    for (LaunchSocketListener::Arrival& arrival : contacts_.accept()) {
+      int rank = -1;
+      const std::string& text = arrival.greeting;
+      std::from_chars(text.data(), text.data() + text.size(), rank);
+      if (rank < 0 || rank >= board_.ranks() || sockets_[static_cast<std::size_t>(rank)]) continue;
+      sockets_[static_cast<std::size_t>(rank)] = std::move(arrival.socket);
+    }
+    for (int rank = 0; rank < board_.ranks(); ++rank) {
+      auto& socket = sockets_[static_cast<std::size_t>(rank)];
+      if (!socket || !socket->is_open()) continue;
+      socket->read([&](std::string_view line) { hear(rank, line); });
+      if (!socket->is_open()) board_.ended(rank, {.status = std::nullopt, .asked = phase_ > Phase::kBlaming});
+    }
+    for (LineStream* stream : {&mpirun_.out(), &mpirun_.err()})
+      stream->read([&](std::string_view line) { hear_mpirun(line); });
+    listener_.caught_up();
+  }
+
+  void hear(int rank, std::string_view line) {
+    if (line.starts_with("out ")) {
+      listener_.rank_printed(rank, OutputKind::kOut, line.substr(4));
+    } else if (line.starts_with("err ")) {
+      board_.printed_error(rank, line.substr(4));
+      listener_.rank_printed(rank, OutputKind::kErr, line.substr(4));
+    } else if (line.starts_with("started ")) {
+      board_.started(rank, std::string(line.substr(8)));
+      // Orders that were given before it could hear them.
+      if (phase_ == Phase::kTerminating) order(rank, "terminate");
+      if (phase_ > Phase::kTerminating) order(rank, "kill");
+    } else if (const auto end = parse_end(line)) {
+      board_.ended(rank, *end);
+    }
+  }
+
+  void hear_mpirun(std::string_view line) {
+    // What it says about ranks that failed, we say better; and what about those that we end is noise.
+    if (!stopped_ && !board_.any_failed()) listener_.mpirun_printed(line);
+  }
+
+  void stop() {
+    stopped_ = true;
+    // Where nothing has begun, nothing has to be saved.
+    const bool begun = board_.any_started();
+    if (!begun) mpirun_.send_signal(SIGTERM);
+    enter(Phase::kTerminating, begun ? request_.patience.interrupt : request_.patience.terminate);
+    order_all("terminate");
+  }
+
+  void advance() {
+    const bool over = now() >= deadline_;
+    switch (phase_) {
+      case Phase::kRunning:
+        if (board_.all_good()) return leave();
+        if (board_.any_failed() || board_.all_ended() || mpirun_.poll_end())
+          enter(Phase::kBlaming, request_.patience.blame);
+        return;
+      case Phase::kBlaming:
+        if (!over && !board_.all_ended()) return;
+        failure_ = find_failure();
+        enter(Phase::kTerminating, request_.patience.terminate);
+        order_all("terminate");
+        return;
+      case Phase::kTerminating:
+        if (gone()) return leave();
+        if (!over) return;
+        enter(Phase::kKilling, request_.patience.kill);
+        order_all("kill");
+        return;
+      case Phase::kKilling:
+        if (gone() || over) leave();
+        return;
+      case Phase::kLeaving:
+        return;
+    }
+    unreachable();
+  }
+
+  // No rank runs any more, and none will start: either all have ended, or mpirun has while some had not
+  // begun.
+  bool gone() {
+    if (board_.all_ended()) return true;
+    if (!mpirun_.poll_end()) return false;
+    for (int rank = 0; rank < board_.ranks(); ++rank)
+      if (sockets_[static_cast<std::size_t>(rank)] && !board_.has_ended(rank)) return false;
+    return true;
+  }
+
+  LaunchFailure find_failure() {
+    if (const std::optional<int> rank = board_.blamed())
+      return {.rank = rank,
+              .host = spans_hosts(request_) ? board_.host(*rank) : "",
+              .status = board_.end(*rank)->status,
+              .last_lines = board_.last_lines(*rank)};
+    return {.status = mpirun_.poll_end()};
+  }
+
+  void leave() {
+    enter(Phase::kLeaving, request_.patience.leave);
+    order_all("bye");
+  }
+
+  void enter(Phase phase, std::chrono::milliseconds patience) {
+    phase_ = phase;
+    deadline_ = now() + patience;
+  }
+
+  void order(int rank, std::string_view what) {
+    if (auto& socket = sockets_[static_cast<std::size_t>(rank)]) socket->send(what);
+  }
+  void order_all(std::string_view what) {
+    for (int rank = 0; rank < board_.ranks(); ++rank) order(rank, what);
+  }
+
+  bool mpirun_is_silent() { return !mpirun_.out().is_open() && !mpirun_.err().is_open(); }
+
+  const LaunchRequest& request_;
+  LaunchListener& listener_;
+  Adoption adoption_;
+  LaunchSocketListener contacts_;
+  ChildProcess mpirun_;
+  RankBoard board_;
+  std::vector<std::optional<LaunchSocket>> sockets_;  // by rank; nothing before it said hello
+  Phase phase_ = Phase::kRunning;
+  TimePoint deadline_ = TimePoint::max();
+  bool stopped_ = false;
+  std::optional<LaunchFailure> failure_;
+};
+
+}  // namespace
+
+LaunchRequest request_for_self(int ranks, const std::vector<std::string>& words) {
+  const std::string program = own_program().string();
+  LaunchRequest request{
+      .ranks = ranks, .command = {program}, .supervisor = {program, std::string(kSupervisorWord)}};
+  request.command.insert(request.command.end(), words.begin(), words.end());
+  return request;
+}
+
+std::string LaunchFailure::to_string() const {
+  if (!rank)
+    return status ? format("mpirun ended with {}", status->to_string()) : "mpirun has ended the ranks";
+  const std::string name = host.empty() ? format("rank {}", *rank) : format("rank {} on {}", *rank, host);
+  if (!status) return name + " is gone, together with the process that watched it";
+  return format("{} {} {}", name, status->signal != 0 ? "was ended by" : "failed with", status->to_string());
+}
+
+int LaunchResult::exit_code() const {
+  if (stopped) return kInterrupted;
+  if (!failure) return 0;
+  if (!failure->rank || !failure->status || failure->status->signal != 0) return kFailed;
+  return failure->status->exit_code;
+}
+
+LaunchResult launch(const LaunchRequest& request, LaunchListener& listener,
+                    const std::function<bool()>& stop_asked) {
+  check(request.ranks > 0 && !request.command.empty() && !request.supervisor.empty(),
+        "an incomplete request");
+  if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr)
+    throw usage_error("this process is a rank of a job already, and cannot launch another");
+  const auto mpirun = find_program("mpirun");
+  if (!mpirun)
+    throw environment_error("there is no mpirun on PATH, which starts the ranks",
+                            "install Open MPI: package openmpi-bin on Debian and Ubuntu");
+  Job job(request, listener, *mpirun);
+  return job.run(stop_asked);
+}
+
+}  // namespace nadi

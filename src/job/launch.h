@@ -1,0 +1,90 @@
+// Runs a command on many ranks with mpirun, passes on what they print, and ends all of them when one fails.
+//
+//   LaunchRequest request = request_for_self(8, {"train", "gpt2", "--tp", "2"});
+//   const LaunchResult result = launch(request, listener, [&] { return interrupted; });
+//   if (result.failure) ...                   // names the rank
+//
+// mpirun does not start the command itself but, per rank, a supervisor (rank_supervisor.h), which starts it,
+// reads what it prints and sees how it ends. Supervisors talk to launch() over a connection of their own: so
+// the failed rank is known for certain, lines are never torn, and ranks on other hosts can be ended, too.
+// When launch() dies, however that happens, the connections close and the supervisors end their ranks.
+//
+// While a job runs, the calling process adopts the job's orphans; when launch() returns, or throws, nothing
+// that it has started is left. It never ends a process that is not of this job. One job at a time.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nadi/job/child_process.h"
+
+namespace nadi {
+
+// How long each step of ending a job may take. After a failure everything is gone after blame + terminate +
+// kill + leave at the latest.
+struct LaunchPatience {
+  std::chrono::milliseconds blame{300};        // for reports that were overtaken: see rank_board.h
+  std::chrono::milliseconds terminate{5000};   // between SIGTERM and SIGKILL after a failure
+  std::chrono::milliseconds interrupt{30000};  // between them when the user wanted to stop: ranks save
+  std::chrono::milliseconds kill{2000};        // for ranks to be gone after SIGKILL
+  std::chrono::milliseconds leave{5000};       // for mpirun to end once its ranks have
+};
+
+struct LaunchRequest {
+  int ranks = 1;
+  std::vector<std::string> command;     // what every rank runs: a path and its arguments
+  std::vector<std::string> supervisor;  // what runs supervise_rank() with the words that follow
+  std::string hosts = {};               // "a:2,b:2", as mpirun takes them; empty: this host
+  std::filesystem::path hostfile = {};  // or a file of them
+  Environment environment = {};         // added to that of every rank
+  LaunchPatience patience = {};
+};
+
+// `nadi <words>` on `ranks` ranks, by this same program, whose main() knows kSupervisorWord.
+LaunchRequest request_for_self(int ranks, const std::vector<std::string>& words);
+
+enum class OutputKind { kOut, kErr };
+
+// Called from within launch(). What these throw ends the job and comes out of launch().
+class LaunchListener {
+ public:
+  virtual ~LaunchListener() = default;
+  // A whole line, without its end.
+  virtual void rank_printed(int rank, OutputKind kind, std::string_view line) = 0;
+  virtual void mpirun_printed(std::string_view line) = 0;
+  // All that has arrived was handed over: a moment to flush.
+  virtual void caught_up() {}
+};
+
+struct LaunchFailure {
+  std::optional<int> rank = {};              // nothing: the job failed and no rank did
+  std::string host = {};                     // the rank's, where there are several
+  std::optional<EndStatus> status = {};      // of the rank, or of mpirun; nothing: lost
+  std::vector<std::string> last_lines = {};  // of the rank's standard error
+
+  // "rank 3 failed with exit code 4", "rank 3 on b was ended by signal 9 (Killed)": with the host where there
+  // are several.
+  std::string to_string() const;
+};
+
+struct LaunchResult {
+  bool stopped = false;                       // because stop_asked() said so
+  std::optional<LaunchFailure> failure = {};  // the first
+
+  // What the launching program should end with: 0; 130 when it was stopped; the failed rank's exit code, or
+  // 1 where it has none.
+  int exit_code() const;
+};
+
+// `stop_asked` is called often, and when it first says true the ranks get SIGTERM.
+//
+// Error (environment) when there is no mpirun; Error (usage) when this process is itself a rank of a job.
+LaunchResult launch(const LaunchRequest& request, LaunchListener& listener,
+                    const std::function<bool()>& stop_asked);
+
+}  // namespace nadi

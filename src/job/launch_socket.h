@@ -1,0 +1,77 @@
+// What the launcher and the supervisors of ranks say to each other: lines over TCP, so that it is the same on
+// one host and on several.
+//
+//   launcher                                      supervisor of rank 3
+//   LaunchListener listener(Reach::kThisHost);
+//   listener.contact()  ── environment ──►        LaunchSocket socket = connect_to_launcher(contact, "3
+//   ..."); listener.accept() ...                         hello, with a secret that only this job's processes
+//   know socket.send("terminate")                      socket.read(...)
+//
+// The other side is gone when is_open() is false after read(); a host that died without a word is noticed
+// within half a minute.
+//
+// Limitation: IPv4.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nadi/job/line_stream.h"
+
+namespace nadi {
+
+class LaunchSocket {
+ public:
+  explicit LaunchSocket(Descriptor connected);
+
+  bool is_open() const { return lines_.is_open(); }
+  int descriptor() const { return lines_.descriptor(); }
+
+  // One line, without its newline. Waits while the other side is slow; what is sent to a closed side is lost.
+  void send(std::string_view line);
+  void read(const LineStream::OnLine& on_line) { lines_.read(on_line); }
+  void close() { lines_ = LineStream(); }
+
+ private:
+  LineStream lines_;
+};
+
+enum class Reach {
+  kThisHost,   // listens on the loopback interface
+  kEveryHost,  // listens on all
+};
+
+class LaunchSocketListener {
+ public:
+  // Error (environment) when there is no network to listen on.
+  explicit LaunchSocketListener(Reach reach);
+
+  int descriptor() const { return listening_.get(); }
+  // "secret@address:port,address:port": what connect_to_launcher() takes. It holds the secret, so it belongs
+  // into an environment and not on a command line, which everybody can read.
+  const std::string& contact() const { return contact_; }
+  const std::string& secret() const { return secret_; }
+
+  // Connections that have come in and have said the secret since the last call; each with the rest of its
+  // hello. Others are closed.
+  struct Arrival {
+    LaunchSocket socket;
+    std::string greeting;
+  };
+  std::vector<Arrival> accept();
+
+  // To poll as well: those that have not said hello yet.
+  std::vector<int> waiting() const;
+
+ private:
+  Descriptor listening_;
+  std::string secret_;
+  std::string contact_;
+  std::vector<LaunchSocket> strangers_;
+};
+
+// Tries the addresses in turn. Error (environment) when none of them answers as the launcher.
+LaunchSocket connect_to_launcher(const std::string& contact, std::string_view greeting);
+
+}  // namespace nadi

@@ -1,0 +1,67 @@
+#include "nadi/job/mpirun_command.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "nadi/base/format.h"
+#include "nadi/job/launch.h"
+#include "nadi/job/rank_supervisor.h"
+
+namespace nadi {
+namespace {
+
+// Variables of the user that ranks on other hosts should see as well; mpirun does not carry them by itself.
+constexpr std::array<std::string_view, 3> kCarriedPrefixes{"NADI_", "OMP_", "GOMP_"};
+
+std::vector<std::string> carried_variables() {
+  std::vector<std::string> names;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const bool carried = std::ranges::any_of(
+        kCarriedPrefixes, [&](std::string_view prefix) { return text.starts_with(prefix); });
+    if (carried) names.emplace_back(text.substr(0, text.find('=')));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace
+
+bool spans_hosts(const LaunchRequest& request) {
+  if (!request.hosts.empty() || !request.hostfile.empty()) return true;
+  const char* const slurm_nodes = std::getenv("SLURM_JOB_NUM_NODES");
+  if (slurm_nodes != nullptr && std::string_view(slurm_nodes) != "1") return true;
+  return std::getenv("PBS_NODEFILE") != nullptr || std::getenv("LSB_DJOB_HOSTFILE") != nullptr;
+}
+
+ChildOptions mpirun_command(const LaunchRequest& request, const std::filesystem::path& mpirun,
+                            const std::string& contact) {
+  // A session of its own: Ctrl-C on the terminal is for us, who pass it on in our way.
+  ChildOptions options{.words = {mpirun.string(), "-n", format("{}", request.ranks), "--bind-to", "none"},
+                       .environment = request.environment,
+                       .new_session = true,
+                       .death_signal = SIGTERM};
+  Environment& environment = options.environment;
+  std::vector<std::string>& words = options.words;
+  environment.emplace_back(kContactVariable, contact);
+  if (spans_hosts(request))
+    for (const std::string& name : carried_variables()) words.insert(words.end(), {"-x", name});
+  for (const auto& [name, value] : environment) words.insert(words.end(), {"-x", name});
+
+  if (!request.hosts.empty()) words.insert(words.end(), {"--host", request.hosts});
+  if (!request.hostfile.empty()) words.insert(words.end(), {"--hostfile", request.hostfile.string()});
+  if (!spans_hosts(request)) words.emplace_back("--oversubscribe");  // than cores; else mpirun refuses
+  if (geteuid() == 0) {
+    environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+  }
+  words.insert(words.end(), request.supervisor.begin(), request.supervisor.end());
+  words.insert(words.end(), request.command.begin(), request.command.end());
+  return options;
+}
+
+}  // namespace nadi

@@ -1,0 +1,143 @@
+#include "nadi/job/process_tree.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "nadi/base/format.h"
+#include "nadi/job/descriptor.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kBetweenRounds{10};
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// "12 (name) S 1 12 12 ...": the name may hold anything, so fields are counted from the last ')'.
+std::optional<ProcessInfo> read_process(pid_t pid) {
+  const std::string stat = contents(format("/proc/{}/stat", pid));
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(stat.substr(name_end + 1));
+  ProcessInfo info{.pid = pid};
+  char state = 0;
+  pid_t group = 0;
+  fields >> state >> info.parent >> group >> info.session;
+  constexpr int kFieldsBeforeStart = 15;  // from the terminal to the one before the start time: proc(5)
+  std::string ignored;
+  for (int i = 0; i < kFieldsBeforeStart; ++i) fields >> ignored;
+  if (!(fields >> info.born)) return std::nullopt;
+  info.ended = state == 'Z' || state == 'X';
+  return info;
+}
+
+std::vector<ProcessInfo> all_processes() {
+  std::vector<ProcessInfo> processes;
+  std::error_code failure;
+  for (fs::directory_iterator entry("/proc", failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    const std::string name = entry->path().filename();
+    pid_t pid = 0;
+    const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error != std::errc{} || stop != name.data() + name.size()) continue;
+    if (const auto info = read_process(pid)) processes.push_back(*info);
+  }
+  return processes;
+}
+
+// The number may have gone to another process since we looked. A descriptor is of one process for good: when
+// that is still the one we saw, it is the one that gets the signal.
+void kill_exactly(const ProcessInfo& process) {
+  const Descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
+  if (!handle.is_open() && errno != ENOSYS) return;
+  const auto now = read_process(process.pid);
+  if (!now || now->born != process.born) return;
+  if (handle.is_open())
+    syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0);
+  else
+    kill(process.pid, SIGKILL);  // kernels before 5.3
+}
+
+}  // namespace
+
+std::vector<ProcessInfo> descendants_of(pid_t root) {
+  std::multimap<pid_t, ProcessInfo> by_parent;
+  for (const ProcessInfo& info : all_processes()) by_parent.emplace(info.parent, info);
+  std::vector<ProcessInfo> found;
+  std::vector<pid_t> open{root};
+  while (!open.empty()) {
+    const pid_t parent = open.back();
+    open.pop_back();
+    const auto [first, last] = by_parent.equal_range(parent);
+    for (auto child = first; child != last; ++child) {
+      found.push_back(child->second);
+      open.push_back(child->second.pid);
+    }
+    by_parent.erase(first, last);
+  }
+  std::ranges::sort(found, {}, &ProcessInfo::pid);
+  return found;
+}
+
+bool started_with(pid_t pid, std::string_view variable) {
+  const std::string environment = contents(format("/proc/{}/environ", pid));
+  for (std::size_t at = 0; at < environment.size();) {
+    const std::size_t end = std::min(environment.find('\0', at), environment.size());
+    if (std::string_view(environment).substr(at, end - at) == variable) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+Adoption::Adoption() {
+  prctl(PR_GET_CHILD_SUBREAPER, &before_);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+Adoption::~Adoption() {
+  prctl(PR_SET_CHILD_SUBREAPER, before_);
+}
+
+std::size_t end_descendants(const std::function<bool(const ProcessInfo&)>& ours,
+                            std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  // Recognised in an earlier round: of a process that ends, the environment is gone first.
+  std::set<std::pair<pid_t, decltype(ProcessInfo::born)>> known;
+  for (;;) {
+    std::size_t left = 0;
+    for (const ProcessInfo& process : descendants_of(getpid())) {
+      const auto identity = std::pair(process.pid, process.born);
+      if (!known.contains(identity) && !ours(process)) continue;
+      known.insert(identity);
+      if (!process.ended) kill_exactly(process);
+      const bool own_child = process.parent == getpid();
+      const bool forgotten = own_child && waitpid(process.pid, nullptr, WNOHANG) == process.pid;
+      if (!forgotten && (own_child || !process.ended)) ++left;
+    }
+    if (left == 0 || std::chrono::steady_clock::now() >= deadline) return left;
+    std::this_thread::sleep_for(kBetweenRounds);
+  }
+}
+
+}  // namespace nadi

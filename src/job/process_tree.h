@@ -1,0 +1,52 @@
+// The processes that a process has started, and those they started, from /proc.
+//
+// A process whose parent has ended is handed to the next ancestor that adopts orphans:
+//
+//   const Adoption adoption;                       // from here on that is us
+//   ... start something ...
+//   end_descendants(everything, patience);         // nothing of it is left, whatever it did to hide
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace nadi {
+
+struct ProcessInfo {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  pid_t session = 0;
+  bool ended = false;           // a zombie: its parent has not asked how it ended
+  unsigned long long born = 0;  // ticks since the machine started; with the pid it names a process for good
+};
+
+// All below `root`, which is not among them; in the order of pids.
+std::vector<ProcessInfo> descendants_of(pid_t root);
+
+// Whether a process was started with "NAME=value" in its environment. False when we may not know.
+bool started_with(pid_t pid, std::string_view variable);
+
+// While it lives, orphans below this process become its children.
+class Adoption {
+ public:
+  Adoption();
+  ~Adoption();
+  Adoption(const Adoption&) = delete;
+  Adoption& operator=(const Adoption&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+// Kills the processes below this one that `ours` accepts, again and again until none is left, and forgets
+// those that are our own children. Returns how many are left after `patience`: 0 but for processes that hang
+// in the kernel. Descendants that `ours` does not accept are left alone. A ChildProcess that should still
+// tell how it ended must have told before.
+std::size_t end_descendants(const std::function<bool(const ProcessInfo&)>& ours,
+                            std::chrono::milliseconds patience);
+
+}  // namespace nadi

@@ -1,0 +1,147 @@
+#include "nadi/job/rank_supervisor.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/job/launch_socket.h"
+#include "nadi/job/process_tree.h"
+#include "nadi/job/rank_board.h"
+
+namespace nadi {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kEndPatience{2000};  // for what the rank left behind to go
+constexpr int kNoLimit = -1;
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+int number_in(const char* name, int fallback) {
+  const std::string text = variable(name);
+  int number = fallback;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+int usable_cores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? std::max(1, CPU_COUNT(&allowed)) : 1;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "unknown";
+}
+
+// From here on these arrive as bytes to read.
+Descriptor signals_as_bytes() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return Descriptor(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+}
+
+class Supervisor {
+ public:
+  Supervisor(LaunchSocket socket, ChildOptions rank)
+      : signals_(signals_as_bytes()), socket_(std::move(socket)), rank_(rank) {
+    socket_.send("started " + host_name());
+  }
+
+  void run() {
+    while (!rank_.poll_end()) step(kNoLimit);
+    // Their output, and the ends of the pipes that they hold, come with their end.
+    end_descendants([](const ProcessInfo&) { return true; }, kEndPatience);
+    const auto deadline = std::chrono::steady_clock::now() + kEndPatience;
+    while ((rank_.out().is_open() || rank_.err().is_open()) && std::chrono::steady_clock::now() < deadline)
+      step(100);
+    socket_.send(to_line({.status = rank_.poll_end(), .asked = asked_}));
+    while (socket_.is_open() && !bye_) step(kNoLimit);
+  }
+
+ private:
+  void step(int milliseconds_at_most) {
+    std::array<pollfd, 4> entries{{{.fd = signals_.get(), .events = POLLIN, .revents = 0},
+                                   {.fd = socket_.descriptor(), .events = POLLIN, .revents = 0},
+                                   {.fd = rank_.out().descriptor(), .events = POLLIN, .revents = 0},
+                                   {.fd = rank_.err().descriptor(), .events = POLLIN, .revents = 0}}};
+    poll(entries.data(), entries.size(), milliseconds_at_most);
+    rank_.out().read([&](std::string_view line) { socket_.send(format("out {}", line)); });
+    rank_.err().read([&](std::string_view line) { socket_.send(format("err {}", line)); });
+    take_signals();
+    if (socket_.is_open()) socket_.read([&](std::string_view order) { obey(order); });
+    if (!socket_.is_open()) ask(SIGKILL);
+  }
+
+  void take_signals() {
+    signalfd_siginfo info{};
+    while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info))
+      if (info.ssi_signo != SIGCHLD) ask(static_cast<int>(info.ssi_signo));  // mpirun wants us to end
+  }
+
+  void obey(std::string_view order) {
+    if (order == "terminate") ask(SIGTERM);
+    if (order == "kill") ask(SIGKILL);
+    if (order == "bye") bye_ = true;
+  }
+
+  void ask(int signal) {
+    asked_ = asked_ || !rank_.poll_end();
+    rank_.send_signal(signal);
+  }
+
+  Adoption adoption_;
+  Descriptor signals_;
+  LaunchSocket socket_;
+  ChildProcess rank_;
+  bool asked_ = false;
+  bool bye_ = false;
+};
+
+}  // namespace
+
+Environment rank_environment(int cores, int ranks_on_host) {
+  Environment environment;
+  if (variable("OMP_NUM_THREADS").empty() && variable(std::string(kThreadsVariable).c_str()).empty())
+    environment.emplace_back(kThreadsVariable, format("{}", std::max(1, cores / ranks_on_host)));
+  // A rank that waits for a message should not keep a core from the one that has to send it.
+  if (ranks_on_host > cores) environment.emplace_back("OMPI_MCA_mpi_yield_when_idle", "1");
+  return environment;
+}
+
+int supervise_rank(const std::vector<std::string>& command) {
+  try {
+    const std::string contact = variable(std::string(kContactVariable).c_str());
+    const std::string rank = variable("OMPI_COMM_WORLD_RANK");
+    if (contact.empty() || rank.empty() || command.empty())
+      throw usage_error(format("'{}' is what 'nadi launch' starts under mpirun", kSupervisorWord));
+    const int ranks_on_host = std::max(1, number_in("OMPI_COMM_WORLD_LOCAL_SIZE", 1));
+    Supervisor supervisor(connect_to_launcher(contact, rank),
+                          {.words = command, .environment = rank_environment(usable_cores(), ranks_on_host)});
+    supervisor.run();
+    return 0;  // launch() has heard how the rank ended; mpirun need not
+  } catch (const Error& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return exit_code(error.kind());
+  }
+}
+
+}  // namespace nadi
