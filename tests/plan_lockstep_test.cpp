@@ -7,86 +7,17 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ostream>
 
 #include "nadi/engine/reference/lockstep.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
+#include "plan_cases.h"
 #include "tiny_models.h"
 
 namespace nadi {
 namespace {
 
 constexpr std::int64_t kBatch = 8, kTokens = 8, kSteps = 3;
-
-struct PlanCase {
-  std::string name;
-  Plan plan;
-  StepRequest request = {};
-};
-
-void PrintTo(const PlanCase& plan_case, std::ostream* out) {
-  *out << plan_case.name;
-}
-
-std::vector<PlanCase> plan_cases() {
-  using enum Recompute::Granularity;
-  std::vector<PlanCase> cases{
-      {"accumulation", {.micro_batches = 4}},
-      {"dp2", {.dp = 2}},
-      {"dp4", {.dp = 4}},
-      {"dp2_accumulation", {.dp = 2, .micro_batches = 2}},
-      {"tp2", {.tp = 2}},
-      {"tp4", {.tp = 4}},
-      {"tp2_unfused", {.tp = 2}, {.fused_attention = false}},
-      {"cp2", {.cp = 2}},
-      {"cp4", {.cp = 4}},
-      {"sequence_parallel", {.tp = 2, .sequence_parallel = true}},
-      {"tp2_cp2_sequence_parallel", {.tp = 2, .cp = 2, .sequence_parallel = true}},
-      {"pp2", {.pp = 2, .micro_batches = 4}},
-      {"pp2_one_micro_batch", {.pp = 2}},
-      {"pp4_uneven_with_an_empty_stage", {.pp = 4, .micro_batches = 4, .partition = {2, 0, 1, 1}}},
-      {"pp4_empty_ends", {.pp = 4, .micro_batches = 2, .partition = {0, 3, 1, 0}}},
-      {"gpipe", {.pp = 4, .schedule = ScheduleKind::kGPipe, .micro_batches = 4}},
-      {"interleaved",
-       {.pp = 2, .schedule = ScheduleKind::kInterleaved, .virtual_stages = 2, .micro_batches = 4}},
-      {"interleaved_uneven",
-       {.pp = 2,
-        .schedule = ScheduleKind::kInterleaved,
-        .virtual_stages = 2,
-        .micro_batches = 4,
-        .partition = {0, 2, 1, 1}}},
-      {"dp2_tp2_pp2", {.tp = 2, .dp = 2, .pp = 2, .micro_batches = 2}},
-      {"all_at_once",
-       {.tp = 2, .cp = 2, .dp = 2, .pp = 2, .sequence_parallel = true, .zero_stage = 1, .micro_batches = 2}},
-      {"zero1", {.dp = 2, .zero_stage = 1}},
-      {"zero1_dp4_tp2", {.tp = 2, .dp = 4, .zero_stage = 1}},
-      {"zero1_cp2_pp2", {.cp = 2, .dp = 2, .pp = 2, .zero_stage = 1, .micro_batches = 2}},
-  };
-  for (const Recompute recompute : {Recompute{.granularity = kSelective}, Recompute{.granularity = kFull},
-                                    Recompute{.granularity = kFull, .layers = 2},
-                                    Recompute{.granularity = kFull, .method = Recompute::Method::kBlock}}) {
-    StepRequest request;
-    request.recompute = recompute;
-    request.fused_attention = recompute.granularity != kSelective;
-    const std::string name = std::string(to_string(recompute.granularity)) + "_" +
-                             std::string(to_string(recompute.method)) + std::to_string(recompute.layers);
-    cases.push_back(
-        {"recompute_" + name, {.tp = 2, .pp = 2, .sequence_parallel = true, .micro_batches = 2}, request});
-  }
-  for (const DType dtype : {DType::kBF16, DType::kF16}) {
-    StepRequest request;
-    request.dtype = dtype;
-    cases.push_back({"mixed_" + std::string(to_string(dtype)),
-                     {.tp = 2, .dp = 2, .pp = 2, .zero_stage = 1, .micro_batches = 2},
-                     request});
-  }
-  StepRequest sgd_sai;
-  sgd_sai.optimizer.kind = OptimizerKind::kSgdSai;
-  cases.push_back({"sgd_sai_dp2", {.dp = 2}, sgd_sai});
-  cases.push_back({"sgd_sai_cp2_dp2_pp2", {.cp = 2, .dp = 2, .pp = 2, .micro_batches = 2}, sgd_sai});
-  return cases;
-}
 
 // All ranks of a plan with their data.
 class Cluster {

@@ -38,5 +38,7 @@ std::size_t word_count(const CommandEntry& entry);
 // The command whose name these words start with; of two, the one with the longer name. nullptr when there is
 // none.
 const CommandEntry* find_command(std::span<const std::string> words);
+// The same; Error (usage) with the nearest name when there is none. Takes at least one word.
+const CommandEntry& command_of(std::span<const std::string> words);
 
 }  // namespace nadi

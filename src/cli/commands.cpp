@@ -1,5 +1,8 @@
 #include <algorithm>
 
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/nearest.h"
 #include "nadi/cli/command.h"
 #include "nadi/cli/wrap.h"
 
@@ -11,8 +14,12 @@ std::unique_ptr<Command> make_show_command();
 std::unique_ptr<Command> make_trace_command();
 std::unique_ptr<Command> make_trace_collective_command();
 std::unique_ptr<Command> make_data_tokenizer_command();
+std::unique_ptr<Command> make_data_preprocess_command();
+std::unique_ptr<Command> make_data_index_command();
+std::unique_ptr<Command> make_data_inspect_command();
 std::unique_ptr<Command> make_train_command();
 std::unique_ptr<Command> make_generate_command();
+std::unique_ptr<Command> make_launch_command();
 
 namespace {
 
@@ -43,6 +50,26 @@ constexpr std::array kCommands{
                               "nadi data tokenizer --type wordpiece --vocab-size 2048 -o tok-bert"},
                  .make = &make_data_tokenizer_command},
     CommandEntry{
+        .name = "data preprocess",
+        .summary = "turn JSON lines into Megatron's indexed dataset",
+        .examples = {"nadi data preprocess --input arxiv.jsonl --output-prefix data/arxiv "
+                     "--tokenizer tok --workers 2 --append-eod",
+                     "nadi data preprocess --input arxiv.jsonl --output-prefix data/bert --tokenizer "
+                     "tok-bert --split-sentences"},
+        .make = &make_data_preprocess_command},
+    CommandEntry{.name = "data index",
+                 .summary = "write Megatron's index maps of a dataset: which tokens each sample has",
+                 .examples = {"nadi data index data/arxiv_text_document --num-samples 1600 --seq-length 1024 "
+                              "--seed 1234",
+                              "nadi data index b_text_sentence --bert --num-samples 100 --seq-length "
+                              "512 -o maps"},
+                 .make = &make_data_index_command},
+    CommandEntry{.name = "data inspect",
+                 .summary = "show what a dataset in Megatron's format holds, and its documents",
+                 .examples = {"nadi data inspect data/arxiv_text_document",
+                              "nadi data inspect data/arxiv_text_document --tokenizer tok --format jsonl"},
+                 .make = &make_data_inspect_command},
+    CommandEntry{
         .name = "train",
         .summary = "train GPT-2, BERT or Llama, and trace what ran",
         .examples = {"nadi train gpt2-tiny --batch-size 4 --max-seq-length 64 --max-steps 4 "
@@ -57,6 +84,12 @@ constexpr std::array kCommands{
             {"nadi generate gpt2-tiny --num-input-tokens 10 --num-output-tokens 20 --trace out/gpt2",
              "nadi generate llama-tiny --num-input-tokens 8 --temperature 0.7 --top-k 50 --top-p 0.9"},
         .make = &make_generate_command},
+    CommandEntry{.name = "launch",
+                 .summary = "run a command on several ranks",
+                 .examples = {"nadi launch -n 2 train gpt2-tiny --batch-size 2 --max-seq-length 32 "
+                              "--max-steps 2 --skip-eval",
+                              "nadi launch -n 2 --max-restarts 1 --slow rank=1:2x models"},
+                 .make = &make_launch_command},
 };
 
 }  // namespace
@@ -77,6 +110,14 @@ const CommandEntry* find_command(std::span<const std::string> words) {
     if (matches && (found == nullptr || entry.name.size() > found->name.size())) found = &entry;
   }
   return found;
+}
+
+const CommandEntry& command_of(std::span<const std::string> words) {
+  if (const CommandEntry* entry = find_command(words)) return *entry;
+  std::vector<std::string_view> known;
+  for (const CommandEntry& entry : commands()) known.push_back(entry.name);
+  known.push_back("help");
+  throw usage_error(format("unknown command '{}'", words[0]), did_you_mean(words[0], known));
 }
 
 }  // namespace nadi

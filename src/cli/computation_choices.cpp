@@ -1,10 +1,32 @@
 #include "nadi/cli/computation_choices.h"
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
+#include <thread>
 
 #include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/engine/comm/launcher_environment.h"
+#include "nadi/job/rank_supervisor.h"
+#include "nadi/parallel/step_program.h"
 
 namespace nadi {
+namespace {
+
+constexpr std::array<std::string_view, 2> kAttentions{"fused", "unfused"};
+constexpr std::array kGranularities{Recompute::Granularity::kNone, Recompute::Granularity::kSelective,
+                                    Recompute::Granularity::kFull};
+constexpr std::array kMethods{Recompute::Method::kUniform, Recompute::Method::kBlock};
+
+template <typename Enumerators>
+std::vector<std::string_view> names_of(const Enumerators& enumerators) {
+  std::vector<std::string_view> names;
+  for (const auto enumerator : enumerators) names.push_back(to_string(enumerator));
+  return names;
+}
+
+}  // namespace
 
 std::vector<std::string_view> dtype_names() {
   std::vector<std::string_view> names;
@@ -13,15 +35,75 @@ std::vector<std::string_view> dtype_names() {
 }
 
 std::vector<std::string_view> optimizer_names() {
-  std::vector<std::string_view> names;
-  for (const OptimizerKind kind : kOptimizers) names.push_back(to_string(kind));
-  return names;
+  return names_of(kOptimizers);
 }
 
 std::string_view name_of(DType dtype) {
   const auto entry = std::ranges::find(kDTypes, dtype, &std::pair<std::string_view, DType>::second);
   check(entry != kDTypes.end(), "a step's type is one of those that --dtype takes");
   return entry->first;
+}
+
+FlagSpec attention_flag() {
+  return {.names = {"--attention"},
+          .value = "HOW",
+          .help = "one op, or products and softmax as ops of their own",
+          .fallback = std::string(attention_name(StepRequest{}.fused_attention)),
+          .choices = {kAttentions.begin(), kAttentions.end()}};
+}
+
+std::string_view attention_name(bool fused) {
+  return kAttentions[fused ? kFusedAttention : 1 - kFusedAttention];
+}
+
+std::vector<FlagSpec> recompute_flags() {
+  const Recompute defaults;
+  return {{.names = {"--recompute", "--recompute-granularity"},
+           .value = "WHAT",
+           .help = "what the backward pass computes again instead of keeping: the inside of attention, or "
+                   "whole blocks",
+           .fallback = std::string(to_string(defaults.granularity)),
+           .choices = names_of(kGranularities)},
+          {.names = {"--recompute-method"},
+           .value = "HOW",
+           .help = "with --recompute full: all blocks in chunks, or the first blocks one by one",
+           .fallback = std::string(to_string(defaults.method)),
+           .choices = names_of(kMethods)},
+          {.names = {"--recompute-num-layers"},
+           .value = "N",
+           .help = "with --recompute full: blocks per chunk, or how many first blocks",
+           .fallback = format("{}", defaults.layers)}};
+}
+
+Recompute resolve_recompute(const Flags& flags) {
+  Recompute recompute;
+  if (const auto choice = flags.choice("--recompute")) recompute.granularity = kGranularities[*choice];
+  if (const auto choice = flags.choice("--recompute-method")) recompute.method = kMethods[*choice];
+  for (const std::string_view flag : {"--recompute-method", "--recompute-num-layers"})
+    if (flags.given(flag) && recompute.granularity != Recompute::Granularity::kFull)
+      throw usage_error(
+          format("{} makes no sense with --recompute {}", flag, to_string(recompute.granularity)),
+          "it goes with --recompute full");
+  if (const auto layers = flags.integer("--recompute-num-layers"))
+    // More than the model has is refused with the model's number; do not wrap round before that.
+    recompute.layers =
+        static_cast<std::int32_t>(std::min<std::int64_t>(*layers, std::numeric_limits<std::int32_t>::max()));
+  return recompute;
+}
+
+int resolve_threads(const Flags& flags) {
+  constexpr std::int64_t kMostThreads = 4096;
+  if (const auto given = flags.integer("--threads")) return static_cast<int>(std::min(*given, kMostThreads));
+  const EnvironmentLookup environment = process_environment();
+  if (const auto share = environment(std::string(kThreadsVariable).c_str())) {
+    std::int64_t threads = 0;
+    std::from_chars(share->data(), share->data() + share->size(), threads);
+    if (threads > 0) return static_cast<int>(std::min(threads, kMostThreads));
+  }
+  const std::int64_t ranks = ranks_on_host(environment);
+  if (ranks <= 1) return 0;
+  const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  return static_cast<int>(std::clamp<std::int64_t>(cores / ranks, 1, kMostThreads));
 }
 
 }  // namespace nadi

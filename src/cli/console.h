@@ -13,6 +13,11 @@ namespace nadi {
 // way out. Ends in exit code 130.
 struct Interrupted {};
 
+// Thrown where a command has itself said what failed; ends in this exit code.
+struct SaidFailure {
+  int exit_code = 1;
+};
+
 struct Console {
   std::ostream& out;  // results
   std::ostream& err;  // messages

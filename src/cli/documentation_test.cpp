@@ -1,4 +1,4 @@
-// What README.md and docs/json.md say is what the program does.
+// What README.md, docs/json.md and docs/megatron.md say is what the program does.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "nadi/cli/command.h"
+#include "nadi/cli/megatron_flags.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/cli/wrap.h"
 
@@ -15,6 +16,11 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kSource = NADI_SOURCE_DIR;
+
+constexpr const char* kTwoDocuments = R"({"text": "Pipelines have bubbles. Schedules hide them."})"
+                                      "\n"
+                                      R"({"text": "Buckets overlap with the backward pass."})"
+                                      "\n";
 
 std::vector<std::string> lines_of(const fs::path& path) {
   std::istringstream text(read_text(path));
@@ -69,6 +75,13 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
             documented_keys("nadi trace collective --json"));
   EXPECT_EQ(printed_keys("data tokenizer --vocab-size 300 -o tok"),
             documented_keys("nadi data tokenizer --json"));
+  write_text("arxiv.jsonl", kTwoDocuments);
+  EXPECT_EQ(printed_keys("data preprocess --input arxiv.jsonl --output-prefix data/arxiv --tokenizer tok"),
+            documented_keys("nadi data preprocess --json"));
+  EXPECT_EQ(printed_keys("data index data/arxiv_text_document --num-samples 4 --seq-length 2"),
+            documented_keys("nadi data index --json"));
+  EXPECT_EQ(printed_keys("data inspect data/arxiv_text_document"),
+            documented_keys("nadi data inspect --json"));
   const std::string train = "train gpt2-tiny --max-seq-length 16 --batch-size 1 --tokenizer tok --threads 1 ";
   for (const char* flags : {"--max-steps 1 --skip-eval", "--max-steps 3 --enable-tracing --save-dir run"})
     EXPECT_EQ(printed_keys(train + flags), documented_keys("nadi train --json"));
@@ -110,11 +123,27 @@ struct Sample {
   bool has_output = false;
 };
 
+// Lines that end in a backslash go on in the next.
+std::vector<std::string> joined_lines_of(const fs::path& path) {
+  std::vector<std::string> joined;
+  bool open = false;
+  for (const std::string& line : lines_of(path)) {
+    const bool continues = line.ends_with('\\');
+    const std::string text = continues ? line.substr(0, line.size() - 1) : line;
+    if (open)
+      joined.back() += text;
+    else
+      joined.push_back(text);
+    open = continues;
+  }
+  return joined;
+}
+
 // Lines "nadi ..." in any code block, and "$ nadi ..." with output below in console blocks.
 std::vector<Sample> samples_in(const fs::path& path) {
   std::vector<Sample> samples;
   bool inside = false;
-  for (const std::string& line : lines_of(path)) {
+  for (const std::string& line : joined_lines_of(path)) {
     if (line.starts_with("```")) {
       inside = !inside;
       if (inside) samples.push_back({});  // output of an earlier block ends here
@@ -153,6 +182,7 @@ void expect_output(const Sample& sample, const std::string& out) {
 TEST(Readme, CommandsRunAndPrintWhatItSays) {
   const TemporaryFolder folder;
   write_text("path/to/config.json", kTinyConfig);
+  write_text("arxiv.jsonl", kTwoDocuments);
   const std::vector<Sample> samples = samples_in(kSource / "README.md");
   EXPECT_GE(samples.size(), 6u);
   for (const Sample& sample : samples) {
@@ -167,6 +197,61 @@ TEST(Readme, ShowsEveryCommand) {
   for (const Sample& sample : samples_in(kSource / "README.md"))
     shown.insert(find_command(words_of(sample.command)));
   for (const CommandEntry& entry : commands()) EXPECT_TRUE(shown.contains(&entry)) << entry.name;
+}
+
+// The text below a heading, up to the next.
+std::string section_of(const fs::path& path, const std::string& heading) {
+  std::string text;
+  bool inside = false;
+  for (const std::string& line : lines_of(path)) {
+    if (line.starts_with("## ")) inside = line == "## " + heading;
+    if (inside) text += line + "\n";
+  }
+  return text;
+}
+
+TEST(MegatronPage, ListsEveryFlagWithWhatBecomesOfIt) {
+  const fs::path page = kSource / "docs" / "megatron.md";
+  const std::string acts = section_of(page, "Flags that act");
+  const std::string inert = section_of(page, "Flags without effect");
+  const std::string refused = section_of(page, "Flags that are refused");
+  std::set<std::string_view> reasons;
+  for (const MegatronFlag& flag : megatron_flags()) {
+    const std::string name = "`" + std::string(flag.spec.names[0]) + "`";
+    const auto is_in = [&](const std::string& text) { return text.find(name) != std::string::npos; };
+    EXPECT_EQ(is_in(acts), flag.effect == MegatronEffect::kActs) << name;
+    EXPECT_EQ(is_in(inert), flag.effect == MegatronEffect::kNone) << name;
+    EXPECT_EQ(is_in(refused), flag.effect == MegatronEffect::kRefused) << name;
+    reasons.insert(flag.reason);
+  }
+  // Each is the start of a list, with a capital letter.
+  for (const std::string_view reason : reasons)
+    if (!reason.empty()) {
+      EXPECT_NE((inert + refused).find(std::string(reason.substr(1)) + ":"), std::string::npos) << reason;
+    }
+}
+
+TEST(MegatronPage, ItsScriptRuns) {
+  const TemporaryFolder folder;
+  std::string documents;
+  for (int i = 0; i < 20; ++i)
+    documents += R"({"text": "Document )" + std::to_string(i) +
+                 R"( has a few words, then some more of them, and in the end a number: )" +
+                 std::to_string(i * i) + "\"}\n";
+  write_text("documents.jsonl", documents);
+  const std::vector<Sample> samples = samples_in(kSource / "docs" / "megatron.md");
+  EXPECT_EQ(samples.size(), 3u);
+  for (const Sample& sample : samples) {
+    const CliRun done = run(sample.command);
+    EXPECT_EQ(done.code, 0) << sample.command << "\n" << done.err;
+    if (!sample.command.starts_with("train")) continue;
+    EXPECT_THAT(done.out, testing::ContainsRegex("iteration +4/ +4 \\| consumed samples: +16 \\|"));
+    EXPECT_THAT(done.out, testing::HasSubstr("[Rank 0] (after 1 iterations) memory (MB) | allocated: "));
+    EXPECT_THAT(done.err,
+                testing::HasSubstr("note: no effect here: --use-mcore-models, --overlap-grad-reduce, "
+                                   "--timing-log-level, --use-pytorch-profiler\n"));
+    EXPECT_TRUE(fs::exists("out/llama/checkpoint-4/config.json"));
+  }
 }
 
 }  // namespace

@@ -34,7 +34,31 @@ void Flags::set_positional(PositionalSpec spec) {
   positional_spec_ = std::move(spec);
 }
 
+void Flags::set_rest(PositionalSpec spec) {
+  rest_spec_ = std::move(spec);
+}
+
+std::size_t Flags::own_words(std::span<const std::string> arguments) const {
+  if (!rest_spec_) return arguments.size();
+  std::size_t at = 0;
+  while (at < arguments.size()) {
+    const std::string word = with_dashes(arguments[at]);
+    if (word == "--") return at + 1;
+    if (!word.starts_with('-')) return at;
+    const bool takes_next = std::ranges::any_of(specs_, [&](const FlagSpec& spec) {
+      return !spec.value.empty() && std::ranges::find(spec.names, word) != spec.names.end();
+    });
+    at += takes_next ? 2 : 1;
+  }
+  return arguments.size();
+}
+
 void Flags::parse(std::span<const std::string> arguments) {
+  arguments_.assign(arguments.begin(), arguments.end());
+  const std::size_t own = own_words(arguments);
+  rest_.assign(arguments.begin() + static_cast<std::ptrdiff_t>(own), arguments.end());
+  arguments = arguments.first(own);
+
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
@@ -43,6 +67,7 @@ void Flags::parse(std::span<const std::string> arguments) {
     const std::string names = join(spec.names, ",");
     options.push_back(spec.value.empty() ? app.add_flag(names) : app.add_option(names));
     options.back()->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    if (spec.many) options.back()->expected(1, -1)->allow_extra_args();
   }
   const CLI::Option* word = positional_spec_ ? app.add_option("word") : nullptr;
 
@@ -84,20 +109,25 @@ void Flags::check_words(const std::vector<std::string>& extra) const {
 void Flags::check_values() const {
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     const FlagSpec& spec = specs_[i];
-    const std::string_view name = spec.names[0];
-    if (values_[i].size() > 1) throw usage_error(format("{} is given twice", name));
-    if (values_[i].empty()) continue;
-    const std::string& value = values_[i][0];
-    if (spec.value.empty()) {
-      if (value != "true") throw usage_error(format("{} takes no value, but '{}' was given", name, value));
-      continue;
-    }
-    if (value.empty() || is_flag(value))
-      throw usage_error(value.empty() ? format("{} needs a value", name)
-                                      : format("{} needs a value, and '{}' is a flag", name, value));
-    if (!spec.choices.empty() && std::ranges::find(spec.choices, value) == spec.choices.end())
-      throw usage_error(format("{} does not take '{}'", name, value), did_you_mean(value, spec.choices));
+    const auto differs = [&](const std::string& value) { return value != values_[i][0]; };
+    const bool repeated = repeats_ && std::ranges::none_of(values_[i], differs);
+    if (values_[i].size() > 1 && !spec.repeatable && !spec.many && !repeated)
+      throw usage_error(format("{} is given twice", spec.names[0]));
+    for (const std::string& value : values_[i]) check_value(spec, value);
   }
+}
+
+void Flags::check_value(const FlagSpec& spec, const std::string& value) const {
+  const std::string_view name = spec.names[0];
+  if (spec.value.empty()) {
+    if (value != "true") throw usage_error(format("{} takes no value, but '{}' was given", name, value));
+    return;
+  }
+  if (value.empty() || is_flag(value))
+    throw usage_error(value.empty() ? format("{} needs a value", name)
+                                    : format("{} needs a value, and '{}' is a flag", name, value));
+  if (!spec.choices.empty() && std::ranges::find(spec.choices, value) == spec.choices.end())
+    throw usage_error(format("{} does not take '{}'", name, value), did_you_mean(value, spec.choices));
 }
 
 bool Flags::is_flag(std::string_view word) const {
@@ -118,6 +148,12 @@ const std::string& Flags::positional() const {
   return *positional_;
 }
 
+const std::vector<std::string>& Flags::rest() const {
+  check(rest_spec_.has_value(), "a command asks for a rest that it does not take");
+  if (rest_.empty()) throw usage_error(format("{} is missing", rest_spec_->name));
+  return rest_;
+}
+
 bool Flags::given(std::string_view name) const {
   return !values_[index_of(name)].empty();
 }
@@ -126,6 +162,10 @@ std::optional<std::string> Flags::text(std::string_view name) const {
   const std::vector<std::string>& values = values_[index_of(name)];
   if (values.empty()) return std::nullopt;
   return values[0];
+}
+
+const std::vector<std::string>& Flags::texts(std::string_view name) const {
+  return values_[index_of(name)];
 }
 
 std::optional<std::int64_t> Flags::integer(std::string_view name, std::int64_t least) const {

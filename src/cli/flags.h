@@ -6,6 +6,9 @@
 //   flags.parse(arguments);
 //   const std::int64_t batch = flags.integer("--batch-size").value_or(1);
 //
+// A command that runs another takes a rest instead of a positional: the first word that is no flag, and
+// everything after it, as it is (`nadi launch -n 2 train gpt2 --json`: the rest is `train gpt2 --json`).
+//
 // Flags may be written with underscores (--batch_size) and with '=' (--batch-size=4). What is wrong with a
 // command line is Error (usage): an unknown flag (with the nearest one), a flag given twice, a value that is
 // missing or of the wrong kind, a word too many.
@@ -26,11 +29,13 @@ namespace nadi {
 struct FlagSpec {
   // All spellings; the first is the one that messages use and that getters take.
   std::vector<std::string_view> names;
-  std::string_view value = {};  // what help calls the value: "N"; empty for a switch, which takes none
-  std::string help;
-  std::string fallback = "off";                // the default as help shows it
+  std::string_view value = {};   // what help calls the value: "N"; empty for a switch, which takes none
+  std::string help;              // "" where the name has to do
+  std::string fallback = "off";  // the default as help shows it
   std::vector<std::string_view> choices = {};  // the values it takes; empty: any
   std::string_view group = "flags";            // heading in help
+  bool repeatable = false;                     // may be given several times: see texts()
+  bool many = false;                           // takes all words up to the next flag: see texts()
 };
 
 struct PositionalSpec {
@@ -43,16 +48,27 @@ class Flags {
   // Before parse().
   void add(FlagSpec spec);
   void set_positional(PositionalSpec spec);
+  void set_rest(PositionalSpec spec);
+  // A flag may be given again with the same value, as long scripts do.
+  void accept_repeats() { repeats_ = true; }
 
   void parse(std::span<const std::string> arguments);
+
+  // How many of the words, from the first, come before the rest. All of them where none is taken.
+  std::size_t own_words(std::span<const std::string> arguments) const;
 
   // The word that is not a flag; Error (usage) when it is missing.
   const std::string& positional() const;
   bool has_positional() const { return positional_.has_value(); }
+  // Not empty; Error (usage) when it is missing.
+  const std::vector<std::string>& rest() const;
+  // All words, as they were given.
+  const std::vector<std::string>& arguments() const { return arguments_; }
 
   // What was given for a flag; nothing when it was not.
   bool given(std::string_view name) const;
   std::optional<std::string> text(std::string_view name) const;
+  const std::vector<std::string>& texts(std::string_view name) const;  // each value of such a flag
   std::optional<std::int64_t> integer(std::string_view name, std::int64_t least = 1) const;
   // At least 0 and below `limit`.
   std::optional<double> number(std::string_view name,
@@ -63,17 +79,23 @@ class Flags {
   // For help.
   const std::vector<FlagSpec>& specs() const { return specs_; }
   const std::optional<PositionalSpec>& positional_spec() const { return positional_spec_; }
+  const std::optional<PositionalSpec>& rest_spec() const { return rest_spec_; }
 
  private:
   std::size_t index_of(std::string_view name) const;
   bool is_flag(std::string_view word) const;
   void check_words(const std::vector<std::string>& extra) const;
   void check_values() const;
+  void check_value(const FlagSpec& spec, const std::string& value) const;
 
   std::vector<FlagSpec> specs_;
   std::vector<std::vector<std::string>> values_;  // by flag: each value it was given; "" for a switch
   std::optional<PositionalSpec> positional_spec_;
   std::optional<std::string> positional_;
+  std::optional<PositionalSpec> rest_spec_;
+  std::vector<std::string> rest_;
+  std::vector<std::string> arguments_;
+  bool repeats_ = false;
 };
 
 }  // namespace nadi

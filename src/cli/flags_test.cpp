@@ -17,6 +17,7 @@ Flags flags_for_tests() {
   flags.add(
       {.names = {"--dtype"}, .value = "T", .help = "type", .fallback = "fp32", .choices = {"fp32", "bf16"}});
   flags.add({.names = {"--bytes"}, .value = "SIZE", .help = "size", .fallback = "1"});
+  flags.add({.names = {"--paths"}, .value = "PATHS", .help = "where from", .many = true});
   flags.add({.names = {"--json"}, .help = "JSON"});
   return flags;
 }
@@ -67,6 +68,27 @@ TEST(Flags, ReadsNumbersAndChoices) {
   EXPECT_EQ(parsed({"--batch-size", "0"}).integer("--batch-size", 0), 0);
 }
 
+TEST(Flags, AFlagMayTakeManyWords) {
+  const Flags flags = parsed({"gpt2", "--paths", "0.3", "a", "0.7", "b_c", "--json"});
+  EXPECT_EQ(flags.texts("--paths"), (std::vector<std::string>{"0.3", "a", "0.7", "b_c"}));
+  EXPECT_EQ(flags.positional(), "gpt2");
+  EXPECT_TRUE(parsed({"gpt2"}).texts("--paths").empty());
+  EXPECT_EQ(parse_mistake({"gpt2", "--paths"}), "--paths needs a value");
+  EXPECT_EQ(parse_mistake({"gpt2", "--paths", "--json"}), "--paths needs a value, and '--json' is a flag");
+}
+
+TEST(Flags, RepeatsAreFineWhereACommandSaysSo) {
+  const auto repeated = [](std::vector<std::string> arguments) {
+    return mistake([&] {
+      Flags flags = flags_for_tests();
+      flags.accept_repeats();
+      flags.parse(arguments);
+    });
+  };
+  EXPECT_EQ(repeated({"--rate", "0.1", "--json", "--rate", "0.1", "--json"}), "no error");
+  EXPECT_EQ(repeated({"--rate", "0.1", "--rate", "0.2"}), "--rate is given twice");
+}
+
 TEST(Flags, NamesUnknownFlagsWithTheNearest) {
   EXPECT_EQ(parse_mistake({"gpt2", "--batchsize", "4"}),
             "unknown flag '--batchsize' | did you mean '--batch-size'?");
@@ -115,6 +137,51 @@ TEST(Flags, RefusesValuesOfTheWrongKind) {
               parsed({"--rate", "-1"}).number("--rate");
             }),
             "--rate takes a number of at least 0, not '-1'");
+}
+
+Flags flags_with_rest() {
+  Flags flags;
+  flags.set_rest({.name = "COMMAND", .help = "a command"});
+  flags.add({.names = {"--ranks", "-n"}, .value = "N", .help = "ranks", .fallback = "1"});
+  flags.add({.names = {"--slow"}, .value = "X", .help = "slow", .fallback = "none", .repeatable = true});
+  flags.add({.names = {"--json"}, .help = "JSON"});
+  return flags;
+}
+
+TEST(Flags, LeavesTheRestAsItIs) {
+  const std::vector<std::string> rest{"train", "--ranks", "3", "--batch_size=4", "--json", "--"};
+  for (const std::vector<std::string>& own :
+       {std::vector<std::string>{"-n", "2"}, {"--ranks=2"}, {"-n2"}, {"--ranks", "2", "--"}}) {
+    std::vector<std::string> words = own;
+    words.insert(words.end(), rest.begin(), rest.end());
+    Flags flags = flags_with_rest();
+    EXPECT_EQ(flags.own_words(words), own.size());
+    flags.parse(words);
+    EXPECT_EQ(flags.integer("--ranks"), 2);
+    EXPECT_EQ(flags.rest(), rest);
+    EXPECT_FALSE(flags.given("--json"));
+    EXPECT_EQ(flags.arguments(), words);
+  }
+  EXPECT_EQ(mistake([] {
+              Flags flags = flags_with_rest();
+              flags.parse(std::vector<std::string>{"--json"});
+              flags.rest();
+            }),
+            "COMMAND is missing");
+  EXPECT_EQ(mistake([] {
+              flags_with_rest().parse(std::vector<std::string>{"--rank", "2", "train"});
+            }),
+            "unknown flag '--rank' | did you mean '--ranks'?");
+}
+
+TEST(Flags, TakesRepeatableFlagsSeveralTimes) {
+  Flags flags = flags_with_rest();
+  flags.parse(std::vector<std::string>{"--slow", "a", "--slow=b", "train"});
+  EXPECT_THAT(flags.texts("--slow"), testing::ElementsAre("a", "b"));
+  EXPECT_EQ(mistake([] {
+              flags_with_rest().parse(std::vector<std::string>{"--slow", "a", "--slow", "--json"});
+            }),
+            "--slow needs a value, and '--json' is a flag");
 }
 
 }  // namespace

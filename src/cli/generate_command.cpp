@@ -11,13 +11,18 @@
 #include "nadi/cli/console.h"
 #include "nadi/cli/flags.h"
 #include "nadi/cli/generate_output.h"
+#include "nadi/cli/ranks.h"
+#include "nadi/cli/silent_console.h"
 #include "nadi/cli/version.h"
 #include "nadi/data/tokenizer_check.h"
+#include "nadi/engine/comm/communicator.h"
 #include "nadi/generate/generator.h"
 #include "nadi/generate/prompts.h"
 #include "nadi/model/config_file.h"
 #include "nadi/model/model.h"
+#include "nadi/trace/kineto_merge.h"
 #include "nadi/trace/run_traces.h"
+#include "nadi/train/rank_clock.h"
 
 namespace nadi {
 namespace {
@@ -102,17 +107,26 @@ void add_output_flags(Flags& flags) {
              .fallback = "cpu",
              .choices = {kDevices.begin(), kDevices.end()},
              .group = group});
-  add("--threads", "N", "threads that compute", "one per core");
+  add("--threads", "N", "threads that compute, of each rank", "one per core, or a rank's share of them");
+  add("--tp", "N", "ranks that split every layer: start them with 'nadi launch -n N generate ...'",
+      "all ranks there are");
   add("--trace", "PREFIX",
       "record what runs, to the last token whatever the model says: PREFIX.0.et (Chakra), "
-      "PREFIX_kineto.json, "
-      "PREFIX_stacks.txt",
+      "PREFIX_kineto.json, PREFIX_stacks.txt; of several ranks each its own, and one Kineto file of all",
       "no trace");
   flags.add({.names = {"--force"}, .help = "overwrite traces that exist", .group = group});
 }
 
-RunTraceFiles trace_files_of(const std::string& prefix) {
-  return {.kineto = prefix + "_kineto.json", .chakra = prefix + ".0.et", .stacks = prefix + "_stacks.txt"};
+// Of several ranks each has its number in the names of its files.
+RunTraceFiles trace_files_of(const std::string& prefix, const Communicator& world, Rank rank) {
+  const std::string number = world.size() > 1 ? format(".{}", to_number(rank)) : "";
+  return {.kineto = format("{}_kineto{}.json", prefix, number),
+          .chakra = format("{}.{}.et", prefix, to_number(rank)),
+          .stacks = format("{}_stacks{}.txt", prefix, number)};
+}
+
+std::filesystem::path merged_trace_of(const std::string& prefix) {
+  return prefix + "_kineto.json";
 }
 
 void resolve_model(const Flags& flags, GenerateRequest& request) {
@@ -204,7 +218,7 @@ void resolve_lengths(const Flags& flags, GenerateRequest& request, Console& cons
   options.output_tokens = given.value_or(std::min(options.output_tokens, room));
 }
 
-void resolve_trace(const Flags& flags, GenerateRequest& request) {
+void resolve_trace(const Flags& flags, Communicator& world, GenerateRequest& request) {
   if (flags.given("--force")) {
     if (!flags.given("--trace")) throw usage_error("--force makes no sense without --trace");
     request.overwrite = Overwrite::kAllow;
@@ -216,31 +230,53 @@ void resolve_trace(const Flags& flags, GenerateRequest& request) {
                       "--trace out/g writes out/g.0.et");
   request.trace_prefix = *prefix;
   request.options.record = true;
-  if (request.overwrite == Overwrite::kRefuse) refuse_existing(trace_files_of(*prefix));
+  if (request.overwrite == Overwrite::kAllow) return;
+  refuse_existing(trace_files_of(*prefix, world, world.rank()));
+  if (world.rank() == Rank{0}) refuse_existing(merged_trace_of(*prefix));
 }
 
-GenerateRequest resolve(const Flags& flags, Console& console) {
+// Tensor parallelism is what several ranks are for.
+void check_ranks(const Flags& flags, const Communicator& world) {
+  const std::int64_t wanted = flags.integer("--tp").value_or(world.size());
+  if (wanted == world.size()) return;
+  throw usage_error(
+      format("--tp {} was started on {} rank{}", wanted, world.size(), world.size() == 1 ? "" : "s"),
+      format("nadi launch -n {} generate ...", wanted));
+}
+
+GenerateRequest resolve(const Flags& flags, Communicator& world, Console& console) {
   if (flags.choice("--device").value_or(0) != 0)
     throw environment_error("this build of Nadi has no CUDA engine", "generate with --device cpu");
+  check_ranks(flags, world);
   GenerateRequest request;
+  request.options.world = &world;
   resolve_model(flags, request);
   resolve_sampling(flags, request);
   resolve_prompts(flags, request);
   resolve_lengths(flags, request, console);
-  resolve_trace(flags, request);
+  resolve_trace(flags, world, request);
   if (const auto stop = flags.text("--stop")) {
     if (!request.tokenizer) throw usage_error("--stop makes no sense without a tokenizer");
     request.stop = *stop;
   }
   request.options.dtype = kDTypes[flags.choice("--dtype").value_or(0)].second;
-  request.options.threads =
-      static_cast<int>(std::min<std::int64_t>(flags.integer("--threads").value_or(0), 4096));
+  request.options.threads = resolve_threads(flags);
   return request;
 }
 
-void write_trace(const GenerateRequest& request, const Generator& generator, Console& console) {
-  const RunTraceFiles files = trace_files_of(request.trace_prefix);
+void merge_traces(const GenerateRequest& request) {
+  const Communicator& world = *request.options.world;
+  std::vector<std::filesystem::path> parts;
+  for (std::int32_t rank = 0; rank < world.size(); ++rank)
+    parts.push_back(trace_files_of(request.trace_prefix, world, Rank{rank}).kineto);
+  merge_kineto_files(parts, merged_trace_of(request.trace_prefix), request.overwrite);
+}
+
+void write_trace(const GenerateRequest& request, const Generator& generator, const RankClock& clock,
+                 Console& console) {
   const GeneratorOptions& options = request.options;
+  Communicator& world = *options.world;
+  const RunTraceFiles files = trace_files_of(request.trace_prefix, world, world.rank());
   write_run_traces(files, generator.program(), generator.recorded(),
                    {.name = std::filesystem::path(request.trace_prefix).filename().string(),
                     .overwrite = request.overwrite,
@@ -254,9 +290,17 @@ void write_trace(const GenerateRequest& request, const Generator& generator, Con
                                  {"temperature", format("{}", options.temperature)},
                                  {"top_k", format("{}", options.top_k)},
                                  {"top_p", format("{}", options.top_p)},
-                                 {"seed", format("{}", options.seed)}}});
-  console.err << format("trace: {}, {}, {}\n", files.chakra.string(), files.kineto.string(),
-                        files.stacks.string());
+                                 {"seed", format("{}", options.seed)}},
+                    .plan = world.size() > 1 ? &generator.plan() : nullptr,
+                    .rank = world.rank(),
+                    .clock_offset = clock.offset,
+                    .clock_origin = clock.wall_origin});
+  if (world.size() > 1) {
+    world.barrier(kWorld);
+    if (world.rank() == Rank{0}) merge_traces(request);
+  }
+  console.err << format("trace: {}, {}, {}\n", files.chakra.string(),
+                        merged_trace_of(request.trace_prefix).string(), files.stacks.string());
 }
 
 void print_speed(const GenerationResult& result, Console& console) {
@@ -283,9 +327,9 @@ Json result_json(const GenerateRequest& request, const GenerationResult& result,
          {"ended_by", to_string(result.generations[i].end)}});
   Json trace{{"chakra", nullptr}, {"kineto", nullptr}, {"stacks", nullptr}};
   if (!request.trace_prefix.empty()) {
-    const RunTraceFiles files = trace_files_of(request.trace_prefix);
+    const RunTraceFiles files = trace_files_of(request.trace_prefix, *options.world, Rank{0});
     trace = {{"chakra", files.chakra.string()},
-             {"kineto", files.kineto.string()},
+             {"kineto", merged_trace_of(request.trace_prefix).string()},
              {"stacks", files.stacks.string()}};
   }
   return {{"nadi_version", version()},
@@ -316,11 +360,16 @@ class GenerateCommand : public Command {
     add_output_flags(flags);
   }
 
-  void run(const Flags& flags, Console& console) const override {
-    const GenerateRequest request = resolve(flags, console);
+  void run(const Flags& flags, Console& own_console) const override {
+    RankWorld ranks;
+    Communicator& world = ranks.communicator();
+    SilentConsole silence(own_console);
+    Console& console = world.rank() == Rank{0} ? own_console : silence.console();
+    const GenerateRequest request = resolve(flags, world, console);
     if (request.options.weights.empty())
       console.err << "note: the weights are random, and so is what comes out\n";
     Generator generator(request.config, request.options);
+    const RankClock clock = request.options.record ? measure_rank_clock(world) : RankClock{};
     if (const auto& unused = generator.unused_weights(); !unused.empty())
       console.err << format("note: {} tensors of {} are not part of the model and were left: '{}'{}\n",
                             unused.size(), request.model, unused[0], unused.size() > 1 ? ", ..." : "");
@@ -337,7 +386,7 @@ class GenerateCommand : public Command {
     output.finish(result.generations);
     if (json) console.out << dump_json(result_json(request, result, output.texts()));
     console.out.flush();
-    if (!request.trace_prefix.empty()) write_trace(request, generator, console);
+    if (!request.trace_prefix.empty()) write_trace(request, generator, clock, console);
     print_speed(result, console);
   }
 };

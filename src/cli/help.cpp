@@ -1,6 +1,7 @@
 #include "nadi/cli/help.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "nadi/base/format.h"
@@ -17,11 +18,16 @@ std::string entry(const std::string& left, const std::string& text) {
   return labelled("  " + left, kTextColumn, words_of(text));
 }
 
+// Choices that leave no room for the explanation stand behind it.
+bool has_long_choices(const FlagSpec& spec) {
+  return join(spec.choices, "|").size() > kTextColumn;
+}
+
 std::string left_of(const FlagSpec& spec) {
   std::vector<std::string_view> names = spec.names;
   std::ranges::stable_sort(names, {}, &std::string_view::size);  // "-o, --output"
   std::string text = join(names, ", ");
-  if (!spec.choices.empty()) return format("{} {}", text, join(spec.choices, "|"));
+  if (!spec.choices.empty() && !has_long_choices(spec)) return format("{} {}", text, join(spec.choices, "|"));
   return spec.value.empty() ? text : format("{} {}", text, spec.value);
 }
 
@@ -41,20 +47,43 @@ std::string program_help() {
          "            5 no feasible answer, 130 interrupted\n";
 }
 
+namespace {
+
+// Flags of a group that need no explanation each: their names, one after the other.
+std::string names_only(std::span<const FlagSpec> specs) {
+  std::vector<std::string> words;
+  for (const FlagSpec& spec : specs) words.push_back(left_of(spec));
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) words[i] += ",";
+  return labelled("", 2, words);
+}
+
+}  // namespace
+
 std::string command_help(const CommandEntry& command, const Flags& flags) {
   std::string text = format("nadi {}: {}\n\n", command.name, command.summary);
   const std::optional<PositionalSpec>& positional = flags.positional_spec();
-  text += format("usage: nadi {}{} [flags]\n", command.name,
-                 positional ? format(" {}", positional->name) : std::string());
-  if (positional)
-    text += format("\narguments\n{}", entry(std::string(positional->name), positional->help + " (required)"));
+  const std::optional<PositionalSpec>& rest = flags.rest_spec();
+  text += format("usage: nadi {}{} [flags]{}\n", command.name,
+                 positional ? format(" {}", positional->name) : std::string(),
+                 rest ? format(" {} ...", rest->name) : std::string());
+  if (const auto& argument = positional ? positional : rest)
+    text += format("\narguments\n{}", entry(std::string(argument->name), argument->help + " (required)"));
   std::string_view group;
-  for (const FlagSpec& spec : flags.specs()) {
+  const std::span<const FlagSpec> specs = flags.specs();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const FlagSpec& spec = specs[i];
     if (spec.group != group) text += format("\n{}\n", spec.group);
     group = spec.group;
+    if (spec.help.empty()) {
+      const std::size_t first = i;
+      while (i + 1 < specs.size() && specs[i + 1].help.empty() && specs[i + 1].group == group) ++i;
+      text += names_only(specs.subspan(first, i - first + 1));
+      continue;
+    }
     const std::string fallback =
         spec.fallback == "required" ? "(required)" : format("(default: {})", spec.fallback);
-    text += entry(left_of(spec), format("{} {}", spec.help, fallback));
+    const std::string choices = has_long_choices(spec) ? format("; {}", join(spec.choices, ", ")) : "";
+    text += entry(left_of(spec), format("{} {}{}", spec.help, fallback, choices));
   }
   text += "\nexamples\n";
   for (const std::string_view example : command.examples) text += format("  {}\n", example);

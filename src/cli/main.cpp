@@ -10,6 +10,7 @@
 #include "nadi/cli/console.h"
 #include "nadi/cli/output_stream.h"
 #include "nadi/cli/run_cli.h"
+#include "nadi/job/rank_supervisor.h"
 
 namespace {
 
@@ -40,6 +41,7 @@ void limit_spinning(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == nadi::kSupervisorWord) return nadi::supervise_rank({argv + 2, argv + argc});
   limit_spinning(argc, argv);
   // Graphs are many small pieces that live to the end: taking memory from the system in large steps, and
   // keeping it, saves 5 of 80 ms where the largest model is traced.

@@ -1,5 +1,6 @@
 #include "nadi/cli/plan_flags.h"
 
+#include <array>
 #include <charconv>
 
 #include "nadi/base/error.h"
@@ -12,6 +13,8 @@ namespace {
 // More than these are mistakes in typing.
 constexpr std::int64_t kMostRanks = std::int64_t{1} << 30;
 constexpr std::int64_t kMostStages = 100'000;
+
+constexpr std::array<std::string_view, 2> kZeroStages{"0", "1"};
 
 std::vector<std::int64_t> parse_partition(const std::string& text) {
   std::vector<std::int64_t> layers;
@@ -43,6 +46,65 @@ void check_sizes(const Plan& plan) {
 }
 
 }  // namespace
+
+std::vector<PlanFlag> plan_flags() {
+  const Plan plan;
+  std::vector<std::string_view> names;
+  std::string about_schedules = "order in which a stage works off its micro-batches";
+  for (const ScheduleEntry& entry : schedules()) {
+    names.push_back(entry.name);
+    about_schedules += format("; {}: {}", entry.name, entry.summary);
+  }
+  constexpr bool kGenerating = true, kTrainingOnly = false;
+  return {
+      {{.names = {"--tp", "--tensor-model-parallel-size"},
+        .value = "N",
+        .help = "ranks that share each layer",
+        .fallback = format("{}", plan.tp)},
+       kGenerating},
+      {{.names = {"--cp", "--context-parallel-size"},
+        .value = "N",
+        .help = "ranks that share each sequence; training",
+        .fallback = format("{}", plan.cp)},
+       kTrainingOnly},
+      {{.names = {"--dp"},
+        .value = "N",
+        .help = "copies of the model, each with its own part of the batch",
+        .fallback = format("{}", plan.dp)},
+       kGenerating},
+      {{.names = {"--pp", "--pipeline-model-parallel-size"},
+        .value = "N",
+        .help = "stages that share the layers; training",
+        .fallback = format("{}", plan.pp)},
+       kTrainingOnly},
+      {{.names = {"--sequence-parallel"},
+        .help = "split norms and the residual stream over the --tp ranks, too; training"},
+       kTrainingOnly},
+      {{.names = {"--partition", "--balance"},
+        .value = "A-B-C",
+        .help = "transformer layers of each stage, 0 allowed; with --virtual-stages one number for each of "
+                "those, in the model's order",
+        .fallback = "as even as can be, longer ones first"},
+       kTrainingOnly},
+      {{.names = {"--schedule"},
+        .value = "NAME",
+        .help = about_schedules,
+        .fallback = std::string(to_string(plan.schedule)),
+        .choices = names},
+       kTrainingOnly},
+      {{.names = {"--virtual-stages"},
+        .value = "N",
+        .help = "chunks of layers per rank; with --schedule interleaved",
+        .fallback = format("{}", plan.virtual_stages)},
+       kTrainingOnly},
+      {{.names = {"--zero"},
+        .value = "STAGE",
+        .help = "1 splits the optimizer's state over the --dp ranks; training",
+        .fallback = format("{}", plan.zero_stage),
+        .choices = {kZeroStages.begin(), kZeroStages.end()}},
+       kTrainingOnly},
+  };
+}
 
 Plan resolve_plan(const Flags& flags) {
   Plan plan;

@@ -1,12 +1,19 @@
-// How a step is split over ranks, from the flags of step_flags.h.
+// How a step is split over ranks: the flags of the commands that build or run plans, and the plan they make.
 #pragma once
 
 #include <vector>
 
+#include "nadi/cli/flags.h"
 #include "nadi/cli/step_flags.h"
 #include "nadi/parallel/plan.h"
 
 namespace nadi {
+
+struct PlanFlag {
+  FlagSpec spec;
+  bool generating;  // makes sense where text is generated, too; all do in training
+};
+std::vector<PlanFlag> plan_flags();
 
 // All of the plan but its micro-batches, which follow from the batch. Error (usage) for what is no plan of
 // any model; whether it fits this one is for build_step() to say.

@@ -25,14 +25,6 @@ bool is_help(std::string_view word) {
   return word == "--help" || word == "-h";
 }
 
-const CommandEntry& command_of(std::span<const std::string> words) {
-  if (const CommandEntry* entry = find_command(words)) return *entry;
-  std::vector<std::string_view> known;
-  for (const CommandEntry& entry : commands()) known.push_back(entry.name);
-  known.push_back("help");
-  throw usage_error(format("unknown command '{}'", words[0]), did_you_mean(words[0], known));
-}
-
 void print_command_help(const CommandEntry& entry, Console& console) {
   Flags flags;
   entry.make()->add_flags(flags);
@@ -49,10 +41,13 @@ void print_error(const Error& error, std::string_view command, Console& console)
 }
 
 void run_command(const CommandEntry& entry, std::span<const std::string> arguments, Console& console) {
-  if (std::ranges::any_of(arguments, is_help)) return print_command_help(entry, console);
   const std::unique_ptr<Command> command = entry.make();
   Flags flags;
   command->add_flags(flags);
+  if (std::ranges::any_of(arguments.first(flags.own_words(arguments)), is_help)) {
+    console.out << command_help(entry, flags);
+    return;
+  }
   flags.parse(arguments);
   command->run(flags, console);
 }
@@ -102,6 +97,8 @@ int run_cli(std::span<const std::string> arguments, Console& console) {
     return 0;
   } catch (const Interrupted&) {
     return kInterrupted;
+  } catch (const SaidFailure& failure) {
+    return failure.exit_code;
   } catch (const std::bad_alloc&) {
     print_error(environment_error("out of memory"), command, console);
     return exit_code(ErrorKind::kEnvironment);

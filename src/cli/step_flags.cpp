@@ -25,19 +25,6 @@ constexpr std::int64_t kDefaultOutputTokens = 32;
 // Every micro-batch is walked to add up its work. More than this is a mistake in typing.
 constexpr std::int64_t kMostMicroBatches = 100'000;
 
-constexpr std::array<std::string_view, 2> kAttentions{"fused", "unfused"};
-constexpr std::array<std::string_view, 2> kZeroStages{"0", "1"};
-constexpr std::array kGranularities{Recompute::Granularity::kNone, Recompute::Granularity::kSelective,
-                                    Recompute::Granularity::kFull};
-constexpr std::array kMethods{Recompute::Method::kUniform, Recompute::Method::kBlock};
-
-template <typename Enumerators>
-std::vector<std::string_view> names_of(const Enumerators& enumerators) {
-  std::vector<std::string_view> names;
-  for (const auto enumerator : enumerators) names.push_back(to_string(enumerator));
-  return names;
-}
-
 // Kinds of steps, as bits.
 using Steps = unsigned;
 constexpr Steps bit_of(StepKind kind) {
@@ -126,37 +113,13 @@ std::vector<StepFlag> computation_flags() {
        kEvery},
       {{.names = {"--fp8"}, .help = "matrix products of the blocks on fp8 operands; with --dtype bf16"},
        kEvery},
-      {{.names = {"--attention"},
-        .value = "HOW",
-        .help = "one op, or products and softmax as ops of their own",
-        .fallback = std::string(kAttentions[StepRequest{}.fused_attention ? 0 : 1]),
-        .choices = {kAttentions.begin(), kAttentions.end()}},
-       kEvery},
+      {attention_flag(), kEvery},
   };
 }
 
 std::vector<StepFlag> training_flags() {
-  const Recompute recompute;
   const OptimizerOptions optimizer;
   return {
-      {{.names = {"--recompute"},
-        .value = "WHAT",
-        .help = "what the backward pass computes again instead of keeping: the inside of attention, or whole "
-                "blocks",
-        .fallback = std::string(to_string(recompute.granularity)),
-        .choices = names_of(kGranularities)},
-       kTraining},
-      {{.names = {"--recompute-method"},
-        .value = "HOW",
-        .help = "with --recompute full: all blocks in chunks, or the first blocks one by one",
-        .fallback = std::string(to_string(recompute.method)),
-        .choices = names_of(kMethods)},
-       kTraining},
-      {{.names = {"--recompute-num-layers"},
-        .value = "N",
-        .help = "with --recompute full: blocks per chunk, or how many first blocks",
-        .fallback = format("{}", recompute.layers)},
-       kTraining},
       {{.names = {"--optimizer"},
         .value = "NAME",
         .help = "what updates the parameters",
@@ -181,62 +144,17 @@ std::vector<StepFlag> training_flags() {
   };
 }
 
-std::vector<StepFlag> plan_flags() {
-  const Plan plan;
-  std::vector<std::string_view> names;
-  std::string about_schedules = "order in which a stage works off its micro-batches";
-  for (const ScheduleEntry& entry : schedules()) {
-    names.push_back(entry.name);
-    about_schedules += format("; {}: {}", entry.name, entry.summary);
-  }
-  return {
-      {{.names = {"--tp", "--tensor-model-parallel-size"},
-        .value = "N",
-        .help = "ranks that share each layer",
-        .fallback = format("{}", plan.tp)},
-       kEvery},
-      {{.names = {"--cp", "--context-parallel-size"},
-        .value = "N",
-        .help = "ranks that share each sequence; training",
-        .fallback = format("{}", plan.cp)},
-       kTraining},
-      {{.names = {"--dp"},
-        .value = "N",
-        .help = "copies of the model, each with its own part of the batch",
-        .fallback = format("{}", plan.dp)},
-       kEvery},
-      {{.names = {"--pp", "--pipeline-model-parallel-size"},
-        .value = "N",
-        .help = "stages that share the layers; training",
-        .fallback = format("{}", plan.pp)},
-       kTraining},
-      {{.names = {"--sequence-parallel"},
-        .help = "split norms and the residual stream over the --tp ranks, too; training"},
-       kTraining},
-      {{.names = {"--partition"},
-        .value = "A-B-C",
-        .help = "transformer layers of each stage, 0 allowed; with --virtual-stages one number for each of "
-                "those, in the model's order",
-        .fallback = "as even as can be, longer ones first"},
-       kTraining},
-      {{.names = {"--schedule"},
-        .value = "NAME",
-        .help = about_schedules,
-        .fallback = std::string(to_string(plan.schedule)),
-        .choices = names},
-       kTraining},
-      {{.names = {"--virtual-stages"},
-        .value = "N",
-        .help = "chunks of layers per rank; with --schedule interleaved",
-        .fallback = format("{}", plan.virtual_stages)},
-       kTraining},
-      {{.names = {"--zero"},
-        .value = "STAGE",
-        .help = "1 splits the optimizer's state over the --dp ranks; training",
-        .fallback = format("{}", plan.zero_stage),
-        .choices = {kZeroStages.begin(), kZeroStages.end()}},
-       kTraining},
-  };
+std::vector<StepFlag> recomputation_flags() {
+  std::vector<StepFlag> flags;
+  for (FlagSpec& spec : recompute_flags()) flags.push_back({std::move(spec), kTraining});
+  return flags;
+}
+
+std::vector<StepFlag> split_flags() {
+  std::vector<StepFlag> flags;
+  for (PlanFlag& flag : plan_flags())
+    flags.push_back({std::move(flag.spec), flag.generating ? kEvery : kTraining});
+  return flags;
 }
 
 // The headings of help, in its order.
@@ -250,8 +168,9 @@ std::vector<StepFlag> all_step_flags() {
   };
   append(model_flags(), "the step");
   append(size_flags(), "its size");
-  append(plan_flags(), "how it is split over ranks");
+  append(split_flags(), "how it is split over ranks");
   append(computation_flags(), "how it is computed");
+  append(recomputation_flags(), "training");
   append(training_flags(), "training");
   return all;
 }
@@ -268,13 +187,6 @@ void refuse_flags_of_other_steps(const Flags& flags, StepKind kind) {
     if (flags.given(flag.spec.names[0]) && (flag.steps & bit_of(kind)) == 0)
       throw usage_error(format("{} makes no sense with --step {}", flag.spec.names[0], to_string(kind)),
                         format("it goes with --step {}", kinds_of(flag.steps)));
-}
-
-template <typename Enumerators>
-auto chosen(const Flags& flags, std::string_view name, const Enumerators& enumerators,
-            typename Enumerators::value_type fallback) {
-  const std::optional<std::size_t> choice = flags.choice(name);
-  return choice ? enumerators[*choice] : fallback;
 }
 
 void resolve_batch(const Flags& flags, StepRequest& request, Plan& plan) {
@@ -322,20 +234,9 @@ void resolve_tokens(const Flags& flags, const ModelConfig& config, StepRequest& 
 }
 
 void resolve_training(const Flags& flags, ModelConfig& config, StepRequest& request) {
-  Recompute& recompute = request.recompute;
-  recompute.granularity = chosen(flags, "--recompute", kGranularities, recompute.granularity);
-  recompute.method = chosen(flags, "--recompute-method", kMethods, recompute.method);
-  for (const std::string_view flag : {"--recompute-method", "--recompute-num-layers"})
-    if (flags.given(flag) && recompute.granularity != Recompute::Granularity::kFull)
-      throw usage_error(
-          format("{} makes no sense with --recompute {}", flag, to_string(recompute.granularity)),
-          "it goes with --recompute full");
-  if (const auto layers = flags.integer("--recompute-num-layers"))
-    // More than the model has is refused with the model's number; do not wrap round before that.
-    recompute.layers =
-        static_cast<std::int32_t>(std::min<std::int64_t>(*layers, std::numeric_limits<std::int32_t>::max()));
+  request.recompute = resolve_recompute(flags);
   OptimizerOptions& optimizer = request.optimizer;
-  optimizer.kind = chosen(flags, "--optimizer", kOptimizers, optimizer.kind);
+  if (const auto choice = flags.choice("--optimizer")) optimizer.kind = kOptimizers[*choice];
   optimizer.weight_decay = flags.number("--weight-decay").value_or(optimizer.weight_decay);
   optimizer.max_grad_norm = flags.number("--max-grad-norm").value_or(optimizer.max_grad_norm);
   if (const auto rate = flags.number("--dropout", 1))
@@ -387,7 +288,7 @@ std::vector<Setting> settings_of(const Flags& flags, const ModelConfig& config, 
   settings.add("num_output_tokens", "--num-output-tokens", request.output_tokens);
   settings.add("dtype", "--dtype", name_of(request.dtype));
   settings.add("fp8", "--fp8", request.fp8);
-  settings.add("attention", "--attention", kAttentions[request.fused_attention ? 0 : 1]);
+  settings.add("attention", "--attention", attention_name(request.fused_attention));
   settings.add("recompute", "--recompute", to_string(request.recompute.granularity));
   settings.add("recompute_method", "--recompute-method", to_string(request.recompute.method), full);
   settings.add("recompute_num_layers", "--recompute-num-layers", request.recompute.layers, full);
@@ -427,7 +328,7 @@ ResolvedStep resolve_step(const Flags& flags, Console& console) {
   resolve_tokens(flags, step.config, request);
   if (const auto choice = flags.choice("--dtype")) request.dtype = kDTypes[*choice].second;
   request.fp8 = flags.given("--fp8");
-  if (const auto choice = flags.choice("--attention")) request.fused_attention = *choice == 0;
+  if (const auto choice = flags.choice("--attention")) request.fused_attention = *choice == kFusedAttention;
   resolve_training(flags, step.config, request);
   step.settings = settings_of(flags, step.config, request, step.plan);
   step.plan_settings = plan_settings(flags, step.config, request, step.plan);

@@ -9,6 +9,7 @@
 #include "nadi/cli/command.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/flags.h"
+#include "nadi/cli/megatron_flags.h"
 #include "nadi/cli/run_cli.h"
 #include "nadi/cli/train_for_tests.h"
 #include "nadi/cli/wrap.h"
@@ -113,6 +114,7 @@ std::vector<FlagEffect> effects() {
       {"--dropout", "0.5", {}, other_loss},
       {"--batch-size", "3", {}, shows("batch_size", 3)},
       {"--gradient-accumulation-steps", "2", {}, shows("gradient_accumulation_steps", 2)},
+      {"--global-batch-size", "6", {}, shows("global_batch_size", 6)},
       {"--num-epochs", "2", {{"--max-steps", ""}}, shows("steps", 2 * 5)},
       {"--max-steps", "3", {}, shows("steps", 3)},
       {"--optimizer", "sgd", {}, other_update},
@@ -155,6 +157,13 @@ std::vector<FlagEffect> effects() {
          return lines_starting_with(with.err, "step 2/4") == 1 &&
                 lines_starting_with(without.err, "step 2/4") == 0;
        }},
+      {"--log-format",
+       "megatron",
+       {{"--logging-steps", "1"}},
+       [](const Seen& without, const Seen& with) {
+         return lines_starting_with(with.err, " iteration        4/       4 | consumed samples: ") == 1 &&
+                lines_starting_with(without.err, " iteration ") == 0;
+       }},
       {"--tensorboard-dir", "events", {}, makes("events")},
       {"--enable-tracing", "", {{"--force", ""}}, makes("outputs/tiny_trace.et")},
       {"--trace-output-dir", "there", trace, makes("there/tiny_trace.et")},
@@ -170,8 +179,30 @@ std::vector<FlagEffect> effects() {
   };
 }
 
-// Those have tests of their own below.
-const std::set<std::string_view> kElsewhere{"--model-name", "--model-type", "--json", "--force", "--device"};
+// Those have tests of their own: below, in train_options_test.cpp, and in train_plan_test.cpp.
+const std::set<std::string_view> kElsewhere{"--model-name",
+                                            "--model-type",
+                                            "--json",
+                                            "--force",
+                                            "--device",
+                                            "--data-path",
+                                            "--split",
+                                            "--data-cache-path",
+                                            "--attention",
+                                            "--recompute",
+                                            "--recompute-method",
+                                            "--recompute-num-layers",
+                                            "--num-gpus",
+                                            "--tp",
+                                            "--cp",
+                                            "--dp",
+                                            "--pp",
+                                            "--sequence-parallel",
+                                            "--partition",
+                                            "--schedule",
+                                            "--virtual-stages",
+                                            "--zero",
+                                            "--slow"};
 
 TEST_F(TrainCommandTest, EveryFlagActs) {
   write_text("other.json", squad_for_tests(8));
@@ -199,6 +230,8 @@ TEST_F(TrainCommandTest, EveryFlagActs) {
   Flags flags;
   const std::vector<std::string> words{"train"};
   find_command(words)->make()->add_flags(flags);
+  for (const MegatronFlag& flag : megatron_flags())
+    seen.insert(flag.spec.names[0]);  // megatron_flags_test.cpp
   for (const FlagSpec& spec : flags.specs()) EXPECT_TRUE(seen.contains(spec.names[0])) << spec.names[0];
 }
 
@@ -311,6 +344,28 @@ TEST_F(TrainCommandTest, AnInterruptSavesAndEndsWith130) {
   EXPECT_THAT(out.str(), HasSubstr("stopped after 1 steps"));
   EXPECT_TRUE(fs::exists("out/checkpoint-1/training_state.json"));
   EXPECT_EQ(train_json({{"--save-dir", "out"}, {"--resume", ""}})["steps"], 4);
+}
+
+// Megatron's line, its memory, and its way to end early: 4 steps asked for, and a checkpoint at the second.
+TEST_F(TrainCommandTest, SpeaksMegatron) {
+  const CliRun done = run(
+      "train gpt --num-layers 1 --hidden-size 16 --num-attention-heads 2 --seq-length 16 --data squad.json "
+      "--tokenizer tok --threads 1 --micro-batch-size 2 --global-batch-size 4 --train-iters 4 "
+      "--exit-interval 2 "
+      "--lr 0.01 --lr-warmup-iters 1 --log-interval 1 --log-throughput --save out --use-mcore-models");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("note: no effect here: --use-mcore-models\n"));
+  EXPECT_THAT(done.err, HasSubstr("tokenizer: tok, 260 tokens; the model has room for 260\n"));
+  EXPECT_THAT(
+      done.out,
+      ContainsRegex("^ \\[[-0-9]+ [:0-9]+\\] iteration        1/       4 \\| consumed samples:            4 "
+                    "\\| elapsed time per iteration \\(ms\\): [0-9.]+ \\| throughput per GPU "
+                    "\\(TFLOP/s/GPU\\): [0-9.]+ \\| learning rate: 1.000000E-02 \\| global batch size:     4 "
+                    "\\| lm loss: [0-9.]+E\\+00 \\| loss scale: 1.0 \\| grad norm: [0-9.]+ \\| number of "
+                    "skipped iterations:   0 \\| number of nan iterations:   0 \\|\n"
+                    "\\[Rank 0\\] \\(after 1 iterations\\) memory \\(MB\\) \\| allocated: [0-9.]+ "));
+  EXPECT_THAT(done.out, HasSubstr("\nstopped after 2 steps"));
+  EXPECT_TRUE(fs::exists("out/checkpoint-2/training_state.json"));
 }
 
 TEST_F(TrainCommandTest, OverflowsAreCountedAndSaid) {

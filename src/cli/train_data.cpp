@@ -8,6 +8,8 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/cli/console.h"
+#include "nadi/cli/train_indexed_data.h"
+#include "nadi/data/sample_batches.h"
 #include "nadi/data/sample_squad.h"
 #include "nadi/data/squad.h"
 #include "nadi/data/squad_split.h"
@@ -53,7 +55,7 @@ struct NamedSet {
 
 class Resolver {
  public:
-  Resolver(const TrainDataRequest& request, const ModelConfig& config, Console& console)
+  Resolver(TrainDataRequest& request, ModelConfig& config, Console& console)
       : request_(request), config_(config), console_(console) {}
 
   ResolvedTrainData run() {
@@ -61,6 +63,7 @@ class Resolver {
     ResolvedTrainData resolved;
     resolved.tokenizer = tokenizer(resolved.tokenizer_name);
     const Tokenizer& tokenizer = *resolved.tokenizer;
+    if (config_.vocabulary == 0) config_.vocabulary = round_up(tokenizer.vocabulary_size());
     check_vocabulary(tokenizer, config_.vocabulary);
     const Objective objective = objective_of(config_.architecture);
     check_special_tokens(tokenizer, objective);
@@ -69,11 +72,19 @@ class Resolver {
           make_samples(set, tokenizer, {.objective = objective, .seq_length = request_.max_seq_length}));
     };
     resolved.data_name = train_->name;
-    resolved.train = samples(train_->set);
+    resolved.train_samples = samples(train_->set);
+    resolved.train = std::make_unique<SampleBatches>(
+        *resolved.train_samples, tokenizer,
+        BatchOptions{.batch_size = request_.batch_size, .seed = request_.seed});
     if (validation_) {
       resolved.validation_name = validation_->name;
-      resolved.validation = samples(validation_->set);
+      resolved.validation_samples = samples(validation_->set);
+      resolved.validation = std::make_unique<SampleBatches>(
+          *resolved.validation_samples, tokenizer,
+          BatchOptions{
+              .batch_size = request_.validation_batch_size, .seed = request_.seed, .shuffle = false});
     }
+    resolved.description = describe(resolved);
     return resolved;
   }
 
@@ -92,9 +103,10 @@ class Resolver {
     if (!request_.validation_data.empty() && request_.validate) validation_ = read(request_.validation_data);
     if (!request_.data.empty()) {
       train_ = read(request_.data);
-    } else if (!find_in_cache()) {
-      warn(format("no --data, and no SQuAD file in {}: training on the small sample that comes with Nadi",
-                  request_.cache_dir.string()));
+    } else if (request_.shipped_sample || !find_in_cache()) {
+      if (!request_.shipped_sample)
+        warn(format("no --data, and no SQuAD file in {}: training on the small sample that comes with Nadi",
+                    request_.cache_dir.string()));
       train_ = {std::string(kSampleSquadTrainName),
                 parse_squad(std::string(sample_squad_train()), std::string(kSampleSquadTrainName))};
       if (request_.validate && !validation_)
@@ -126,6 +138,10 @@ class Resolver {
       name = path.string();
       return load_tokenizer(path);
     };
+    if (request_.loaded_tokenizer) {
+      name = request_.loaded_name;
+      return std::move(request_.loaded_tokenizer);
+    }
     if (!request_.tokenizer.empty()) return load(request_.tokenizer);
     if (!request_.checkpoint.empty() && has_tokenizer(request_.checkpoint)) return load(request_.checkpoint);
     const std::filesystem::path cached = request_.cache_dir / cached_tokenizer(config_.architecture);
@@ -133,7 +149,8 @@ class Resolver {
       console_.err << format("note: no --tokenizer: using {}\n", cached.string());
       return load(cached);
     }
-    const std::int64_t size = std::min(config_.vocabulary, kTrainedVocabulary);
+    const std::int64_t size =
+        config_.vocabulary == 0 ? kTrainedVocabulary : std::min(config_.vocabulary, kTrainedVocabulary);
     name = format("trained on {}", train_->name);
     std::unique_ptr<Tokenizer> trained =
         config_.architecture == Architecture::kBert
@@ -144,16 +161,36 @@ class Resolver {
     return trained;
   }
 
-  const TrainDataRequest& request_;
-  const ModelConfig& config_;
+  std::string describe(const ResolvedTrainData& data) const {
+    const SampleStatistics& statistics = data.train_samples->statistics();
+    std::string text = format("data: {}, {} samples of {:.0f} tokens in the mean, {} cut to {}\n",
+                              data.data_name, with_thousands(statistics.samples), statistics.mean_length(),
+                              with_thousands(statistics.truncated), request_.max_seq_length);
+    if (statistics.dropped > 0)
+      text += format("note: {} questions had nothing to predict and were left out\n", statistics.dropped);
+    if (data.validation)
+      text += format("validation: {}, {} samples\n", data.validation_name,
+                     with_thousands(data.validation->samples()));
+    return text + format("tokenizer: {}, {} tokens; the model has room for {}\n", data.tokenizer_name,
+                         with_thousands(data.tokenizer->vocabulary_size()),
+                         with_thousands(config_.vocabulary));
+  }
+
+  std::int64_t round_up(std::int64_t vocabulary) const {
+    const std::int64_t multiple = request_.vocabulary_multiple;
+    return (vocabulary + multiple - 1) / multiple * multiple;
+  }
+
+  TrainDataRequest& request_;
+  ModelConfig& config_;
   Console& console_;
   std::optional<NamedSet> train_, validation_;
 };
 
 }  // namespace
 
-ResolvedTrainData resolve_train_data(const TrainDataRequest& request, const ModelConfig& config,
-                                     Console& console) {
+ResolvedTrainData resolve_train_data(TrainDataRequest request, ModelConfig& config, Console& console) {
+  if (!request.data_path.empty()) return resolve_indexed_data(std::move(request), config, console);
   return Resolver(request, config, console).run();
 }
 

@@ -29,6 +29,7 @@ class TrainLogTest : public testing::Test {
             .learning_rate = 1e-4,
             .grad_norm = 1.25,
             .tokens = 1000,
+            .memory = 0_B,
             .seconds = 0.5};
   }
 

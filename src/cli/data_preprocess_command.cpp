@@ -1,0 +1,257 @@
+#include <algorithm>
+#include <numeric>
+#include <ostream>
+#include <system_error>
+#include <thread>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+#include "nadi/cli/command.h"
+#include "nadi/cli/console.h"
+#include "nadi/cli/flags.h"
+#include "nadi/cli/megatron_tokenizer.h"
+#include "nadi/cli/progress_line.h"
+#include "nadi/cli/version.h"
+#include "nadi/data/preprocess.h"
+#include "nadi/text/tokenizer.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kLogInterval = 1000;
+constexpr std::int64_t kMostWorkers = 1024;
+constexpr double kMebibyte = 1 << 20;  // what Megatron calls MB
+
+constexpr std::int64_t kMegabyte = 1'000'000;
+
+// Sizes of what has one; a pipe counts as nothing.
+Bytes total_size(const std::vector<fs::path>& files) {
+  Bytes total;
+  for (const fs::path& file : files) {
+    std::error_code failed;
+    const std::uintmax_t size = fs::file_size(file, failed);
+    if (!failed) total += Bytes{static_cast<std::int64_t>(size)};
+  }
+  return total;
+}
+
+// The documents as they go by: a line that moves on a terminal, Megatron's lines in a log.
+class DocumentLog {
+ public:
+  DocumentLog(Console& console, std::int64_t interval, Bytes total)
+      : console_(console),
+        interval_(interval),
+        total_(total),
+        clock_(steady_clock()),
+        start_(clock_()),
+        line_(console, "MB", clock_) {}
+
+  void operator()(const PreprocessProgress& progress) {
+    console_.check_interrupted();
+    if (progress.documents == 0 || progress.documents % interval_ != 0) return;
+    if (console_.terminal_err)
+      line_.update(progress.read.count() / kMegabyte, total_.count() / kMegabyte);
+    else
+      console_.err << format("Processed {} documents ({} docs/s, {} MB/s).\n", progress.documents,
+                             static_cast<double>(progress.documents) / seconds(),
+                             static_cast<double>(progress.read.count()) / seconds() / kMebibyte);
+  }
+
+  double seconds() const {
+    return static_cast<double>(std::max<std::int64_t>((clock_() - start_).count(), 1)) / 1e9;
+  }
+
+ private:
+  Console& console_;
+  std::int64_t interval_;
+  Bytes total_;
+  Clock clock_;
+  Nanoseconds start_;
+  ProgressLine line_;
+};
+
+struct ChosenTokenizer {
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::string name;
+  bool adds_special_tokens = false;
+};
+
+ChosenTokenizer choose_tokenizer(const Flags& flags) {
+  const auto folder = flags.text("--tokenizer");
+  MegatronTokenizer megatron = load_megatron_tokenizer(flags);
+  if (folder && (megatron.tokenizer != nullptr || megatron.none_wanted))
+    throw usage_error("--tokenizer and Megatron's flags both name a tokenizer", "leave one of them away");
+  if (folder) return {.tokenizer = load_tokenizer(*folder), .name = *folder};
+  if (megatron.tokenizer == nullptr)
+    throw usage_error(
+        megatron.none_wanted ? "text needs a tokenizer, and NullTokenizer is none" : "--tokenizer is missing",
+        "'nadi data tokenizer' learns one");
+  // What Megatron gets from these libraries has the tokens that begin a text (and BERT's [CLS] and [SEP]).
+  const bool adds =
+      flags.given("--tokenizer-model") && !flags.given("--tokenizer-hf-no-include-special-tokens");
+  return {.tokenizer = std::move(megatron.tokenizer), .name = megatron.name, .adds_special_tokens = adds};
+}
+
+std::string required(const Flags& flags, std::string_view name) {
+  const auto value = flags.text(name);
+  if (!value) throw usage_error(format("{} is missing", name), "see 'nadi data preprocess --help'");
+  return *value;
+}
+
+int workers_of(const Flags& flags) {
+  const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::int64_t workers = flags.integer("--workers").value_or(cores);
+  if (workers > kMostWorkers) throw usage_error(format("--workers takes {} at most", kMostWorkers));
+  return static_cast<int>(workers);
+}
+
+Json to_json(const PreprocessReport& report) {
+  Json datasets = Json::array();
+  for (const PreprocessedDataset& dataset : report.datasets)
+    datasets.push_back({{"key", dataset.key},
+                        {"bin", dataset.bin.string()},
+                        {"idx", dataset.idx.string()},
+                        {"sequences", dataset.sequences},
+                        {"tokens", dataset.tokens},
+                        {"empty_documents", dataset.empty_documents}});
+  return datasets;
+}
+
+void print(const PreprocessReport& report, double seconds, Console& console) {
+  console.out << format("{} documents, {}, in {:.1f} s: {:.1f} MB/s\n", with_thousands(report.documents),
+                        to_string(report.read), seconds,
+                        static_cast<double>(report.read.count()) / seconds / static_cast<double>(kMegabyte));
+  for (const PreprocessedDataset& dataset : report.datasets) {
+    console.out << format("{}, .idx: {} tokens ({}) in {} sequences\n", dataset.bin.string(),
+                          with_thousands(dataset.tokens), report.token_type,
+                          with_thousands(dataset.sequences));
+    if (dataset.empty_documents > 0)
+      console.out << format("  {} of the documents have no tokens\n",
+                            with_thousands(dataset.empty_documents));
+  }
+}
+
+class DataPreprocessCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    add_input_flags(flags);
+    add_output_flags(flags);
+    constexpr std::string_view kGroup = "tokenizer";
+    flags.add({.names = {"--tokenizer"},
+               .value = "FOLDER",
+               .help = "a folder with tokenizer.json, vocab.json and merges.txt, or vocab.txt",
+               .fallback = "required, or Megatron's flags",
+               .group = kGroup});
+    for (FlagSpec spec : megatron_tokenizer_flags()) {
+      spec.group = kGroup;
+      flags.add(std::move(spec));
+    }
+    flags.add({.names = {"--tokenizer-hf-no-include-special-tokens"},
+               .help = "with --tokenizer-model: do not put the token that begins a text (BERT: [CLS] and "
+                       "[SEP]) around each sequence, as Megatron does",
+               .group = kGroup});
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    const std::string input = required(flags, "--input");
+    PreprocessOptions options{.inputs = {},
+                              .output_prefix = required(flags, "--output-prefix"),
+                              .split_sentences = flags.given("--split-sentences"),
+                              .append_end = flags.given("--append-eod"),
+                              .workers = workers_of(flags)};
+    if (flags.given("--json-keys")) options.keys = flags.texts("--json-keys");
+    if (flags.given("--keep-newlines")) {
+      if (!options.split_sentences) throw usage_error("--keep-newlines needs --split-sentences");
+      options.gap = SentenceGap::kKept;
+    }
+    if (flags.given("--force")) options.overwrite = Overwrite::kAllow;
+    const std::int64_t interval = flags.integer("--log-interval").value_or(kLogInterval);
+    if (flags.integer("--partitions").value_or(1) > 1)
+      console.err << "note: --partitions has no effect: the workers share the input, and documents keep "
+                     "their order\n";
+    const ChosenTokenizer chosen = choose_tokenizer(flags);
+    options.add_special_tokens = chosen.adds_special_tokens;
+    options.inputs = find_json_lines(input);
+
+    double seconds = 0;
+    PreprocessReport report;
+    {
+      DocumentLog log(console, interval, total_size(options.inputs));
+      report = preprocess(options, *chosen.tokenizer, std::ref(log));
+      seconds = log.seconds();
+    }
+    if (flags.given("--json"))
+      console.out << dump_json(Json{{"nadi_version", version()},
+                                    {"input", input},
+                                    {"tokenizer", chosen.name},
+                                    {"vocabulary", chosen.tokenizer->vocabulary_size()},
+                                    {"documents", report.documents},
+                                    {"input_bytes", report.read.count()},
+                                    {"workers", options.workers},
+                                    {"seconds", seconds},
+                                    {"token_type", report.token_type},
+                                    {"datasets", to_json(report)}});
+    else
+      print(report, seconds, console);
+  }
+
+ private:
+  static void add_input_flags(Flags& flags) {
+    flags.add({.names = {"--input"},
+               .value = "PATH",
+               .help = "JSON lines, a document per line; or a folder of .jsonl and .json files",
+               .fallback = "required"});
+    flags.add({.names = {"--json-keys"},
+               .value = "KEY ...",
+               .help = "where the texts are in a line: strings, or arrays of strings (sentences that are "
+                       "already split); a dataset for each key",
+               .fallback = "text",
+               .many = true});
+    flags.add({.names = {"--split-sentences"},
+               .help = "make each sentence a sequence, as BERT's data needs it. By rules for English, which "
+                       "mostly agree with the trained model that Megatron uses"});
+    flags.add({.names = {"--keep-newlines"},
+               .help = "with --split-sentences: keep the white space behind a sentence"});
+    flags.add({.names = {"--lang"},
+               .value = "LANGUAGE",
+               .help = "whose rules split sentences",
+               .fallback = "english",
+               .choices = {"english"}});
+    flags.add({.names = {"--append-eod"}, .help = "end each document with the token for that"});
+  }
+
+  static void add_output_flags(Flags& flags) {
+    flags.add({.names = {"--output-prefix", "-o"},
+               .value = "PREFIX",
+               .help = "writes PREFIX_KEY_document.bin and .idx, or PREFIX_KEY_sentence with "
+                       "--split-sentences",
+               .fallback = "required"});
+    flags.add({.names = {"--workers"},
+               .value = "N",
+               .help = "threads that tokenize; the output is the same for any number",
+               .fallback = "one per core"});
+    flags.add({.names = {"--partitions"},
+               .value = "N",
+               .help = "no effect: Megatron splits the input into files for this many groups of workers",
+               .fallback = "1"});
+    flags.add(
+        {.names = {"--keep-sequential-samples"}, .help = "no effect: documents always keep their order"});
+    flags.add({.names = {"--log-interval"},
+               .value = "N",
+               .help = "documents between two lines of progress",
+               .fallback = format("{}", kLogInterval)});
+    flags.add({.names = {"--force"}, .help = "overwrite files that are there"});
+    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_data_preprocess_command() {
+  return std::make_unique<DataPreprocessCommand>();
+}
+
+}  // namespace nadi

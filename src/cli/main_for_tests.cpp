@@ -1,0 +1,20 @@
+// main() of the tests: the same program is also the ranks, and their supervisors, when a test launches some.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "nadi/cli/console.h"
+#include "nadi/cli/run_cli.h"
+#include "nadi/job/rank_supervisor.h"
+
+int main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == nadi::kSupervisorWord) return nadi::supervise_rank({argv + 2, argv + argc});
+  if (std::getenv(std::string(nadi::kContactVariable).c_str()) != nullptr) {
+    nadi::Console console{.out = std::cout, .err = std::cerr};
+    return nadi::run_cli(std::vector<std::string>(argv + 1, argv + argc), console);
+  }
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,142 @@
+#include "nadi/cli/train_files.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/checkpoint/checkpoint_folder.h"
+#include "nadi/cli/computation_choices.h"
+#include "nadi/cli/flags.h"
+#include "nadi/cli/megatron_flags.h"
+#include "nadi/cli/train_flags.h"
+#include "nadi/cli/version.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_weights(const fs::path& folder) {
+  return fs::exists(folder / "model.safetensors") || fs::exists(folder / "model.safetensors.index.json");
+}
+
+// The start of file names that a model's own name gives: its last part without ".json".
+std::string short_name(const std::string& model) {
+  std::string name = fs::path(model).filename().string();
+  if (name.empty()) name = fs::path(model).parent_path().filename().string();
+  if (name.ends_with(".json")) name.resize(name.size() - 5);
+  return name;
+}
+
+std::vector<Checkpoint> checkpoints_in(const fs::path& folder, std::vector<std::string>& notes) {
+  CheckpointList found = find_checkpoints(folder);
+  if (found.ignored > 0)
+    notes.push_back(format("{} folder{} in {} {} no complete checkpoint and {} left alone", found.ignored,
+                           found.ignored == 1 ? "" : "s", folder.string(), found.ignored == 1 ? "is" : "are",
+                           found.ignored == 1 ? "is" : "are"));
+  return std::move(found.checkpoints);
+}
+
+// --load: a run to go on with, a run whose weights are taken, or weights of somebody else's.
+void load(const Flags& flags, const std::string& folder, TrainOptions& options,
+          std::vector<std::string>& notes) {
+  const std::vector<Checkpoint> found = checkpoints_in(folder, notes);
+  if (!found.empty()) {
+    (flags.given("--finetune") ? options.init_from : options.resume_from) = found.back().path;
+  } else if (has_weights(folder)) {
+    options.init_from = folder;
+    notes.push_back(format("starting from the weights in {}", folder));
+  } else if (flags.given("--exit-on-missing-checkpoint")) {
+    throw input_error({.file = folder}, "there is no checkpoint");
+  } else {
+    notes.push_back(format("no checkpoint in {}: starting from the beginning", folder));
+  }
+}
+
+}  // namespace
+
+void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOptions& options,
+                         std::vector<std::string>& notes) {
+  const std::string_view save = given_name(flags, "--save-dir");
+  options.save_dir = flags.text(save).value_or("");
+  options.save_steps = flags.integer(given_name(flags, "--save-steps")).value_or(0);
+  options.save_total_limit = flags.integer("--save-total-limit").value_or(0);
+  const auto loaded = flags.text("--load");
+  const bool saves = !options.save_dir.empty();
+  // Megatron's scripts have --save-interval in any case.
+  for (const std::string_view flag : {"--save-steps", "--save-total-limit"})
+    if (flags.given(flag) && !saves) throw usage_error(format("{} makes no sense without --save-dir", flag));
+  if (flags.given("--save-interval") && !saves) {
+    options.save_steps = 0;
+    notes.push_back("--save-interval has no effect without --save");
+  }
+  if (flags.given("--resume") && !saves && !loaded)
+    throw usage_error("--resume makes no sense without --save-dir");
+  for (const std::string_view flag : {"--finetune", "--exit-on-missing-checkpoint"})
+    if (flags.given(flag) && !loaded) notes.push_back(format("{} has no effect without --load", flag));
+
+  options.init_from = flags.text(given_name(flags, "--init-from")).value_or("");
+  if (options.init_from.empty() && fs::is_directory(model) && has_weights(model)) {
+    options.init_from = model;
+    notes.push_back(format("starting from the weights in {}", model));
+  }
+  std::vector<Checkpoint> own;
+  if (saves) own = checkpoints_in(options.save_dir, notes);
+  if (flags.given("--resume") && !own.empty()) {
+    options.resume_from = own.back().path;
+    return;
+  }
+  if (loaded) load(flags, *loaded, options, notes);
+  if (flags.given("--resume") && !loaded)
+    notes.push_back(format("no checkpoint in {}: starting from the beginning", options.save_dir.string()));
+  options.replace_checkpoints = flags.given("--force");
+  std::error_code ignored;
+  const bool continued =
+      !options.resume_from.empty() && loaded && fs::equivalent(*loaded, options.save_dir, ignored);
+  if (own.empty() || options.replace_checkpoints || continued) return;
+  throw usage_error(
+      format("{} has checkpoints of a run, the newest after step {}", options.save_dir.string(),
+             own.back().step),
+      format("continue it with --resume, choose another {}, or overwrite them with --force", save));
+}
+
+void resolve_traces(const Flags& flags, const std::string& model, TrainOptions& options) {
+  const bool profile = flags.given("--profile");
+  if (!flags.given("--enable-tracing") && !profile) {
+    for (const std::string_view flag :
+         {"--trace-output-dir", "--trace-name", "--trace-wait", "--trace-warmup", "--trace-active"})
+      if (flags.given(flag)) throw usage_error(format("{} makes no sense without --enable-tracing", flag));
+    return;
+  }
+  const std::string beside = profile ? flags.text("--tensorboard-dir").value_or("outputs") : "outputs";
+  RecorderOptions trace{.folder = flags.text("--trace-output-dir").value_or(beside),
+                        .name = flags.text("--trace-name").value_or(short_name(model))};
+  if (profile) {
+    // Steps start + 1 to end, counted from 1, after one that is recorded and forgotten.
+    const std::int64_t start = flags.integer("--profile-step-start", 0).value_or(kProfileStart);
+    const std::int64_t end = flags.integer("--profile-step-end").value_or(std::max(start + 1, kProfileEnd));
+    if (end <= start)
+      throw usage_error(format("--profile-step-end {} is not after --profile-step-start {}", end, start));
+    trace.wait = std::max<std::int64_t>(start - 1, 0);
+    trace.warmup = std::min<std::int64_t>(start, 1);
+    trace.active = end - start;
+  }
+  trace.wait = flags.integer("--trace-wait", 0).value_or(trace.wait);
+  trace.warmup = flags.integer("--trace-warmup", 0).value_or(trace.warmup);
+  trace.active = flags.integer("--trace-active").value_or(trace.active);
+  if (flags.given("--force")) trace.overwrite = Overwrite::kAllow;
+  const std::int64_t sequences = options.batch_size * options.accumulation;
+  trace.metadata = {{"nadi_version", std::string(version())},
+                    {"model", model},
+                    {"batch_size", format("{}", sequences)},
+                    {"micro_batch_size", format("{}", options.batch_size)},
+                    {"global_batch_size", format("{}", sequences * options.plan.dp)},
+                    {"seq_length", format("{}", options.seq_length)},
+                    {"dtype", std::string(name_of(options.dtype))},
+                    {"optimizer", std::string(to_string(options.optimizer.kind))},
+                    {"seed", format("{}", options.seed)}};
+  options.trace = std::move(trace);
+}
+
+}  // namespace nadi

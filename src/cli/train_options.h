@@ -1,0 +1,35 @@
+// From the flags of `nadi train` to what a run does: every default and every contradiction is decided here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nadi/train/trainer.h"
+
+namespace nadi {
+
+class Flags;
+
+enum class LogFormat : std::uint8_t { kNadi, kMegatron };
+
+struct ResolvedTrain {
+  TrainOptions options;
+  std::string model;  // as it was named
+  LogFormat log_format = LogFormat::kNadi;
+  std::int64_t logging_steps = 1;
+  bool log_throughput = false;
+  std::int64_t eval_iterations = 0;  // with --data-path: global batches that are validated on
+  std::int64_t exit_interval = 0;    // the run ends after a step that this divides; 0: not
+  std::int64_t exit_minutes = 0;     // the run ends after so long; 0: not
+  std::vector<std::string> notes;    // what the user should know before the run starts
+};
+
+// For a rank of a world of `ranks`. The vocabulary of the model is 0 where only the data can tell. Error
+// (usage) with the numbers for flags that contradict each other, the model or the ranks.
+ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank);
+
+// Samples of a step, on all ranks.
+std::int64_t global_batch_of(const TrainOptions& options);
+
+}  // namespace nadi

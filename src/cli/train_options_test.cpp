@@ -1,0 +1,64 @@
+#include "nadi/cli/train_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nadi/cli/train_options_for_tests.h"
+
+namespace nadi {
+namespace {
+
+TEST(TrainOptionsOf, HowAStepIsComputed) {
+  using Granularity = Recompute::Granularity;
+  const TrainOptions plain = resolve_for_tests("gpt2").options;
+  EXPECT_TRUE(plain.fused_attention);
+  EXPECT_EQ(plain.recompute.granularity, Granularity::kNone);
+  EXPECT_FALSE(resolve_for_tests("gpt2 --attention unfused").options.fused_attention);
+  const Recompute recompute =
+      resolve_for_tests("gpt2 --recompute full --recompute-method block --recompute-num-layers 3")
+          .options.recompute;
+  EXPECT_EQ(recompute.granularity, Granularity::kFull);
+  EXPECT_EQ(recompute.method, Recompute::Method::kBlock);
+  EXPECT_EQ(recompute.layers, 3);
+  EXPECT_EQ(resolve_for_tests("gpt2 --recompute-granularity selective").options.recompute.granularity,
+            Granularity::kSelective);
+}
+
+TEST(TrainOptionsOf, WaysToComputeMayContradict) {
+  EXPECT_EQ(
+      refusal_for_tests("gpt2 --recompute selective --recompute-num-layers 2"),
+      "--recompute-num-layers makes no sense with --recompute selective | it goes with --recompute full");
+  EXPECT_EQ(refusal_for_tests("gpt2 --recompute full --recompute-activations"),
+            "--recompute-activations and --recompute full contradict each other");
+  EXPECT_EQ(refusal_for_tests("gpt2 --recompute-granularity selective --recompute-activations"), "no error");
+  EXPECT_EQ(refusal_for_tests("gpt2 --attention unfused --use-flash-attn"),
+            "unfused attention and --use-flash-attn contradict each other");
+  EXPECT_EQ(refusal_for_tests("gpt2 --attention unfused --attention-backend flash"),
+            "--attention and --attention-backend contradict each other");
+  EXPECT_EQ(refusal_for_tests("gpt2 --attention unfused --attention-backend auto"), "no error");
+}
+
+TEST(TrainOptionsOf, DropoutIsOneRateOrTwo) {
+  const ModelConfig all = resolve_for_tests("gpt2 --dropout 0.3").options.config;
+  EXPECT_EQ(all.attention_dropout, 0.3);
+  EXPECT_EQ(all.residual_dropout, 0.3);
+  EXPECT_EQ(resolve_for_tests("llama-tiny --dropout 0.3").options.config.residual_dropout, 0);
+  EXPECT_EQ(refusal_for_tests("gpt2 --dropout 0.3 --hidden-dropout 0.1"),
+            "--dropout and --hidden-dropout contradict each other");
+}
+
+TEST(TrainOptionsOf, DataOfMegatronIsReadOnce) {
+  const ResolvedTrain run = resolve_for_tests("gpt2 --data-path a --max-steps 5 --batch-size 2");
+  EXPECT_EQ(run.options.epochs, 1);
+  EXPECT_EQ(run.options.max_steps, 5);
+  EXPECT_EQ(run.log_format, LogFormat::kNadi) << "--data-path is Nadi's own, too";
+  EXPECT_EQ(run.eval_iterations, 10);
+  EXPECT_EQ(resolve_for_tests("gpt2 --data-path a --max-steps 5 --eval-iters 3").eval_iterations, 3);
+  EXPECT_EQ(notes_of(resolve_for_tests("gpt2 --eval-iters 3")),
+            "--eval-iters has no effect without --data-path: all of the validation data is used\n");
+  EXPECT_EQ(refusal_for_tests("gpt2 --data-path a --data b.json --max-steps 1"),
+            "--data and --data-path contradict each other");
+}
+
+}  // namespace
+}  // namespace nadi

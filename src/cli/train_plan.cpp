@@ -1,0 +1,109 @@
+#include "nadi/cli/train_plan.h"
+
+#include <cstdlib>
+#include <map>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/cli/flags.h"
+#include "nadi/cli/plan_flags.h"
+#include "nadi/job/slow_ranks.h"
+
+namespace nadi {
+namespace {
+
+// Megatron's flags for pipelines of several chunks per rank.
+void resolve_chunks(const Flags& flags, const ModelConfig& config, Plan& plan) {
+  constexpr std::string_view kLayers = "--num-layers-per-virtual-pipeline-stage";
+  constexpr std::string_view kChunks = "--num-virtual-stages-per-pipeline-rank";
+  const auto layers = flags.integer(kLayers);
+  const auto chunks = flags.integer(kChunks);
+  if (!layers && !chunks) return;
+  for (const std::string_view own : {"--virtual-stages", "--schedule"})
+    if (flags.given(own))
+      throw usage_error(format("{} and {} contradict each other", own, layers ? kLayers : kChunks));
+  if (layers && chunks) throw usage_error(format("{} and {} contradict each other", kLayers, kChunks));
+  if (layers && config.layers / plan.pp % *layers != 0)
+    throw usage_error(
+        format("{} layers on {} stages do not divide into chunks of {}", config.layers, plan.pp, *layers),
+        format("{} divides --num-layers / --pp", kLayers));
+  if (layers && config.layers % plan.pp != 0)
+    throw usage_error(format("{} layers do not divide over {} stages", config.layers, plan.pp));
+  if (chunks && *chunks > config.layers / plan.pp)
+    throw usage_error(
+        format("{} layers on {} stages do not make {} chunks each", config.layers, plan.pp, *chunks));
+  plan.virtual_stages = layers ? config.layers / plan.pp / *layers : *chunks;
+  if (plan.virtual_stages > 1) plan.schedule = ScheduleKind::kInterleaved;
+}
+
+}  // namespace
+
+std::int64_t ranks_to_start(const Flags& flags) {
+  return flags.integer("--num-gpus").value_or(1);
+}
+
+Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int64_t ranks,
+                        std::vector<std::string>& notes) {
+  if (const auto wanted = flags.integer("--num-gpus"); wanted && *wanted != ranks)
+    throw usage_error(
+        format("--num-gpus {}, and {} rank{} there", *wanted, ranks, ranks == 1 ? " is" : "s are"),
+        "leave it out where mpirun or srun starts the ranks");
+  Plan plan = resolve_plan(flags);
+  if (flags.given("--use-distributed-optimizer")) {
+    if (flags.given("--zero") && plan.zero_stage == 0)
+      throw usage_error("--zero 0 and --use-distributed-optimizer contradict each other");
+    plan.zero_stage = 1;
+  }
+  resolve_chunks(flags, config, plan);
+  const std::int64_t model_ranks = plan.tp * plan.cp * plan.pp;
+  const std::string sizes = format("tp {} x cp {} x pp {}", plan.tp, plan.cp, plan.pp);
+  const std::string start = "start as many as the plan has: --num-gpus N, or mpirun -n N";
+  if (flags.given("--dp") && plan.world_size() != ranks)
+    throw usage_error(format("a plan of {} x dp {} = {} ranks, and {} {} there", sizes, plan.dp,
+                             plan.world_size(), ranks, ranks == 1 ? "is" : "are"),
+                      start);
+  if (ranks % model_ranks != 0)
+    throw usage_error(format("{} rank{} not divide into copies of the model on {} = {} ranks", ranks,
+                             ranks == 1 ? " does" : "s do", sizes, model_ranks),
+                      start);
+  plan.dp = ranks / model_ranks;
+  if (plan.sequence_parallel && plan.tp == 1) {
+    plan.sequence_parallel = false;
+    notes.push_back("--sequence-parallel has no effect with one tensor-parallel rank");
+  }
+  return plan;
+}
+
+BatchSizes resolve_batch_sizes(const Flags& flags, std::int64_t dp, const BatchSizes& defaults) {
+  const auto micro = flags.integer("--batch-size");
+  const auto accumulation = flags.integer("--gradient-accumulation-steps");
+  const auto global = flags.integer("--global-batch-size");
+  if (!global) return {micro.value_or(defaults.batch_size), accumulation.value_or(defaults.accumulation)};
+  if (accumulation)
+    throw usage_error("--global-batch-size and --gradient-accumulation-steps contradict each other",
+                      "one follows from the other: global = batch x accumulation x dp");
+  const std::int64_t at_once = micro.value_or(0);
+  if (at_once == 0 && *global % dp != 0)
+    throw usage_error(
+        format("a global batch of {} does not divide over {} data-parallel ranks", *global, dp));
+  if (at_once > 0 && (*global % dp != 0 || *global / dp % at_once != 0))
+    throw usage_error(
+        format("a global batch of {} does not divide into micro-batches of {} on {} data-parallel "
+               "rank{}",
+               *global, at_once, dp, dp == 1 ? "" : "s"),
+        format("--global-batch-size is a multiple of {} x {}", at_once, dp));
+  if (at_once == 0) return {*global / dp, 1};
+  return {at_once, *global / dp / at_once};
+}
+
+double slowdown_of(const Flags& flags, Rank rank, std::int64_t ranks) {
+  auto list = flags.text("--slow");
+  if (const char* launched = std::getenv(std::string(kSlowVariable).c_str()); !list && launched != nullptr)
+    list = launched;
+  if (!list) return 1;
+  const std::map<int, double> factors = parse_slow_ranks(*list, static_cast<int>(ranks));
+  const auto found = factors.find(to_number(rank));
+  return found == factors.end() ? 1 : found->second;
+}
+
+}  // namespace nadi

@@ -1,0 +1,35 @@
+// How a run is split over its ranks, and how large its batches are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nadi/model/model_config.h"
+#include "nadi/parallel/plan.h"
+
+namespace nadi {
+
+class Flags;
+
+// --num-gpus, or 1.
+std::int64_t ranks_to_start(const Flags& flags);
+
+// The flags' plan for as many ranks as there are; --dp follows from them when it is not given. Error (usage)
+// with the numbers when the plan and the ranks do not fit.
+Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int64_t ranks,
+                        std::vector<std::string>& notes);
+
+// Of each data-parallel rank: samples at a time, and micro-batches per step.
+struct BatchSizes {
+  std::int64_t batch_size = 1;
+  std::int64_t accumulation = 1;
+};
+// Error (usage) with the numbers when --global-batch-size does not divide.
+BatchSizes resolve_batch_sizes(const Flags& flags, std::int64_t dp, const BatchSizes& defaults);
+
+// How many times slower --slow (job/slow_ranks.h), of this command or of the launcher, makes a rank: 1 when
+// it does not name it.
+double slowdown_of(const Flags& flags, Rank rank, std::int64_t ranks);
+
+}  // namespace nadi

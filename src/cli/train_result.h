@@ -1,0 +1,17 @@
+// What `nadi train` prints when a run is over.
+#pragma once
+
+#include "nadi/base/json.h"
+#include "nadi/train/trainer.h"
+
+namespace nadi {
+
+struct Console;
+struct ResolvedTrainData;
+
+void print_train_result(const TrainResult& result, Console& console);
+
+// The keys of docs/json.md.
+Json train_result_json(const TrainOptions& options, const ResolvedTrainData& data, const TrainResult& result);
+
+}  // namespace nadi
