@@ -5,7 +5,8 @@
 #   bench/overlap.sh [ROUNDS] [STEPS] [MODEL] [BATCH] [TOKENS]
 # Bars: 1.10 times, 30%.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here/.."
 rounds=${1:-3} steps=${2:-4} model=${3:-gpt2} batch=${4:-4} tokens=${5:-256}
 nadi=$PWD/build/release/src/cli/nadi
 folder=$(mktemp -d)
@@ -32,5 +33,5 @@ for round in $(seq "$rounds"); do
     --force >both.json 2>/dev/null
   echo "round $round: independent $(step_seconds a.json) and $(step_seconds b.json) s, data-parallel" \
     "$(step_seconds both.json) s per step"
-  grep -h -A12 -i 'communication' out/run_trace_stacks.0.txt | head -14
+  "$here/overlap.py" out/run_trace_kineto.0.json out/run_trace_kineto.1.json
 done

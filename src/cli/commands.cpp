@@ -53,9 +53,9 @@ constexpr std::array kCommands{
         .name = "data preprocess",
         .summary = "turn JSON lines into Megatron's indexed dataset",
         .examples = {"nadi data preprocess --input arxiv.jsonl --output-prefix data/arxiv "
-                     "--tokenizer tok --workers 2 --append-eod",
-                     "nadi data preprocess --input arxiv.jsonl --output-prefix data/bert --tokenizer "
-                     "tok-bert --split-sentences"},
+                     "--tokenizer tok --append-eod",
+                     "nadi data preprocess --input arxiv.jsonl --output-prefix b --tokenizer tok-bert "
+                     "--split-sentences"},
         .make = &make_data_preprocess_command},
     CommandEntry{.name = "data index",
                  .summary = "write Megatron's index maps of a dataset: which tokens each sample has",

@@ -40,6 +40,7 @@ class ReductionBuilder {
 
   ReductionGraph build() {
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) add_members(chunk);
+    if (bucket_elements_ == kBucketsAsTheyFit) bucket_elements_ = fitting_bucket();
     const auto phase = builder_.in_phase(Phase::kBackward);
     for (const std::vector<Member>& bucket : buckets()) reduce(bucket);
     const std::uint32_t first = here();
@@ -72,6 +73,12 @@ class ReductionBuilder {
     }
   }
 
+  std::int64_t fitting_bucket() const {
+    std::int64_t elements = 0;
+    for (const Member& member : members_) elements += builder_.shape(member.parameter).elements();
+    return std::clamp(elements / kBucketsPerRank, kFewestBucketElements, kMostBucketElements);
+  }
+
   std::vector<std::vector<Member>> buckets() const {
     std::vector<Member> sorted = members_;
     std::ranges::stable_sort(sorted, {}, &Member::ready_after);
@@ -100,6 +107,8 @@ class ReductionBuilder {
     const Member& last = bucket.back();
     const std::uint32_t first = here();
     const auto scope = builder_.in_layer(format("gradients.{}", result_.buckets.size()));
+    const GroupArgs data = group_args(plan_, GroupKind::kData);
+    if (data.size > 1 || last.at_end()) first_norm_part_ = input_.norm.size();
     std::vector<TensorId> gradients, parameters;
     for (const Member& member : bucket) {
       gradients.push_back(member.gradient);
@@ -107,7 +116,6 @@ class ReductionBuilder {
     }
     if (last.partial) bucket_all_reduce(builder_, gradients, group_args(plan_, GroupKind::kTensor));
     if (last.tied) bucket_all_reduce(builder_, gradients, group_args(plan_, GroupKind::kEmbedding));
-    const GroupArgs data = group_args(plan_, GroupKind::kData);
     if (sharded_optimizer()) {
       shard(bucket, gradients, parameters, data);
     } else {
@@ -149,12 +157,13 @@ class ReductionBuilder {
     gathers_.push_back({own_parameters, parameters});
   }
 
-  // Tied weights count once, on the first stage; replicated ones once, by a share of each rank.
+  // Tied weights count once, on the first stage; replicated ones once, by a share of each rank. Each bucket
+  // that is reduced has parts of its own: its norm is taken while later ones are still on their way.
   void count_in_norm(const Member& member, std::vector<TensorId> gradients) {
     if (member.tied && request_.last_stage) return;
     const double factor = member.replicated ? 1.0 / static_cast<double>(plan_.tp) : 1.0;
-    for (OptimizerInput::NormPart& part : input_.norm)
-      if (part.factor == factor) {
+    for (std::size_t i = first_norm_part_; i < input_.norm.size(); ++i)
+      if (OptimizerInput::NormPart& part = input_.norm[i]; part.factor == factor) {
         part.gradients.insert(part.gradients.end(), gradients.begin(), gradients.end());
         return;
       }
@@ -186,6 +195,7 @@ class ReductionBuilder {
   GraphBuilder builder_;
   std::vector<Member> members_;
   OptimizerInput input_;
+  std::size_t first_norm_part_ = 0;  // of the bucket under way
   std::vector<std::pair<TensorId, std::vector<TensorId>>> gathers_;
   ReductionGraph result_;
 };

@@ -40,11 +40,15 @@ struct ReductionGraph {
   OpSpan optimizer;
 };
 
-// Gradients that fill a bucket: large enough for bandwidth, small enough to overlap with the backward pass.
-inline constexpr std::int64_t kBucketElements = 40'000'000;
+// Gradients that fill a bucket: few enough that the last of them, which nothing hides, are a small part, and
+// enough for bandwidth. At most as Megatron has it; a small model's are cut into as many pieces all the same.
+inline constexpr std::int64_t kMostBucketElements = 40'000'000;
+inline constexpr std::int64_t kFewestBucketElements = 1'000'000;
+inline constexpr std::int64_t kBucketsPerRank = 16;
+inline constexpr std::int64_t kBucketsAsTheyFit = 0;  // decided from the rank's parameters by these
 
 ReductionGraph build_reduction(std::span<const ChunkGraph> chunks, const Plan& plan,
                                const ReductionRequest& request,
-                               std::int64_t bucket_elements = kBucketElements);
+                               std::int64_t bucket_elements = kBucketsAsTheyFit);
 
 }  // namespace nadi

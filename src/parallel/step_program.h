@@ -47,7 +47,7 @@ struct StepRequest {
   bool sampling = false;  // prefill, decode, generate: draw tokens instead of taking the likeliest
   Recompute recompute = {};
   OptimizerOptions optimizer = {};
-  std::int64_t bucket_elements = kBucketElements;  // of gradients that are reduced at once
+  std::int64_t bucket_elements = kBucketsAsTheyFit;  // of gradients that are reduced at once
 };
 
 // The program of a stage of a plan, the same for all its ranks: what tells those apart is in the values of

@@ -45,7 +45,7 @@ struct TrainOptions {
   // Of each data-parallel rank: samples at a time, and how many such micro-batches make a step.
   std::int64_t batch_size = 4;
   std::int64_t accumulation = 1;
-  std::int64_t bucket_elements = kBucketElements;  // gradients that are reduced at once
+  std::int64_t bucket_elements = kBucketsAsTheyFit;  // gradients that are reduced at once
   std::int64_t seq_length = 512;
   LearningRate learning_rate = {};  // its total_steps are filled in by train()
   std::int64_t epochs = 3;
