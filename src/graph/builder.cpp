@@ -1,5 +1,7 @@
 #include "nadi/graph/builder.h"
 
+#include <algorithm>
+
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/graph/op_definition.h"
@@ -155,6 +157,23 @@ GraphBuilder::Scope GraphBuilder::in_phase(Phase phase) {
 
 GraphBuilder::Scope GraphBuilder::in_origin_of(const Op& op, Phase phase) {
   return {*this, {graph_.layer(op.layer), phase, op.block, op.core_attention}};
+}
+
+void GraphBuilder::move_behind(std::uint32_t first, const std::function<bool(const Op&)>& late) {
+  std::vector<Op>& ops = graph_.ops_;
+  const auto begin = ops.begin() + first;
+  const auto behind = std::stable_partition(begin, ops.end(), [&](const Op& op) { return !late(op); });
+  std::vector<char> made_late(graph_.tensors_.size(), 0);
+  for (auto op = behind; op != ops.end(); ++op)
+    for (const OpOutput& output : op->outputs) made_late[index(output.tensor)] = 1;
+  for (auto op = begin; op != behind; ++op)
+    for (const TensorId input : op->inputs)
+      check(input == kNoTensor || made_late[index(input)] == 0, "an op was moved behind one that reads it");
+  for (std::uint32_t i = first; i < ops.size(); ++i)
+    for (const OpOutput& output : ops[i].outputs) {
+      Tensor& tensor = graph_.tensors_[index(output.tensor)];
+      if (tensor.producer != kNoOp) tensor.producer = OpId{i};
+    }
 }
 
 }  // namespace nadi

@@ -13,6 +13,7 @@
 // them. Shapes that do not fit are an Error (input) that names op and shapes.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -86,6 +87,10 @@ class GraphBuilder {
   const Graph& graph() const { return graph_; }
   const Tensor& tensor(TensorId id) const { return graph_.tensor(id); }
   const Shape& shape(TensorId id) const { return graph_.tensor(id).shape; }
+  // Moves the ops from number `first` on for which `late` holds behind the others, each group in its order.
+  // It is a bug when one of the others reads what they make.
+  void move_behind(std::uint32_t first, const std::function<bool(const Op&)>& late);
+
   Graph take() { return std::move(graph_); }
 
  private:

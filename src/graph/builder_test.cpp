@@ -138,5 +138,19 @@ TEST(Dependencies, ReadsAndWritesOfAVariableAreOrdered) {
   EXPECT_THAT(before[3], ElementsAre(OpId{1}, OpId{2}));
 }
 
+TEST(GraphBuilder, MovesOpsBehindOthersThatDoNotReadThem) {
+  GraphBuilder b;
+  const TensorId x = b.input("x", Shape{4, 4}, DType::kF32);
+  const TensorId first = gelu(b, x, Activation::kGeluTanh);
+  const TensorId second = gelu(b, first, Activation::kGeluTanh);
+  gelu(b, first, Activation::kGeluTanh);
+  const std::string late = b.graph().ops()[1].name;  // makes `second`, which nobody reads
+  b.move_behind(1, [&](const Op& op) { return op.name == late; });
+  const Graph graph = b.take();
+  EXPECT_EQ(graph.ops()[2].name, late);
+  EXPECT_EQ(graph.tensor(second).producer, OpId{2});
+  EXPECT_EQ(graph.tensor(first).producer, OpId{0});
+}
+
 }  // namespace
 }  // namespace nadi
