@@ -51,6 +51,9 @@ function(nadi_resolve result)
   set(${result} ${resolved} PARENT_SCOPE)
 endfunction()
 
+# Tests are compiled once and run once: optimising them as much as what they test would take a third longer.
+set(NADI_TEST_COMPILE_OPTIONS ${NADI_COMPILE_OPTIONS} -O1)
+
 # nadi_test(graph_test SOURCES shape_test.cpp LINK graph [FULL])
 # Tests carry the label `fast` unless FULL is given, then `full`.
 function(nadi_test name)
@@ -59,7 +62,7 @@ function(nadi_test name)
   endif()
   cmake_parse_arguments(ARG "FULL" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_compile_options(${name} PRIVATE ${NADI_COMPILE_OPTIONS})
+  target_compile_options(${name} PRIVATE ${NADI_TEST_COMPILE_OPTIONS})
   nadi_resolve(link ${ARG_LINK})
   target_link_libraries(${name} PRIVATE ${link} GTest::gtest_main GTest::gmock)
   target_compile_definitions(${name} PRIVATE NADI_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
