@@ -83,6 +83,7 @@ TrainDataRequest data_request(const Flags& flags, const ResolvedTrain& run, std:
           .split = flags.text("--split").value_or(kDefaultSplit),
           .data_cache = flags.text("--data-cache-path").value_or(""),
           .train_samples = checked_multiply(options.max_steps, global, "samples"),
+          .passes = options.epochs,
           .validation_samples = checked_multiply(run.eval_iterations, global, "samples"),
           .tokenizer = flags.text("--tokenizer").value_or(""),
           .checkpoint = options.resume_from.empty() ? options.init_from : options.resume_from,
@@ -140,6 +141,8 @@ class TrainCommand : public Command {
     TrainOptions& options = run.options;
     const ResolvedTrainData data = resolve_train_data(std::move(request), options.config, first);
     if (!data.validation) options.evaluate = false;
+    if (flags.given("--data-path") && options.max_steps == 0)
+      options.max_steps = data.train->batches_per_epoch();
     first.err << data.description;
 
     const bool json = flags.given("--json");

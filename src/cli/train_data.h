@@ -26,7 +26,8 @@ struct TrainDataRequest {
   std::vector<std::string> data_path = {};
   std::string split = {};
   std::filesystem::path data_cache = {};
-  std::int64_t train_samples = 0;
+  std::int64_t train_samples = 0;  // 0: as many passes as `passes`
+  std::int64_t passes = 1;
   std::int64_t validation_samples = 0;
 
   std::filesystem::path tokenizer = {};   // empty: the checkpoint's, in cache_dir, else trained on the data

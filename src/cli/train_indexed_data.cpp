@@ -51,6 +51,7 @@ ResolvedTrainData resolve_indexed_data(TrainDataRequest request, ModelConfig& co
                           .batch_size = request.batch_size,
                           .validation_batch_size = request.validation_batch_size,
                           .train_samples = request.train_samples,
+                          .passes = request.passes,
                           .validation_samples = request.validate ? request.validation_samples : 0,
                           .seed = request.seed,
                           .masked = masked,

@@ -117,7 +117,7 @@ void resolve_evaluation(const Flags& flags, ResolvedTrain& run) {
     run.notes.push_back("--eval-iters has no effect without --data-path: all of the validation data is used");
 }
 
-void check_data_flags(const Flags& flags, const TrainOptions& options) {
+void check_data_flags(const Flags& flags) {
   const bool indexed = flags.given("--data-path");
   for (const std::string_view flag : {"--data", "--eval-data", "--mock-data"})
     if (indexed && flags.given(flag))
@@ -125,8 +125,6 @@ void check_data_flags(const Flags& flags, const TrainOptions& options) {
   for (const std::string_view flag : {"--split", "--data-cache-path"})
     if (!indexed && flags.given(flag) && !flags.given("--mock-data"))
       throw usage_error(format("{} makes no sense without --data-path", flag));
-  if (indexed && options.max_steps == 0)
-    throw usage_error("--data-path needs the number of steps", "give --max-steps or --train-iters");
 }
 
 }  // namespace
@@ -167,7 +165,7 @@ ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank) {
   options.threads = resolve_threads(flags);
   options.tensorboard_dir = flags.text("--tensorboard-dir").value_or("");
   resolve_evaluation(flags, run);
-  check_data_flags(flags, options);
+  check_data_flags(flags);
   resolve_checkpoints(flags, named, options, run.notes);
   resolve_traces(flags, run.model, options);
 

@@ -27,6 +27,7 @@ class MegatronBatches : public BatchSource {
   MegatronBatches(std::unique_ptr<const MegatronSamples> samples, const MegatronBatchOptions& options);
 
   std::int64_t tokens() const override { return samples_->tokens(); }
+  bool has_as_many_as_wanted() const override { return true; }
 
  protected:
   std::int64_t sample_at(std::int64_t epoch, std::int64_t place) override;

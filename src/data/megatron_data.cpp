@@ -6,6 +6,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/units.h"
 #include "nadi/data/data_path.h"
 #include "nadi/data/document_split.h"
 #include "nadi/data/megatron_batches.h"
@@ -62,6 +63,28 @@ std::unique_ptr<MegatronSamples> samples_of(const MegatronDataRequest& request, 
                                                                       .folder = request.cache});
 }
 
+// Tokens of the documents that are trained on, each once.
+std::int64_t train_tokens(const std::vector<OpenDataset>& datasets, bool masked) {
+  std::int64_t tokens = 0;
+  for (const OpenDataset& open : datasets) {
+    const IndexedDataset& dataset = *open.source.dataset;
+    const DocumentRange& range = open.split.train;
+    if (range.size() == 0) continue;
+    const std::int64_t first = masked ? dataset.first_sequence(range.first) : range.first;
+    const std::int64_t last = masked ? dataset.first_sequence(range.last) : range.last;
+    for (std::int64_t i = first; i < last; ++i) tokens += dataset.length(i);
+  }
+  return tokens;
+}
+
+// As Megatron counts the samples of so many epochs, in whole batches, and at least one.
+std::int64_t samples_of_passes(const MegatronDataRequest& request, const std::vector<OpenDataset>& datasets) {
+  const std::int64_t tokens =
+      checked_multiply(train_tokens(datasets, request.masked), request.passes, "tokens");
+  const std::int64_t samples = std::max<std::int64_t>(tokens - 1, 0) / request.seq_length;
+  return std::max(samples / request.batch_size, std::int64_t{1}) * request.batch_size;
+}
+
 // One split: which documents of a dataset, what it is called, how many samples in which batches.
 struct SplitRequest {
   DocumentRange DocumentSplit::*range;
@@ -104,8 +127,9 @@ std::unique_ptr<BatchSource> open_split(const MegatronDataRequest& request,
 }
 
 void check_request(const MegatronDataRequest& request) {
-  if (request.train_samples < 1)
-    throw usage_error(format("training on {} samples makes no sense", request.train_samples));
+  if (request.train_samples < 0 || request.passes < 1 || request.batch_size < 1)
+    throw usage_error(format("training on {} samples, or {} passes, in batches of {} makes no sense",
+                             request.train_samples, request.passes, request.batch_size));
   const std::int64_t least = request.masked ? kBertAdded + 2 : 1;
   if (request.seq_length < least)
     throw usage_error(format("a sequence length of {} is too short", request.seq_length),
@@ -144,11 +168,12 @@ MegatronData open_megatron_data(const MegatronDataRequest& request) {
                              .train_documents = dataset.split.train.size(),
                              .validation_documents = dataset.split.validation.size()});
   }
-  data.train = open_split(request, datasets,
-                          {.range = &DocumentSplit::train,
-                           .name = kTrainSplit,
-                           .samples = request.train_samples,
-                           .batch_size = request.batch_size});
+  data.train = open_split(
+      request, datasets,
+      {.range = &DocumentSplit::train,
+       .name = kTrainSplit,
+       .samples = request.train_samples > 0 ? request.train_samples : samples_of_passes(request, datasets),
+       .batch_size = request.batch_size});
   if (data.train == nullptr)
     throw input_error({.file = request.data_path.front()},
                       format("--split {} leaves no documents for training", request.split));

@@ -25,7 +25,8 @@ struct MegatronDataRequest {
   std::int64_t seq_length = 0;
   std::int64_t batch_size = 0;             // rows of a batch for training, of all ranks together
   std::int64_t validation_batch_size = 0;  // 0: the same
-  std::int64_t train_samples = 0;
+  std::int64_t train_samples = 0;          // 0: whole batches of as many as `passes` over the documents give
+  std::int64_t passes = 1;
   std::int64_t validation_samples = 0;   // 0: no validation
   std::uint64_t seed = 1234;             // of index maps, and of masking
   bool masked = false;                   // BERT: datasets of sentences, and a tokenizer to mask with

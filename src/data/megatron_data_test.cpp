@@ -195,6 +195,20 @@ TEST_F(MegatronDataTest, BertSamplesOfSpecialTokensHaveNothingToPredict) {
   EXPECT_THAT(batch.targets, Each(kNone));
 }
 
+// Two passes over T tokens give (2 T - 1) / s samples, of which whole batches are taken; one at least.
+TEST_F(MegatronDataTest, WithoutANumberOfSamplesTheDocumentsAreGoneThrough) {
+  MegatronDataRequest wanted = request({put_counting("d", 6, 0)});
+  wanted.split = "100,0,0";
+  wanted.train_samples = 0;
+  wanted.passes = 2;
+  wanted.batch_size = 3;
+  const MegatronData data = open_megatron_data(wanted);
+  const std::int64_t samples = (2 * data.datasets[0].tokens - 1) / wanted.seq_length;
+  EXPECT_EQ(data.train->samples(), samples / 3 * 3);
+  wanted.batch_size = 1000;
+  EXPECT_EQ(open_megatron_data(wanted).train->samples(), 1000);
+}
+
 TEST_F(MegatronDataTest, MistakesAreNamed) {
   const std::string prefix = put_counting("d", 6, 0);
   const auto error = [&](const std::function<void(MegatronDataRequest&)>& change) {
@@ -202,7 +216,8 @@ TEST_F(MegatronDataTest, MistakesAreNamed) {
     change(wrong);
     return error_of([&] { open_megatron_data(wrong); });
   };
-  EXPECT_EQ(error([](auto& r) { r.train_samples = 0; }).kind(), ErrorKind::kUsage);
+  EXPECT_EQ(error([](auto& r) { r.train_samples = -1; }).kind(), ErrorKind::kUsage);
+  EXPECT_EQ(error([](auto& r) { r.passes = 0; }).kind(), ErrorKind::kUsage);
   EXPECT_EQ(error([](auto& r) { r.seq_length = 0; }).kind(), ErrorKind::kUsage);
   EXPECT_EQ(error([](auto& r) { r.batch_size = 0; }).kind(), ErrorKind::kUsage);
   EXPECT_THAT(error([](auto& r) { r.masked = true; }).message(), HasSubstr("length of 4 is too short"));

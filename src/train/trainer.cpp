@@ -218,7 +218,11 @@ class Trainer {
   }
 
   void resume() {
-    const TrainingState saved = read_training_state(options_.resume_from);
+    TrainingState saved = read_training_state(options_.resume_from);
+    if (data_.train.has_as_many_as_wanted()) {  // its epochs may be longer now: a step is a batch
+      saved.epoch = saved.step / data_.train.batches_per_epoch();
+      saved.batch_in_epoch = saved.step % data_.train.batches_per_epoch();
+    }
     const std::string file = (options_.resume_from / kTrainingStateFile).string();
     const auto same = [&](const char* what, const auto& before, const auto& now) {
       if (before == now) return;
@@ -253,13 +257,18 @@ class Trainer {
           "on with the new ones");
     data_.train.check_position({.epoch = saved.epoch, .batch = saved.batch_in_epoch}, {.file = file});
     // Other data, or another tokenizer: a position in it would mean something else.
-    same("training samples:", counter(kSamples), data_.train.samples());
+    if (!data_.train.has_as_many_as_wanted())
+      same("training samples:", counter(kSamples), data_.train.samples());
+    else if (counter(kSamples) != data_.train.samples())
+      listener_.note(format("the run was started for {} samples and goes on for {}: their order is another",
+                            counter(kSamples), data_.train.samples()));
     same("training tokens:", counter(kTokens), data_.train.tokens());
     state_files_.load_training_tensors(options_.resume_from);
     const TrainingState fresh = std::move(state_);
     state_ = saved;
     state_.batch_size = fresh.batch_size;
-    for (const char* name : {kAccumulation, kDataParallel}) state_.counters[name] = fresh.counters.at(name);
+    for (const char* name : {kAccumulation, kDataParallel, kSamples})
+      state_.counters[name] = fresh.counters.at(name);
     state_.schedule = fresh.schedule;
     state_.schedule_settings = fresh.schedule_settings;
     state_.optimizer_settings = fresh.optimizer_settings;
