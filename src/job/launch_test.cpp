@@ -30,6 +30,9 @@ using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::SizeIs;
 
+// Within which everything is to be over when a rank has failed; what would go on by itself sleeps longer.
+constexpr std::chrono::seconds kPromised{30};
+
 struct Recorder : LaunchListener {
   void rank_printed(int rank, OutputKind kind, std::string_view line) override {
     (kind == OutputKind::kOut ? out : err)[rank].emplace_back(line);
@@ -133,8 +136,7 @@ TEST_F(Launch, EndsRanksThatIgnoreIt) {
       2, "trap '' TERM INT HUP; echo $$; [ $R = 0 ] && { sleep 0.3; exit 4; }; while :; do sleep 1; done");
   EXPECT_EQ(result.failure->to_string(), "rank 0 failed with exit code 4");
   EXPECT_TRUE(is_gone(pid_in(recorder_.out[1].at(0))));
-  // 0.1 s of blame, 0.3 s between SIGTERM and SIGKILL, and what mpirun takes to start and end.
-  EXPECT_LT(steady_clock::now() - start, milliseconds(5000));
+  EXPECT_LT(steady_clock::now() - start, kPromised);
 }
 
 TEST_F(Launch, EndsWhatRanksHaveLeftBehind) {
@@ -165,7 +167,7 @@ TEST_F(Launch, StopsBeforeAnythingHasStarted) {
   stop_ = true;
   const auto start = steady_clock::now();
   EXPECT_EQ(run(2, "sleep 60").exit_code(), 130);
-  EXPECT_LT(steady_clock::now() - start, milliseconds(10000));
+  EXPECT_LT(steady_clock::now() - start, kPromised);
 }
 
 TEST_F(Launch, NoticesThatMpirunIsKilled) {
