@@ -1,16 +1,17 @@
 #include "nadi/job/process_tree.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,9 +30,20 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kBetweenRounds{10};
 
+// Empty when there is no such file, or no such process any more: it may end between opening and reading,
+// which streams answer with an exception.
 std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 4096> part;
+  while (file.is_open()) {
+    const ssize_t size = read(file.get(), part.data(), part.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return {};
+    if (size == 0) break;
+    text.append(part.data(), static_cast<std::size_t>(size));
+  }
+  return text;
 }
 
 // "12 (name) S 1 12 12 ...": the name may hold anything, so fields are counted from the last ')'.
