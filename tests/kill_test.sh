@@ -5,44 +5,10 @@
 set -uo pipefail
 nadi=$(realpath "$1")
 readonly kKills=50 kSteps=2000 kSeed=1
-failures=0
-
-fail() {
-  echo "FAILED: $*" >&2
-  failures=$((failures + 1))
-}
-
-# A GPT-2 of one layer on 12 short questions: a step takes less time than its checkpoint.
-make_inputs() {
-  cat >tiny.json <<'JSON'
-{"model_type": "gpt2", "vocab_size": 300, "n_positions": 16, "n_embd": 16, "n_layer": 1, "n_head": 2}
-JSON
-  {
-    printf '{"data": [{"paragraphs": ['
-    for i in {1..12}; do
-      [[ $i == 1 ]] || printf ', '
-      printf '{"context": "a%s b%s c%s", "qas": [{"id": "%s", "question": "who %s", "answers": []}]}' \
-        "$i" "$i" "$i" "$i" "$i"
-    done
-    printf ']}]}'
-  } >squad.json
-  "$nadi" data tokenizer --input squad.json --vocab-size 300 -o tok >/dev/null 2>&1 || fail "no tokenizer"
-}
+source "$(dirname "${BASH_SOURCE[0]}")/tiny_run.sh"
 
 train=("$nadi" train tiny.json --data squad.json --tokenizer tok --threads 1 --batch-size 2 --max-seq-length 16)
 long=("${train[@]}" --eval-steps 5 --save-total-limit 3 --max-steps "$kSteps")
-
-# The number of the newest complete checkpoint in a folder; 0 without one.
-newest() {
-  local newest=0 marker step
-  for marker in "$1"/checkpoint-*/training_state.json; do
-    [[ -e $marker ]] || continue
-    step=${marker%/*}
-    step=${step##*-}
-    ((step > newest)) && newest=$step
-  done
-  echo "$newest"
-}
 
 # loads <folder> <flags ...>: continuing from the newest checkpoint as a run that ends there reads all of it.
 loads() {
