@@ -26,7 +26,7 @@
 
 #include "nadi/base/units.h"
 #include "nadi/trace/chakra_decoder.h"
-#include "nadi/trace/chunked_input.h"
+#include "nadi/input/chunked_input.h"
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_node.h"
 

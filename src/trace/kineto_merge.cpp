@@ -10,7 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
-#include "nadi/trace/chunked_input.h"
+#include "nadi/input/chunked_input.h"
 #include "nadi/trace/escape.h"
 
 namespace nadi {

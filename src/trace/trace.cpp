@@ -115,9 +115,12 @@ TraceAttribute Trace::attribute(std::size_t row, std::size_t i) const {
 
 std::optional<TraceAttribute> Trace::find_attribute(std::size_t row, std::string_view name) const {
   const std::optional<std::uint32_t> wanted = texts_.find(name);
-  if (!wanted) return std::nullopt;
+  return wanted ? find_attribute(row, *wanted) : std::nullopt;
+}
+
+std::optional<TraceAttribute> Trace::find_attribute(std::size_t row, std::uint32_t name_number) const {
   for (std::uint64_t at = row == 0 ? 0 : attribute_ends_[row - 1]; at < attribute_ends_[row]; ++at)
-    if (keys_[attribute_keys_[at]].name == *wanted) return attribute_at(at);
+    if (keys_[attribute_keys_[at]].name == name_number) return attribute_at(at);
   return std::nullopt;
 }
 

@@ -64,6 +64,15 @@ class Trace {
   // The first attribute of that name.
   std::optional<TraceAttribute> find_attribute(std::size_t row, std::string_view name) const;
 
+  // Texts are kept once each and have numbers, below text_count(): passes over millions of nodes compare and
+  // count these instead. A text that the trace does not have has no number.
+  std::uint32_t name_number(std::size_t row) const { return names_[row]; }
+  std::string_view text(std::uint32_t number) const { return texts_.text(number); }
+  std::optional<std::uint32_t> text_number(std::string_view text) const { return texts_.find(text); }
+  std::size_t text_count() const { return texts_.size(); }
+  // The first attribute whose name has that number.
+  std::optional<TraceAttribute> find_attribute(std::size_t row, std::uint32_t name_number) const;
+
   // Times are filled in after a run or a simulation.
   void set_start(std::size_t row, Nanoseconds start) { starts_[row] = start; }
   void set_duration(std::size_t row, Nanoseconds duration) { durations_[row] = duration; }

@@ -1,4 +1,4 @@
-#include "nadi/trace/chunked_input.h"
+#include "nadi/input/chunked_input.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
