@@ -35,7 +35,25 @@ set(NADI_INTERNAL_HEADERS
   engine/reference/interpreter.h
   engine/reference/kernel.h
   engine/reference/problem.h
+  input/decompressor.h
+  input/json_reading.h
+  input/json_record_array.h
+  input/json_records.h
+  input/json_recovery.h
+  input/json_text.h
+  input/json_window.h
   model/config_keys.h
+  pytorch/decimal_time.h
+  pytorch/event_args.h
+  pytorch/host_node.h
+  pytorch/json_grammar.h
+  pytorch/json_number.h
+  pytorch/json_texts.h
+  pytorch/json_tokens.h
+  pytorch/kineto_event.h
+  pytorch/kineto_lanes.h
+  pytorch/process_group_texts.h
+  pytorch/record_place.h
   text/test_tokenizers.h)
 # Of the CPU engine, one header is for others; the rest is how kernels are written.
 file(GLOB nadi_kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cpu/*.h)
@@ -61,7 +79,10 @@ set(NADI_PACKAGE_OF_fmt fmt)
 set(NADI_PACKAGE_OF_MPI MPI)
 set(NADI_PACKAGE_OF_OpenMP OpenMP)
 set(NADI_PACKAGE_OF_protobuf Protobuf)
+set(NADI_PACKAGE_OF_simdjson simdjson)
 set(NADI_PACKAGE_OF_Threads Threads)
+set(NADI_PACKAGE_OF_ZLIB ZLIB)
+set(NADI_PACKAGE_OF_zstd zstd)
 set(NADI_DEPENDENCIES "")
 foreach(target ${nadi_targets})
   get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)

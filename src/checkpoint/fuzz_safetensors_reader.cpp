@@ -1,8 +1,4 @@
-// Fuzz target of the safetensors reader, for libFuzzer:
-//
-//   cmake -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DNADI_BUILD_FUZZERS=ON -DNADI_SANITIZE=ON
-//   cmake --build build/fuzz --target fuzz_safetensors_reader
-//   build/fuzz/src/checkpoint/fuzz_safetensors_reader -max_total_time=60
+// Fuzz target of the safetensors reader (scripts/fuzz.sh).
 //
 // Any bytes must give either tensors or an Error (input) that names the file. Tensors of a file that was
 // read cover its data, byte by byte, and can all be read.

@@ -13,6 +13,9 @@ std::unique_ptr<Command> make_models_command();
 std::unique_ptr<Command> make_show_command();
 std::unique_ptr<Command> make_trace_command();
 std::unique_ptr<Command> make_trace_collective_command();
+std::unique_ptr<Command> make_convert_command();
+std::unique_ptr<Command> make_check_command();
+std::unique_ptr<Command> make_analyze_command();
 std::unique_ptr<Command> make_data_tokenizer_command();
 std::unique_ptr<Command> make_data_preprocess_command();
 std::unique_ptr<Command> make_data_index_command();
@@ -44,6 +47,20 @@ constexpr std::array kCommands{
                  .examples = {"nadi trace collective all-reduce --op prod --bytes 1MB --ranks 8 -o out/ar",
                               "nadi trace collective send-receive --bytes 64KiB --ranks 2 -o out/sr"},
                  .make = &make_trace_collective_command},
+    CommandEntry{
+        .name = "convert",
+        .summary = "turn traces of PyTorch into Chakra traces, and traces into other formats",
+        .examples = {"nadi convert --host run_rank0_host.json --device run_rank0_device.json -o run.0.et",
+                     "nadi convert 'run_rank*_host.json' --device 'run_rank*_device.json' -o out/run"},
+        .make = &make_convert_command},
+    CommandEntry{.name = "check",
+                 .summary = "check traces: are they well formed, do ranks agree, will a simulator take them",
+                 .examples = {"nadi check run.0.et", "nadi check 'out/run.*.et' --simulator astra-sim"},
+                 .make = &make_check_command},
+    CommandEntry{.name = "analyze",
+                 .summary = "tell where the time of a trace went, or what changed between two",
+                 .examples = {"nadi analyze 'out/run.*.et'", "nadi analyze out/run.0.et --against out/run.1.et"},
+                 .make = &make_analyze_command},
     CommandEntry{.name = "data tokenizer",
                  .summary = "learn a tokenizer from text",
                  .examples = {"nadi data tokenizer --vocab-size 2048 -o tok",

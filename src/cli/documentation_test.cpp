@@ -183,6 +183,7 @@ TEST(Readme, CommandsRunAndPrintWhatItSays) {
   const TemporaryFolder folder;
   write_text("path/to/config.json", kTinyConfig);
   write_text("arxiv.jsonl", kTwoDocuments);
+  copy_sample_traces("examples/traces");
   const std::vector<Sample> samples = samples_in(kSource / "README.md");
   EXPECT_GE(samples.size(), 6u);
   for (const Sample& sample : samples) {

@@ -69,7 +69,8 @@ void Flags::parse(std::span<const std::string> arguments) {
     options.back()->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     if (spec.many) options.back()->expected(1, -1)->allow_extra_args();
   }
-  const CLI::Option* word = positional_spec_ ? app.add_option("word") : nullptr;
+  CLI::Option* word = positional_spec_ ? app.add_option("word") : nullptr;
+  if (word != nullptr && positional_spec_->many) word->expected(1, -1)->allow_extra_args();
 
   // CLI11 takes the arguments from the back.
   std::vector<std::string> reversed;
@@ -89,7 +90,7 @@ void Flags::parse(std::span<const std::string> arguments) {
   }
   check_words(app.remaining());
   for (std::size_t i = 0; i < specs_.size(); ++i) values_[i] = options[i]->results();
-  if (word != nullptr && !word->results().empty()) positional_ = word->results()[0];
+  if (word != nullptr) positionals_ = word->results();
   check_values();
 }
 
@@ -143,9 +144,13 @@ std::size_t Flags::index_of(std::string_view name) const {
 }
 
 const std::string& Flags::positional() const {
+  return positionals().front();
+}
+
+const std::vector<std::string>& Flags::positionals() const {
   check(positional_spec_.has_value(), "a command asks for an argument that it does not take");
-  if (!positional_) throw usage_error(format("{} is missing", positional_spec_->name));
-  return *positional_;
+  if (positionals_.empty()) throw usage_error(format("{} is missing", positional_spec_->name));
+  return positionals_;
 }
 
 const std::vector<std::string>& Flags::rest() const {

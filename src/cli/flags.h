@@ -41,6 +41,7 @@ struct FlagSpec {
 struct PositionalSpec {
   std::string_view name;
   std::string help;
+  bool many = false;  // takes all words that are no flags: see positionals()
 };
 
 class Flags {
@@ -59,7 +60,9 @@ class Flags {
 
   // The word that is not a flag; Error (usage) when it is missing.
   const std::string& positional() const;
-  bool has_positional() const { return positional_.has_value(); }
+  bool has_positional() const { return !positionals_.empty(); }
+  // All of them, where many are taken; not empty: Error (usage) when they are missing.
+  const std::vector<std::string>& positionals() const;
   // Not empty; Error (usage) when it is missing.
   const std::vector<std::string>& rest() const;
   // All words, as they were given.
@@ -91,7 +94,7 @@ class Flags {
   std::vector<FlagSpec> specs_;
   std::vector<std::vector<std::string>> values_;  // by flag: each value it was given; "" for a switch
   std::optional<PositionalSpec> positional_spec_;
-  std::optional<std::string> positional_;
+  std::vector<std::string> positionals_;
   std::optional<PositionalSpec> rest_spec_;
   std::vector<std::string> rest_;
   std::vector<std::string> arguments_;

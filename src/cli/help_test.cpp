@@ -54,10 +54,23 @@ void prepare_data(const CommandEntry& entry) {
   }
 }
 
+// Those of the commands for traces work on traces of PyTorch, and on what `convert` makes of them.
+void prepare_traces(const CommandEntry& entry) {
+  if (entry.name != "convert" && entry.name != "check" && entry.name != "analyze") return;
+  copy_sample_traces(".");
+  if (entry.name == "convert") return;
+  for (const CommandEntry& command : commands()) {
+    if (command.name != "convert") continue;
+    for (const std::string_view example : command.examples)
+      ASSERT_EQ(run(std::string(example.substr(5))).code, 0) << example;
+  }
+}
+
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   if (GetParam().name == "launch" && !find_program("mpirun")) GTEST_SKIP() << "no mpirun on PATH";
   const TemporaryFolder folder;
   prepare_data(GetParam());
+  prepare_traces(GetParam());
   const CliRun help = run(std::string(GetParam().name) + " --help");
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.err, "");

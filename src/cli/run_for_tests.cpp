@@ -23,7 +23,11 @@ CliRun run_words(const std::vector<std::string>& words) {
 }
 
 CliRun run(std::string_view command_line) {
-  return run_words(words_of(command_line));
+  std::vector<std::string> words = words_of(command_line);
+  for (std::string& word : words)
+    if (word.size() >= 2 && word.front() == '\'' && word.back() == '\'')
+      word = word.substr(1, word.size() - 2);
+  return run_words(words);
 }
 
 Json run_json(std::string_view command_line) {
@@ -42,6 +46,11 @@ TemporaryFolder::TemporaryFolder() : before_(fs::current_path()) {
 TemporaryFolder::~TemporaryFolder() {
   fs::current_path(before_);
   fs::remove_all(path_);
+}
+
+void copy_sample_traces(const fs::path& folder) {
+  fs::create_directories(folder);
+  fs::copy(fs::path(NADI_SOURCE_DIR) / "examples" / "traces", folder);
 }
 
 std::string read_text(const fs::path& path) {

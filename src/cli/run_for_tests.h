@@ -18,7 +18,8 @@ struct CliRun {
 
 CliRun run_words(const std::vector<std::string>& words);
 
-// A command line without "nadi", split at spaces: run("show gpt2 --json").
+// A command line without "nadi", split at spaces: run("show gpt2 --json"). Quotes around a word are taken away,
+// as a shell does.
 CliRun run(std::string_view command_line);
 
 // What a command prints with --json, which must succeed.
@@ -38,6 +39,9 @@ class TemporaryFolder {
   std::filesystem::path before_;
   std::filesystem::path path_;
 };
+
+// Copies the sample traces of examples/traces into a folder, which is made.
+void copy_sample_traces(const std::filesystem::path& folder);
 
 std::string read_text(const std::filesystem::path& path);
 void write_text(const std::filesystem::path& path, std::string_view text);  // makes the folder

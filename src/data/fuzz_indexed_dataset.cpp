@@ -1,8 +1,4 @@
-// Fuzz target of the readers of Megatron's files, for libFuzzer:
-//
-//   cmake -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DNADI_BUILD_FUZZERS=ON -DNADI_SANITIZE=ON
-//   cmake --build build/fuzz --target fuzz_indexed_dataset
-//   build/fuzz/src/data/fuzz_indexed_dataset -max_total_time=60
+// Fuzz target of the readers of Megatron's files (scripts/fuzz.sh).
 //
 // The first byte says what the rest is: 255 for a NumPy array, else a dataset whose .bin has that many bytes,
 // at the end. Any bytes must give either data that can all be read, or an Error (input) that names the file.

@@ -5,18 +5,44 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/input/decompressor.h"
 
 namespace nadi {
 
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{256} << 10;
+
+struct Compression {
+  std::string_view magic;  // the first bytes of a file
+  std::string_view name;
+  std::string_view package;  // Debian's, that a build needs for it
+  std::unique_ptr<Decompressor> (*make)(CompressedBytes);
+};
+
+#if NADI_WITH_ZLIB
+constexpr auto kMakeGzip = &make_gzip_decompressor;
+#else
+constexpr std::unique_ptr<Decompressor> (*kMakeGzip)(CompressedBytes) = nullptr;
+#endif
+#if NADI_WITH_ZSTD
+constexpr auto kMakeZstd = &make_zstd_decompressor;
+#else
+constexpr std::unique_ptr<Decompressor> (*kMakeZstd)(CompressedBytes) = nullptr;
+#endif
+
+constexpr std::array kCompressions{
+    Compression{"\x1f\x8b\x08", "gzip", "zlib1g-dev", kMakeGzip},
+    Compression{"\x28\xb5\x2f\xfd", "zstd", "libzstd-dev", kMakeZstd},
+};
+constexpr std::size_t kLongestMagic = 4;
 
 }  // namespace
 
@@ -26,20 +52,81 @@ ChunkedInput::ChunkedInput(const std::filesystem::path& path) : name_(path.strin
   struct stat status {};
   if (::fstat(file_, &status) == 0 && S_ISREG(status.st_mode))
     size_ = static_cast<std::uint64_t>(status.st_size);
+  try {
+    unpack_if_compressed();
+  } catch (...) {
+    ::close(file_);
+    throw;
+  }
 }
 
 ChunkedInput::ChunkedInput(std::string_view bytes, std::string name)
-    : name_(std::move(name)), size_(bytes.size()), at_end_(true), window_(bytes) {}
+    : name_(std::move(name)), size_(bytes.size()), at_end_(true), window_(bytes) {
+  unpack_if_compressed();
+}
 
 ChunkedInput::~ChunkedInput() {
   if (file_ >= 0) ::close(file_);
 }
 
+void ChunkedInput::unpack_if_compressed() {
+  const std::string_view first = ahead(kLongestMagic);
+  for (const Compression& compression : kCompressions) {
+    if (!first.starts_with(compression.magic)) continue;
+    if (compression.make == nullptr)
+      throw environment_error(format("{}: this build cannot read {} files", name_, compression.name),
+                              format("install {} and build again, or unpack the file", compression.package));
+    CompressedBytes::Read read;
+    if (file_ >= 0) read = [this](char* to, std::size_t room) { return read_file(to, room); };
+    decompressor_ = compression.make(CompressedBytes(first, std::move(read), name_));
+    window_ = {};
+    at_end_ = false;
+    return;
+  }
+}
+
 std::optional<std::uint64_t> ChunkedInput::remaining() const {
   if (at_end_) return window_.size();
-  if (!size_) return std::nullopt;
+  if (!size_ || decompressor_) return std::nullopt;
   // A file that grew since it was opened has at least what we already hold.
   return std::max<std::uint64_t>(*size_ - std::min(*size_, position_), window_.size());
+}
+
+std::optional<double> ChunkedInput::fraction_read() const {
+  if (!size_) return std::nullopt;
+  if (*size_ == 0) return 1.0;
+  const std::uint64_t done = decompressor_ ? decompressor_->position() : position_;
+  return std::min(1.0, static_cast<double>(done) / static_cast<double>(*size_));
+}
+
+std::size_t ChunkedInput::read_file(char* to, std::size_t room) {
+  while (true) {
+    const ssize_t got = ::read(file_, to, room);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      throw input_error({.file = name_, .byte = static_cast<std::int64_t>(file_position_)},
+                        format("cannot read: {}", std::strerror(errno)));
+    file_position_ += static_cast<std::uint64_t>(got);
+    return static_cast<std::size_t>(got);
+  }
+}
+
+std::size_t ChunkedInput::read_next(char* to, std::size_t room) {
+  const std::size_t got = decompressor_ ? decompressor_->read(to, room) : read_file(to, room);
+  if (got == 0) at_end_ = true;
+  return got;
+}
+
+std::size_t ChunkedInput::read(char* to, std::size_t room) {
+  if (window_.empty() && !at_end_) {
+    const std::size_t got = read_next(to, room);
+    position_ += got;
+    return got;
+  }
+  const std::size_t count = std::min(room, window_.size());
+  if (count > 0) std::memcpy(to, window_.data(), count);
+  consume(count);
+  return count;
 }
 
 void ChunkedInput::fill(std::size_t wanted) {
@@ -55,12 +142,10 @@ void ChunkedInput::fill(std::size_t wanted) {
     } else if (held > 0) {
       std::memmove(buffer_.get(), window_.data(), held);
     }
-    const ssize_t got = ::read(file_, buffer_.get() + held, capacity_ - held);
-    if (got < 0 && errno != EINTR)
-      throw input_error({.file = name_, .byte = static_cast<std::int64_t>(position_ + held)},
-                        format("cannot read: {}", std::strerror(errno)));
-    if (got == 0) at_end_ = true;
-    window_ = {buffer_.get(), held + static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+    // The window is in the buffer from here on, also where reading fails.
+    window_ = {buffer_.get(), held};
+    const std::size_t got = read_next(buffer_.get() + held, capacity_ - held);
+    window_ = {buffer_.get(), held + got};
   }
 }
 

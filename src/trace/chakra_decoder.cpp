@@ -1,25 +1,22 @@
 #include "nadi/trace/chakra_decoder.h"
 
-#include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/trace/chakra_schema.h"
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/escape.h"
+#include "nadi/trace/exact_time.h"
 
 namespace nadi {
 
 namespace {
 
-constexpr std::int64_t kNanosecondsPerMicrosecond = 1000;
-constexpr std::uint64_t kLargestMicros =
-    std::uint64_t{std::numeric_limits<std::int64_t>::max()} / kNanosecondsPerMicrosecond;
-
-const std::string kOldSchemaHint =
-    "files of schema 0.0.3 and before have other field numbers; convert them with Chakra's own tools first";
+const std::string kOtherSchemaHint =
+    "schemas 0.0.2, 0.0.3, 0.0.4 and 1.0.0 can be read; is this a file of another one, or damaged?";
 
 // Stops at a known field that holds something else than it should.
 void expect(const WireReader& reader, WireTag tag, WireType wanted, const char* name) {
@@ -28,7 +25,7 @@ void expect(const WireReader& reader, WireTag tag, WireType wanted, const char* 
   reader.fail(
       tag.byte,
       format("field {} ({}) is {}, expected {}", tag.field, name, to_string(tag.type), to_string(wanted)),
-      kOldSchemaHint);
+      kOtherSchemaHint);
 }
 
 // A number as protobuf keeps it: 32-bit kinds lose what is above 32 bits, a bool is 0 or 1, zigzag is undone.
@@ -58,13 +55,6 @@ std::uint64_t read_number(WireReader& reader, TraceAttributeKind kind) {
   unreachable();
 }
 
-// In schema 0.0.3 field 11 of a node is an attribute: a name (field 1) and then its type (field 2, varint).
-bool is_old_attribute(std::string_view content) {
-  if (content.size() < 2 || content[0] != 0x0a) return false;
-  const auto name_size = static_cast<unsigned char>(content[1]);
-  return name_size < 0x80 && content.size() > 2u + name_size && content[2u + name_size] == 0x10;
-}
-
 std::int64_t read_micros(WireReader& record, WireTag tag, const char* name) {
   const std::uint64_t micros = record.varint();
   if (micros > kLargestMicros)
@@ -75,37 +65,6 @@ std::int64_t read_micros(WireReader& record, WireTag tag, const char* name) {
 }
 
 }  // namespace
-
-// An exact time found among a node's attributes, to be held against the microseconds.
-struct ChakraDecoder::ExactTime {
-  std::string_view name;
-  std::optional<std::int64_t> nanoseconds = std::nullopt;
-  std::uint64_t byte = 0;
-
-  // Whether `attribute` is this time; then it is taken.
-  bool take(const WireReader& record, const TraceAttribute& attribute, std::uint64_t at) {
-    const bool is_number = !is_list(attribute.kind) && !is_text(attribute.kind);
-    if (attribute.name != name || !is_number || attribute.kind == TraceAttributeKind::kNone ||
-        attribute.real())
-      return false;
-    const std::optional<std::int64_t> value = attribute.integer();
-    if (!value) record.fail(at, format("attribute {} of {} does not fit 63 bits", name, attribute.bits));
-    if (nanoseconds) record.fail(at, format("attribute {} is given twice", name));
-    nanoseconds = value;
-    byte = at;
-    return true;
-  }
-
-  Nanoseconds resolve(const WireReader& record, std::int64_t micros) const {
-    if (!nanoseconds) return Nanoseconds{micros * kNanosecondsPerMicrosecond};
-    if (*nanoseconds < 0 || *nanoseconds / kNanosecondsPerMicrosecond != micros)
-      record.fail(
-          byte,
-          format("attribute {} of {} contradicts the node's {} microseconds", name, *nanoseconds, micros),
-          "when changing a time, change both or remove the attribute");
-    return Nanoseconds{*nanoseconds};
-  }
-};
 
 void ChakraDecoder::skip(WireReader& reader, WireTag tag) {
   if (unknown_.count++ == 0) {
@@ -122,7 +81,7 @@ void ChakraDecoder::decode_metadata(WireReader record, GlobalMetadata& metadata)
   for (WireReader scan = record; !scan.at_end();) {
     const WireTag tag = scan.tag();
     if (tag.type == WireType::kVarint && (tag.field == chakra::node::kId || tag.field == chakra::node::kType))
-      record.fail(start, "the first record is a node; a GlobalMetadata was expected", kOldSchemaHint);
+      record.fail(start, "the first record is a node; a GlobalMetadata was expected", kOtherSchemaHint);
     scan.skip(tag);
   }
   while (!record.at_end()) {
@@ -131,13 +90,10 @@ void ChakraDecoder::decode_metadata(WireReader record, GlobalMetadata& metadata)
       case chakra::global_metadata::kVersion: {
         expect(record, tag, WireType::kBytes, "version");
         metadata.version = std::string(record.bytes());
-        const std::string& version = metadata.version;
-        if (!version.empty() && version.front() == '\n')
+        if (metadata.version.starts_with('\n'))
           record.fail(tag.byte, "the metadata has an attribute where the schema's version should be",
-                      kOldSchemaHint);
-        if (version == "0.0.1" || version == "0.0.2" || version == "0.0.3")
-          record.fail(tag.byte, format("the file has schema {}; 0.0.4 and 1.0.0 can be read", version),
-                      kOldSchemaHint);
+                      kOtherSchemaHint);
+        if (metadata.version == "0.0.1") record.fail(tag.byte, "the file has schema 0.0.1", kOtherSchemaHint);
         break;
       }
       case chakra::global_metadata::kAttributes: {
@@ -160,6 +116,8 @@ void ChakraDecoder::decode_node(WireReader record, TraceNode& node) {
   std::int64_t duration_micros = 0;
   ExactTime exact_start{.name = attribute_name::kStartNs};
   ExactTime exact_duration{.name = attribute_name::kDurationNs};
+  std::uint64_t exact_start_byte = 0;
+  std::uint64_t exact_duration_byte = 0;
   while (!record.at_end()) {
     const WireTag tag = record.tag();
     switch (tag.field) {
@@ -207,24 +165,29 @@ void ChakraDecoder::decode_node(WireReader record, TraceNode& node) {
         expect(record, tag, WireType::kBytes, "attr");
         TraceAttribute attribute;
         decode_attribute(record.message(), attribute, node.attributes.arena());
-        if (!exact_start.take(record, attribute, tag.byte) &&
-            !exact_duration.take(record, attribute, tag.byte))
+        const auto fail = [&](std::string message, std::string hint) {
+          record.fail(tag.byte, std::move(message), std::move(hint));
+        };
+        if (exact_start.take(attribute, fail)) {
+          exact_start_byte = tag.byte;
+        } else if (exact_duration.take(attribute, fail)) {
+          exact_duration_byte = tag.byte;
+        } else {
           node.attributes.add_borrowed(attribute);
-        break;
-      }
-      case chakra::node::kOldAttributes: {
-        WireReader peek = record;
-        if (tag.type == WireType::kBytes && is_old_attribute(peek.bytes()))
-          record.fail(tag.byte, "the node has attributes of schema 0.0.3 or before", kOldSchemaHint);
-        skip(record, tag);
+        }
         break;
       }
       default:
         skip(record, tag);
     }
   }
-  node.start = exact_start.resolve(record, start_micros);
-  node.duration = exact_duration.resolve(record, duration_micros);
+  const auto fail_at = [&](std::uint64_t byte) {
+    return [&record, byte](std::string message, std::string hint) {
+      record.fail(byte, std::move(message), std::move(hint));
+    };
+  };
+  node.start = exact_start.resolve(start_micros, fail_at(exact_start_byte));
+  node.duration = exact_duration.resolve(duration_micros, fail_at(exact_duration_byte));
 }
 
 void ChakraDecoder::decode_dependencies(WireReader& record, WireTag tag, std::vector<TraceNodeId>& ids) {
@@ -288,7 +251,7 @@ void ChakraDecoder::decode_attribute(WireReader message, TraceAttribute& attribu
           message.fail(tag.byte,
                        format("the {} value of attribute {} is {}, expected {}", to_string(kind),
                               quote_for_message(attribute.name), to_string(tag.type), to_string(wanted)),
-                       kOldSchemaHint);
+                       kOtherSchemaHint);
         if (is_text(kind)) {
           attribute.text = message.bytes();
         } else {

@@ -1,5 +1,5 @@
-// Decodes the records of a Chakra file: the bytes of one GlobalMetadata or one Node. ChakraReader finds the
-// records; this file knows what is in them. Not for use outside trace/.
+// Decodes the records of a Chakra file of schema 0.0.4 or 1.0.0: the bytes of one GlobalMetadata or one Node.
+// ChakraReader finds the records; this file knows what is in them. Not for use outside trace/.
 //
 // Follows protobuf's rules for what is legal but unusual: a repeated number may come packed, one by one, or
 // both; a field that comes twice counts the second time, a message that comes twice is merged; of an
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,13 +21,13 @@ namespace nadi {
 struct UnknownFields {
   std::uint64_t count = 0;
   std::uint32_t first_field = 0;  // number of the first one
-  std::uint64_t first_byte = 0;   // and where it is in the file
+  std::string first_name = {};    // or its name, in JSON
+  std::uint64_t first_byte = 0;   // and where it is in the file, or its record
 };
 
 class ChakraDecoder {
  public:
-  // The metadata gets copies. Recognises a Node in the place of the metadata and the metadata of schema
-  // 0.0.3, and says so.
+  // The metadata gets copies. Recognises a Node in the place of the metadata, and says so.
   void decode_metadata(WireReader record, GlobalMetadata& metadata);
 
   // The node's texts point into the record's bytes, its lists into the node's own memory.
@@ -35,8 +36,6 @@ class ChakraDecoder {
   const UnknownFields& unknown_fields() const { return unknown_; }
 
  private:
-  struct ExactTime;
-
   void decode_dependencies(WireReader& record, WireTag tag, std::vector<TraceNodeId>& ids);
   void decode_io(WireReader message, IoInfo& io);
   void decode_attribute(WireReader message, TraceAttribute& attribute, Arena& arena);

@@ -8,11 +8,12 @@
 #include "nadi/base/format.h"
 #include "nadi/trace/protobuf_wire.h"
 #include "nadi/trace/trace_check.h"
-#include "nadi/trace/trace_index.h"
 
 namespace nadi {
 
 namespace {
+
+constexpr std::size_t kNodesPerReport = 65536;
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -25,20 +26,13 @@ Trace read_all(ChakraReader& reader, const std::string& file, const ChakraReadOp
   std::vector<std::uint64_t> record_bytes;
   std::uint64_t dropped = 0;
   for (TraceNode node; reader.next(node);) {
-    if (options.control_dependencies == ControlDependencies::kDrop) {
-      dropped += node.ctrl_deps.size();
-      node.ctrl_deps.clear();
-    }
+    dropped += drop_control_dependencies(node, options);
     trace.add(node);
-    record_bytes.push_back(reader.record_byte());
+    if (options.checked) record_bytes.push_back(reader.record_byte());
+    if (options.progress && trace.size() % kNodesPerReport == 0) options.progress(reader.record_byte());
   }
   const TraceOrigin origin{.file = file, .record_bytes = record_bytes};
-  const TraceIndex index(trace);
-  check_unique_ids(trace, index, origin);
-  if (options.missing_parents == MissingParents::kDrop)
-    dropped += trace.remove_dependencies([&](TraceNodeId id) { return !index.row_of(id); });
-  check_parents_exist(trace, index, origin);
-  check_no_cycle(trace, index, origin);
+  dropped += settle_dependencies(trace, origin, options);
   if (stats != nullptr) {
     *stats = reader.stats();
     stats->dropped_dependencies = dropped;
@@ -60,29 +54,63 @@ ChakraReader::ChakraReader(std::span<const std::byte> bytes, std::string name,
 }
 
 void ChakraReader::read_metadata() {
-  const Place start{.file = input_.name(), .byte = 0};
-  const std::string_view first = input_.ahead(2);
-  if (first.empty())
-    throw input_error(start, "the file is empty; a Chakra trace starts with a GlobalMetadata");
-  // No trace starts like this: 0x8b would be a group, and Chakra has none.
-  if (first.starts_with("\x1f\x8b"))
-    throw input_error(start, "the file is compressed with gzip", "decompress it first: gunzip --keep FILE");
-  std::string_view content;
-  std::uint64_t content_byte = 0;
-  next_record(content, content_byte);
-  decoder_.decode_metadata(WireReader(content, content_byte, input_.name()), metadata_);
+  const std::string_view start = input_.ahead(kRecognitionBytes);
+  if (start.empty())
+    throw input_error({.file = input_.name(), .byte = 0},
+                      "the file is empty; a Chakra trace starts with a GlobalMetadata");
+  format_ = recognise_chakra(start);
+  if (format_.schema != ChakraSchema::kCurrent) old_decoder_.emplace(format_.schema);
+  const bool skips = options_.damaged_records == DamagedRecords::kSkip;
+  if (!format_.has_metadata && (old_decoder_ || skips)) return;
+  WireReader record({}, 0, input_.name());
+  try {
+    if (!next_record(record)) return;
+    if (old_decoder_) {
+      old_decoder_->decode_metadata(record, metadata_);
+    } else {
+      decoder_.decode_metadata(record, metadata_);
+    }
+  } catch (const Error& error) {
+    if (!skips || error.kind() != ErrorKind::kInput) throw;
+    drop(error);
+  }
 }
 
 bool ChakraReader::next(TraceNode& node) {
-  std::string_view content;
-  std::uint64_t content_byte = 0;
-  if (!next_record(content, content_byte)) return false;
-  decoder_.decode_node(WireReader(content, content_byte, input_.name()), node);
-  ++nodes_;
-  return true;
+  WireReader record({}, 0, input_.name());
+  while (!stats_.cut_short) {
+    try {
+      if (!next_record(record)) return false;
+      decode(record, node);
+      ++stats_.nodes;
+      return true;
+    } catch (const Error& error) {
+      if (options_.damaged_records == DamagedRecords::kRefuse || error.kind() != ErrorKind::kInput) throw;
+      drop(error);
+    }
+  }
+  return false;
 }
 
-bool ChakraReader::next_record(std::string_view& content, std::uint64_t& content_byte) {
+void ChakraReader::decode(WireReader record, TraceNode& node) {
+  if (old_decoder_) {
+    old_decoder_->decode_node(record, node);
+  } else {
+    decoder_.decode_node(record, node);
+  }
+}
+
+// A record that has a place can be passed over; where there is none, nothing after it can be found.
+void ChakraReader::drop(const Error& error) {
+  if (stats_.dropped_records++ == 0) {
+    stats_.first_dropped_byte = static_cast<std::uint64_t>(error.place().byte.value_or(0));
+    stats_.first_dropped_reason = error.message();
+  }
+  stats_.cut_short = !record_found_;
+}
+
+bool ChakraReader::next_record(WireReader& record) {
+  record_found_ = false;
   input_.consume(std::exchange(held_, 0));
   const std::string_view prefix = input_.ahead(kLongestVarint);
   if (prefix.empty()) return false;
@@ -106,17 +134,18 @@ bool ChakraReader::next_record(std::string_view& content, std::uint64_t& content
   if (remaining && *remaining < length) past_the_end(*remaining);
   const std::string_view ahead = input_.ahead(length);
   if (ahead.size() < length) past_the_end(ahead.size());
-  content = ahead.substr(0, length);
-  content_byte = input_.position();
+  record = WireReader(ahead.substr(0, length), input_.position(), input_.name());
   held_ = length;
+  record_found_ = true;
   return true;
 }
 
 ChakraReadStats ChakraReader::stats() const {
-  return {.nodes = nodes_,
-          .bytes = input_.position() + held_,
-          .unknown_fields = decoder_.unknown_fields(),
-          .dropped_dependencies = 0};
+  ChakraReadStats stats = stats_;
+  stats.schema = format_.schema;
+  stats.bytes = input_.position() + held_;
+  stats.unknown_fields = old_decoder_ ? old_decoder_->unknown_fields() : decoder_.unknown_fields();
+  return stats;
 }
 
 Trace read_chakra(const std::filesystem::path& path, const ChakraReadOptions& options,

@@ -130,6 +130,31 @@ TEST(ChakraReader, RefusesEveryBadFileWithItsOwnMessage) {
   EXPECT_GE(files, 35);
 }
 
+// Three nodes, of which the second has a start time that is a text; then a record that is cut short.
+TEST(ChakraReader, DamagedRecordsMayBePassedOverAndAreCounted) {
+  const std::string bytes =
+      std::string(kMetadata) + std::string("\x02\x08\x01\x06\x08\x02\x32\x02[]\x02\x08\x03\x09\x08"sv);
+  EXPECT_THROW(read_chakra(as_bytes(bytes), "t.et"), Error);
+  ChakraReadStats stats;
+  const Trace trace =
+      read_chakra(as_bytes(bytes), "t.et", {.damaged_records = DamagedRecords::kSkip}, &stats);
+  ASSERT_EQ(trace.size(), 2u);
+  EXPECT_EQ(trace.id(0), TraceNodeId{1});
+  EXPECT_EQ(trace.id(1), TraceNodeId{3});
+  EXPECT_EQ(stats.dropped_records, 2u);
+  EXPECT_TRUE(stats.cut_short);
+  EXPECT_EQ(stats.first_dropped_byte, 14u);
+  EXPECT_NE(stats.first_dropped_reason.find("start_time_micros"), std::string::npos);
+}
+
+TEST(ChakraReader, ReadsNodesWithoutMetadataWhereDamageIsPassedOver) {
+  const std::string_view bytes = "\x04\x08\x01\x30\x05"sv;  // id 1, start_time_micros 5
+  EXPECT_THROW(read_chakra(as_bytes(bytes), "t.et"), Error);
+  const Trace trace = read_chakra(as_bytes(bytes), "t.et", {.damaged_records = DamagedRecords::kSkip});
+  ASSERT_EQ(trace.size(), 1u);
+  EXPECT_EQ(trace.start(0), Nanoseconds{5'000});
+}
+
 TEST(ChakraReader, ARecordWithoutBytesIsANodeAndNotTheEnd) {
   // Metadata, an empty record, then a node with id 1 and nothing else (2 bytes).
   const std::string bytes = std::string(kMetadata) + std::string("\x00\x02\x08\x01"sv);

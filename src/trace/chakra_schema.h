@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kDurationMicros = 7;
 inline constexpr std::uint32_t kInputs = 8;
 inline constexpr std::uint32_t kOutputs = 9;
 inline constexpr std::uint32_t kAttributes = 10;
-inline constexpr std::uint32_t kOldAttributes = 11;  // of schema 0.0.3 and before; storage in newer ones
+inline constexpr std::uint32_t kOldAttributes = 11;  // of schemas 0.0.2 and 0.0.3
 }  // namespace node
 
 namespace io_info {

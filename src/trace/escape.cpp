@@ -11,9 +11,14 @@ namespace {
 
 constexpr std::size_t kLongest = 80;
 
-// Bytes of the printable UTF-8 character at the start of `text`; 0 if there is none: a stray byte, an
-// overlong form, a surrogate, or one of the control characters U+0080 to U+009F.
-std::size_t printable_character(std::string_view text) {
+// Whether the text starts with one of the control characters U+0080 to U+009F.
+bool is_c1_control(std::string_view text) {
+  return text.size() >= 2 && text[0] == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0;
+}
+
+}  // namespace
+
+std::size_t utf8_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const std::size_t length = byte(0) < 0xc2   ? 0
                              : byte(0) < 0xe0 ? 2
@@ -26,12 +31,10 @@ std::size_t printable_character(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
     point = point << 6 | (byte(i) & 0x3fu);
   }
-  if (length == 2) return point < 0xa0 ? 0 : length;
+  if (length == 2) return length;
   if (length == 3) return point < 0x800 || (point >= 0xd800 && point <= 0xdfff) ? 0 : length;
   return point < 0x10000 || point > 0x10ffff ? 0 : length;
 }
-
-}  // namespace
 
 std::string quote_for_message(std::string_view text) {
   std::string out = "'";
@@ -49,7 +52,8 @@ std::string quote_for_message(std::string_view text) {
       out += "\\t";
     } else if (byte >= 0x20 && byte < 0x7f) {
       out += c;
-    } else if (byte >= 0x80 && (length = printable_character(text.substr(i))) != 0) {
+    } else if (byte >= 0x80 && !is_c1_control(text.substr(i)) &&
+               (length = utf8_character(text.substr(i))) != 0) {
       out += text.substr(i, length);
     } else {
       out += format("\\x{:02x}", byte);

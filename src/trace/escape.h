@@ -2,6 +2,7 @@
 // cursor, colour the terminal or break a line.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -10,5 +11,9 @@ namespace nadi {
 // 'aten::mm' in single quotes. Control characters (also the C1 ones), quotes, backslashes and bytes that
 // are not UTF-8 become \n, \t, \' or \x9b; what is longer than 80 bytes is cut and ends with "…'".
 std::string quote_for_message(std::string_view text);
+
+// Bytes of the UTF-8 character beyond ASCII at the start of `text`, which is not empty; 0 if there is none: a
+// stray byte, an overlong form or a surrogate.
+std::size_t utf8_character(std::string_view text);
 
 }  // namespace nadi

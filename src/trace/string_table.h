@@ -35,14 +35,19 @@ class StringTable {
   std::size_t memory() const;
 
  private:
+  // The hash stands next to the number, so that a text is looked at only when it is most likely the one.
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::uint32_t id = 0;  // 0 marks a free slot
+  };
+
   // Slot where `text` is, or where it would go.
   std::size_t slot_of(std::string_view text, std::uint32_t hash) const;
   void grow();
 
   Arena arena_;
   std::vector<std::string_view> texts_;  // by number
-  std::vector<std::uint32_t> hashes_;    // by number
-  std::vector<std::uint32_t> slots_;     // open addressing, a power of two long; 0 marks a free slot
+  std::vector<Slot> slots_;              // open addressing, a power of two long
 };
 
 }  // namespace nadi

@@ -31,5 +31,21 @@ TEST(StringTable, TextsStayInPlaceAsItGrowsAndMoves) {
   for (int i = 0; i < 10000; ++i) EXPECT_EQ(moved.text(*moved.find(std::to_string(i))), std::to_string(i));
 }
 
+// Every length goes another way through the hash; texts that differ in one byte are different texts.
+TEST(StringTable, TellsTextsOfAllLengthsApart) {
+  StringTable table;
+  std::uint32_t next = 1;
+  for (std::size_t size = 1; size <= 70; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      std::string text(size, 'a');
+      text[at] = 'b';
+      EXPECT_EQ(table.intern(text), next);
+      EXPECT_EQ(table.find(text), next);
+      ++next;
+    }
+  }
+  EXPECT_EQ(table.find(std::string(70, 'a')), std::nullopt);
+}
+
 }  // namespace
 }  // namespace nadi

@@ -1,0 +1,56 @@
+// What the device of a rank did with its time: computed, communicated, moved memory, or nothing.
+//
+//   const Breakdown breakdown = break_down(timeline);
+//   breakdown.compute + breakdown.exposed_communication + breakdown.exposed_memory + breakdown.idle
+//       == breakdown.span
+//
+// The span is from the first start to the last end of the device's nodes. A moment counts once: as
+// computation when anything computed, else as communication when anything communicated, else as memory, else
+// as idle. What is given without "exposed" may overlap. Needs times (Timeline::clock()).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nadi/analysis/intervals.h"
+#include "nadi/analysis/timeline.h"
+
+namespace nadi {
+
+// While at least one node of that activity lasted.
+Intervals intervals_of(const Timeline& timeline, Activity activity);
+
+struct ActivitySums {
+  std::int64_t nodes = 0;
+  Nanoseconds time = {};  // of each node, summed: nodes at the same time count twice
+};
+
+struct LaneBreakdown {
+  std::string lane = {};
+  std::int64_t nodes = 0;
+  Nanoseconds busy = {};                                      // while at least one of its nodes lasted
+  Nanoseconds compute = {}, communication = {}, memory = {};  // summed
+};
+
+struct Breakdown {
+  Nanoseconds start = {};  // of the first node
+  Nanoseconds span = {};
+  Nanoseconds compute = {};        // while something computed
+  Nanoseconds communication = {};  // while something communicated, and so on
+  Nanoseconds memory = {};
+  Nanoseconds exposed_communication = {};
+  Nanoseconds exposed_memory = {};
+  Nanoseconds idle = {};
+  ActivitySums compute_sum = {}, communication_sum = {}, memory_sum = {};
+  // The host's nodes have exclusive durations and no interval of their own: only their sum is known.
+  ActivitySums host_sum = {};
+  std::vector<LaneBreakdown> lanes = {};  // of the device, in the order of first appearance
+
+  Nanoseconds hidden_communication() const { return communication - exposed_communication; }
+};
+
+Breakdown break_down(const Timeline& timeline);
+
+}  // namespace nadi

@@ -1,0 +1,66 @@
+#include "nadi/analysis/idle.h"
+
+#include <gtest/gtest.h>
+
+#include "nadi/analysis/timeline_for_tests.h"
+
+namespace nadi {
+namespace {
+
+TEST(Idle, CausesOfGaps) {
+  const auto timeline = timeline_for_tests({
+      {.id = 9, .stream = 7},                             // without times: no gap before the next
+      {.id = 1, .start = 10, .end = 20, .host = true},    // launches 11
+      {.id = 2, .start = 20, .end = 30, .host = true},    // 12 and 13
+      {.id = 3, .start = 600, .end = 610, .host = true},  // 14
+      {.id = 11, .start = 25, .end = 100, .data = {1}, .stream = 7},
+      {.id = 12, .start = 120, .end = 200, .data = {2, 11}, .stream = 7},      // 20 after: kernel
+      {.id = 13, .start = 260, .end = 300, .data = {2, 12, 20}, .stream = 7},  // 60 after: waited for 20
+      {.id = 14, .start = 700, .end = 710, .data = {3, 13}, .stream = 7},      // launched at 600: host
+      {.id = 15, .start = 750, .end = 760, .data = {14}, .stream = 7},         // 40 after: nobody knows
+      {.id = 20, .start = 150, .end = 250, .type = NodeType::kCommColl, .stream = 8},
+  });
+  const std::vector<LaneIdle> lanes = idle_causes(*timeline);
+  ASSERT_EQ(lanes.size(), 2);
+  EXPECT_EQ(lanes[0].lane, "stream 7");
+  EXPECT_EQ(lanes[0].kernel.time, Nanoseconds{20});
+  EXPECT_EQ(lanes[0].dependency.time, Nanoseconds{60});
+  EXPECT_EQ(lanes[0].host.time, Nanoseconds{400});
+  EXPECT_EQ(lanes[0].other.time, Nanoseconds{40});
+  EXPECT_EQ(lanes[0].other.gaps, 1);
+  EXPECT_EQ(lanes[0].longest, Nanoseconds{400});
+  EXPECT_EQ(lanes[0].total(), Nanoseconds{520});
+  EXPECT_EQ(lanes[1].total(), Nanoseconds{});
+
+  // With a wider bound the last gap is one between kernels, too, and so is the one that waited.
+  const LaneIdle wide = idle_causes(*timeline, {.kernel_gap = Nanoseconds{100}})[0];
+  EXPECT_EQ(wide.kernel.time, Nanoseconds{120});
+}
+
+// Reference: every nanosecond between the lane's first start and last end at which none of its nodes runs.
+TEST(Idle, GapsAreWhatIsNotBusy) {
+  for (std::uint64_t seed = 200; seed < 220; ++seed) {
+    const std::vector<NodeForTests> nodes = random_device_nodes(seed, 30, 300);
+    for (const LaneIdle& lane : idle_causes(*timeline_for_tests(nodes))) {
+      std::int64_t first = 1 << 20, last = 0, idle = 0;
+      const auto is_here = [&](const NodeForTests& node) {
+        return lane.lane == "stream " + std::to_string(node.stream);
+      };
+      for (const NodeForTests& node : nodes) {
+        if (!is_here(node)) continue;
+        first = std::min(first, node.start);
+        last = std::max(last, node.end);
+      }
+      for (std::int64_t t = first; t < last; ++t) {
+        bool busy = false;
+        for (const NodeForTests& node : nodes)
+          busy = busy || (is_here(node) && node.start <= t && t < node.end);
+        idle += busy ? 0 : 1;
+      }
+      EXPECT_EQ(lane.total().count(), idle);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nadi

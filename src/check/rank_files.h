@@ -1,0 +1,28 @@
+// Which files belong to one run, and which rank each is of.
+//
+// A file is of the rank that its metadata says (`rank`, an integer), else of the number in its name:
+// "run.3.et", "run_3.et" or "run_rank3.et", with more endings or without. Files whose names differ in this
+// number only are of one run.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace nadi {
+
+struct GlobalMetadata;
+
+struct RankFileName {
+  std::string run;                        // the path without the number: what files of one run share
+  std::optional<std::int64_t> rank = {};  // the number
+  std::filesystem::path groups_file;      // where `nadi trace` puts the process groups: "run.groups.json"
+};
+
+RankFileName parse_rank_file_name(const std::filesystem::path& path);
+
+// What the metadata says.
+std::optional<std::int64_t> rank_of(const GlobalMetadata& metadata);
+
+}  // namespace nadi

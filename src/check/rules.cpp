@@ -1,0 +1,46 @@
+#include "nadi/check/rules.h"
+
+#include <array>
+
+namespace nadi {
+
+std::span<const Rule* const> rules() {
+  using namespace rule;
+  static constexpr std::array kRules{&kUnreadable,
+                                     &kDamaged,
+                                     &kUnknownFields,
+                                     &kDuplicateId,
+                                     &kMissingDependency,
+                                     &kSelfDependency,
+                                     &kCycle,
+                                     &kInvalidType,
+                                     &kNegativeTime,
+                                     &kTimeOverflow,
+                                     &kStartsTooEarly,
+                                     &kOrphan,
+                                     &kNoTimes,
+                                     &kNoWork,
+                                     &kNoTensors,
+                                     &kIncompleteCommunication,
+
+                                     &kWrongRank,
+                                     &kDuplicateRank,
+                                     &kMissingRank,
+                                     &kGroupsFile,
+                                     &kNoGroupsFile,
+                                     &kUnknownGroup,
+                                     &kNotInGroup,
+                                     &kCollectiveCount,
+                                     &kCollectiveOrder,
+                                     &kCollectiveType,
+                                     &kCollectiveSize,
+                                     &kUnevenAllToAll,
+                                     &kWrongSender,
+                                     &kSendWithoutReceive,
+                                     &kReceiveWithoutSend,
+                                     &kMessageSize,
+                                     &kRefused};
+  return kRules;
+}
+
+}  // namespace nadi

@@ -1,0 +1,86 @@
+// Whether simulators of Chakra traces would take a trace, and what they would not make of it as it was meant.
+//
+// What each asks for was read in its source, at the version that its entry names. An entry is a file of its
+// own and a line in simulators.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nadi/check/checked_trace.h"
+#include "nadi/check/common_attribute_reader.h"
+#include "nadi/check/group_members.h"
+#include "nadi/check/structure_check.h"
+#include "nadi/trace/trace_files.h"
+
+namespace nadi {
+
+// What is known of a file when a simulator is asked about it.
+struct SimulatedTrace {
+  const CheckedTrace& checked;
+  const StructureFacts& structure;
+  TraceFileKind kind = TraceFileKind::kChakra;
+  ChakraSchema schema = ChakraSchema::kCurrent;
+  bool compressed = false;
+  const GroupMembers* groups = nullptr;  // nothing where there is no file
+};
+
+struct SimulatedNode {
+  const SimulatedTrace& of;
+  std::uint32_t row = 0;
+  NodeType type = NodeType::kInvalid;
+  const CommonAttributes& attributes;
+};
+
+// Something about nodes, or about the file, that a simulator stops at or takes otherwise than it is meant.
+struct SimulatorPoint {
+  std::string what;  // "attribute comm_size is missing"
+  std::uint64_t nodes = 0;
+  std::optional<TraceNodeId> first = {};  // nothing: it is about the file
+  std::string first_name = {};
+};
+
+struct SimulatorVerdict {
+  std::string_view simulator;
+  std::vector<SimulatorPoint> refusals;  // empty: the trace is taken
+  std::vector<SimulatorPoint> remarks;
+
+  bool takes() const { return refusals.empty(); }
+};
+
+// Collects the points of one simulator about one trace. Points are told apart by `what` up to its first
+// colon.
+class VerdictMaker {
+ public:
+  explicit VerdictMaker(std::string_view simulator) { verdict_.simulator = simulator; }
+
+  void refuse(std::string what);
+  void remark(std::string what);
+  void refuse(const SimulatedNode& node, std::string_view what);
+  void remark(const SimulatedNode& node, std::string_view what);
+
+  SimulatorVerdict take() { return std::move(verdict_); }
+
+ private:
+  static void add(std::vector<SimulatorPoint>& points, const SimulatedNode& node, std::string_view what);
+
+  SimulatorVerdict verdict_;
+};
+
+struct Simulator {
+  std::string_view name;   // "astra-sim"
+  std::string_view title;  // which versions it stands for
+  void (*check_file)(const SimulatedTrace& trace, VerdictMaker& verdict);
+  void (*check_node)(const SimulatedNode& node, VerdictMaker& verdict);
+};
+
+std::span<const Simulator> simulators();
+
+// The verdict of each, in that order. One pass over the nodes.
+std::vector<SimulatorVerdict> ask_simulators(const SimulatedTrace& trace);
+
+}  // namespace nadi

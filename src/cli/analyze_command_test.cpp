@@ -1,0 +1,191 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "nadi/cli/analyze_tables.h"
+#include "nadi/cli/run_for_tests.h"
+#include "nadi/trace/chakra_writer.h"
+#include "nadi/trace/common_attributes.h"
+
+namespace nadi {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+struct TestNode {
+  std::string name;
+  std::int64_t start, end;  // us
+  bool collective = false;
+};
+
+// Each waits for the one before.
+void write_rank(const std::string& path, std::int64_t rank, const std::vector<TestNode>& nodes) {
+  GlobalMetadata metadata;
+  metadata.attributes.add_int64("rank", rank);
+  std::string bytes;
+  ChakraWriter writer([&](std::string_view part) { bytes += part; }, metadata);
+  TraceNode node;
+  for (const TestNode& test : nodes) {
+    node.clear();
+    node.id = TraceNodeId{writer.nodes()};
+    if (writer.nodes() > 0) node.data_deps.push_back(TraceNodeId{writer.nodes() - 1});
+    node.name = test.name;
+    node.type = test.collective ? NodeType::kCommColl : NodeType::kComp;
+    node.start = Nanoseconds{test.start * 1000};
+    node.duration = Nanoseconds{(test.end - test.start) * 1000};
+    add_is_cpu_op(node, false);
+    if (test.collective) {
+      add_comm_type(node, CollectiveType::kAllReduce);
+      add_comm_size(node, 1000_B);
+      add_process_group(node, 1);
+    }
+    node.attributes.add_int64("step", 4);
+    writer.write(node);
+  }
+  writer.finish();
+  write_text(path, bytes);
+}
+
+// Rank 1 computes for 30 us instead of 10 and lets rank 0 wait.
+void write_run(const std::string& prefix) {
+  write_rank(prefix + ".0.et", 0, {{"mm", 100, 110}, {"reduce", 110, 140, true}, {"add", 140, 150}});
+  write_rank(prefix + ".1.et", 1, {{"mm", 100, 130}, {"reduce", 130, 140, true}, {"add", 140, 150}});
+}
+
+std::string refusal(std::string_view command_line) {
+  const CliRun result = run(command_line);
+  EXPECT_NE(result.code, 0) << command_line;
+  return result.err;
+}
+
+TEST(Analyze, TwoRanks) {
+  const TemporaryFolder folder;
+  write_run("out/run");
+  const Json json = run_json("analyze 'out/run.*.et'");
+  EXPECT_EQ(json["ranks"].size(), 2);
+  EXPECT_EQ(json["ranks"][1]["steps"], Json::array({4}));
+  const Json& breakdown = json["tables"]["breakdown"];
+  EXPECT_EQ(breakdown[0]["span_ns"], 50'000);
+  EXPECT_EQ(breakdown[0]["compute_ns"], 20'000);
+  EXPECT_EQ(breakdown[0]["exposed_communication_ns"], 30'000);
+  EXPECT_EQ(breakdown[0]["exposed_communication_share"], 0.6);
+  EXPECT_EQ(breakdown[0]["idle_ns"], 0);
+  const Json& communication = json["tables"]["communication"];
+  EXPECT_EQ(communication[0]["members"], 2);  // both ranks use the group
+  EXPECT_EQ(communication[0]["bus_bytes_per_second"], 1000 / 30e-6);
+  const Json& stragglers = json["tables"]["stragglers"];
+  EXPECT_EQ(stragglers[1]["last"], 1);
+  EXPECT_EQ(stragglers[1]["caused_ns"], 20'000);
+  EXPECT_EQ(stragglers[0]["suffered_ns"], 20'000);
+  EXPECT_EQ(json["tables"]["critical_path"][0]["length_ns"], 50'000);
+  EXPECT_EQ(json["tables"]["ops"][0]["name"], "mm");  // 40 us, as the all-reduce: computation comes first
+  EXPECT_EQ(json["matched_collectives"], 1);
+}
+
+TEST(Analyze, Text) {
+  const TemporaryFolder folder;
+  write_run("out/run");
+  const CliRun result = run("analyze out/run.0.et out/run.1.et");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(result.out, HasSubstr("2 ranks, out/run.0.et to out/run.1.et\n6 nodes, step 4, 50.0 us\n"));
+  EXPECT_THAT(result.out, HasSubstr("   1  50.0 us  40.0 us  80.0%        10.0 us  20.0%"));
+  EXPECT_THAT(result.out, HasSubstr("Who let the others wait\n(by the starts of matched collectives)\n"));
+  for (std::size_t at = 0; at < result.out.size(); at = result.out.find('\n', at) + 1)
+    EXPECT_LE(result.out.find('\n', at) - at, 100) << result.out.substr(at, 120);
+  const CliRun one = run("analyze out/run.0.et --table critical-ops");
+  EXPECT_THAT(one.out, HasSubstr("Ops on the critical path\n"));
+  EXPECT_THAT(one.out, Not(HasSubstr("Lanes")));
+}
+
+TEST(Analyze, SizesOfGroupsComeFromTheirFile) {
+  const TemporaryFolder folder;
+  write_run("out/run");
+  write_text("out/run.groups.json", R"({"1": [0, 1, 2, 3]})");
+  const Json json = run_json("analyze out/run.0.et");
+  EXPECT_EQ(json["tables"]["communication"][0]["members"], 4);
+}
+
+TEST(Analyze, WithoutTimesNothingLooksMeasured) {
+  const TemporaryFolder folder;
+  write_text("config.json", kTinyConfig);
+  ASSERT_EQ(run("trace config.json --tp 2 -o out/step").code, 0);
+  const CliRun text = run("analyze 'out/step.*.et'");
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, HasSubstr("without times"));
+  EXPECT_THAT(text.out, Not(HasSubstr(" ns")));
+  const Json json = run_json("analyze 'out/step.*.et'");
+  EXPECT_EQ(json["ranks"][0]["clock"], "none");
+  EXPECT_EQ(json["tables"]["breakdown"], Json::array());
+  EXPECT_EQ(json["tables"]["critical_path"], Json::array());
+  EXPECT_GT(json["tables"]["work"][0]["longest_chain_nodes"], 10);
+  for (const Json& op : json["tables"]["ops"]) EXPECT_EQ(op["time_ns"], nullptr);
+  EXPECT_EQ(json["tables"]["ops"][0]["name"], "matmul");  // the most work first
+  EXPECT_THAT(run("analyze out/step.0.et --table queues").out,
+              HasSubstr("queues: the trace has nothing for this table"));
+  EXPECT_THAT(refusal("analyze out/step.0.et --against out/step.1.et"),
+              HasSubstr("out/step.1.et has no times: there is nothing to compare"));
+}
+
+TEST(Analyze, Csv) {
+  const TemporaryFolder folder;
+  write_run("out/run");
+  const CliRun one = run("analyze out/run.0.et --csv --table steps");
+  EXPECT_EQ(one.code, 0);
+  EXPECT_EQ(one.out,
+            "rank,step,nodes,span_ns,compute_ns,communication_ns,memory_ns,host_ns,flops,start_ns\n"
+            "0,4,3,50000,20000,30000,0,0,,100000\n");
+  EXPECT_EQ(run("analyze out/run.0.et --csv -o tables").code, 0);
+  EXPECT_EQ(read_text("tables/steps.csv"), one.out);
+  EXPECT_TRUE(std::filesystem::exists("tables/critical-path.csv"));
+  EXPECT_THAT(refusal("analyze out/run.0.et --csv -o tables"), HasSubstr("exists"));
+  EXPECT_EQ(run("analyze out/run.0.et --csv -o tables --force").code, 0);
+}
+
+TEST(Analyze, WhatChanged) {
+  const TemporaryFolder folder;
+  write_run("out/run");
+  write_rank("out/other.0.et", 0, {{"mm", 100, 125}, {"reduce", 125, 140, true}, {"mul", 140, 150}});
+  const Json json = run_json("analyze out/other.0.et --against out/run.0.et");
+  const Json& changes = json["tables"]["changes"];
+  ASSERT_EQ(changes.size(), 4);
+  EXPECT_EQ(changes[0]["name"], "mm");  // 15 more; the all-reduce 15 less
+  EXPECT_EQ(changes[0]["difference_ns"], 15'000);
+  EXPECT_EQ(changes[0]["change"], 1.5);
+  EXPECT_EQ(changes[1]["difference_ns"], -15'000);
+  EXPECT_EQ(changes[2]["name"], "add");
+  EXPECT_EQ(changes[2]["kind"], "gone");
+  EXPECT_EQ(changes[3]["kind"], "new");
+  const CliRun text = run("analyze out/other.0.et --against out/run.0.et");
+  EXPECT_THAT(text.out, HasSubstr("before  out/run.0.et (rank 0)"));
+  EXPECT_THAT(text.out, HasSubstr("+15.0 us  +150.0%"));
+}
+
+TEST(Analyze, WhatIsWrongWithTheCommandLine) {
+  const TemporaryFolder folder;
+  write_run("out/run");
+  EXPECT_THAT(refusal("analyze"), HasSubstr("FILE... is missing"));
+  EXPECT_THAT(refusal("analyze 'none.*.et'"), HasSubstr("no file fits 'none.*.et'"));
+  EXPECT_THAT(refusal("analyze none.et"), HasSubstr("none.et"));
+  EXPECT_THAT(refusal("analyze out/run.0.et out/run.0.et"), HasSubstr("are both of rank 0"));
+  EXPECT_THAT(refusal("analyze out/run.0.et --table opss"), HasSubstr("did you mean 'ops'?"));
+  EXPECT_THAT(refusal("analyze out/run.0.et --table changes"), HasSubstr("--table does not take 'changes'"));
+  EXPECT_THAT(refusal("analyze out/run.0.et --csv"), HasSubstr("--csv prints one table, and there are many"));
+  EXPECT_THAT(refusal("analyze out/run.0.et --csv --json"), HasSubstr("exclude each other"));
+  EXPECT_THAT(refusal("analyze out/run.0.et -o x"), HasSubstr("-o, --output is for --csv"));
+  EXPECT_THAT(refusal("analyze out/run.0.et --step 5"), HasSubstr("no node of out/run.0.et is of step 5"));
+  write_text("bad.et", "no trace");
+  EXPECT_EQ(run("analyze bad.et").code, 3);
+}
+
+TEST(Analyze, NamesOfTables) {
+  EXPECT_THAT(comparison_table_names(), ElementsAre("totals", "changes", "occurrences"));
+  EXPECT_EQ(analysis_table_names().size(), 17);
+  EXPECT_EQ(analysis_table_names().front(), "breakdown");
+}
+
+}  // namespace
+}  // namespace nadi

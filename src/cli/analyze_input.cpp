@@ -1,0 +1,103 @@
+#include "nadi/cli/analyze_input.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+#include "nadi/cli/console.h"
+#include "nadi/cli/progress_line.h"
+#include "nadi/trace/trace_files.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "run.3.et" -> "run" and 3.
+struct RankName {
+  fs::path prefix;
+  std::int64_t rank;
+};
+std::optional<RankName> rank_name(const fs::path& file) {
+  fs::path name = file.filename();
+  while (name.has_extension()) {
+    const std::string part = name.extension().string().substr(1);
+    name = name.stem();
+    std::int64_t rank = 0;
+    const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), rank);
+    if (!part.empty() && problem == std::errc{} && end == part.data() + part.size() && rank >= 0)
+      return RankName{file.parent_path() / name, rank};
+  }
+  return std::nullopt;
+}
+
+std::int64_t rank_of(const Trace& trace, const fs::path& file, std::int64_t place) {
+  if (const TraceAttribute* rank = trace.metadata.attributes.find("rank"))
+    if (const auto number = rank->integer()) return *number;
+  const auto name = rank_name(file);
+  return name ? name->rank : place;
+}
+
+GroupSizes group_sizes(const fs::path& trace) {
+  const auto name = rank_name(trace);
+  if (!name) return {};
+  fs::path file = name->prefix;
+  file += ".groups.json";
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return {};
+  const JsonDocument document = read_json(file);
+  GroupSizes sizes;
+  for (const auto& [group, members] : document.root().items())
+    sizes.emplace(group, static_cast<std::int64_t>(members.elements().size()));
+  return sizes;
+}
+
+Trace read_trace(const fs::path& file, bool lenient, Console& console) {
+  ChakraReadOptions options{.progress = [&console](std::uint64_t) { console.check_interrupted(); }};
+  if (lenient) {
+    options.damaged_records = DamagedRecords::kSkip;
+    options.missing_parents = MissingParents::kDrop;
+  }
+  TraceFileReport report;
+  Trace trace = read_any_trace(file, options, &report);
+  const auto note = [&](std::uint64_t count, std::string_view what) {
+    if (count > 0)
+      console.err << format("note: {}: {} {} dropped\n", file.string(),
+                            with_thousands(static_cast<std::int64_t>(count)), what);
+  };
+  note(report.stats.dropped_dependencies, "dependencies on nodes that are not there");
+  note(report.stats.dropped_records, "damaged records");
+  if (report.stats.cut_short) console.err << format("note: {} is cut short\n", file.string());
+  return trace;
+}
+
+}  // namespace
+
+RunAnalysis analyze_files(const std::vector<fs::path>& files, AnalysisOptions options, bool lenient,
+                          Console& console) {
+  RunAnalysis run;
+  options.groups = group_sizes(files.front());
+  if (files.size() > 1) options.groups.try_emplace("0", static_cast<std::int64_t>(files.size()));
+  ProgressLine progress(console, "traces", steady_clock());
+  std::map<std::int64_t, fs::path> ranks;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    progress.update(static_cast<std::int64_t>(i), static_cast<std::int64_t>(files.size()));
+    const Trace trace = read_trace(files[i], lenient, console);
+    const std::int64_t rank = rank_of(trace, files[i], static_cast<std::int64_t>(i));
+    const auto [other, is_new] = ranks.emplace(rank, files[i]);
+    if (!is_new)
+      throw usage_error(
+          format("{} and {} are both of rank {}", other->second.string(), files[i].string(), rank),
+          "give the traces of one run; --against takes those of another");
+    add_rank(run, {.trace = trace, .file = files[i].string(), .rank = rank}, options);
+  }
+  std::ranges::sort(run.ranks, {}, [](const RankAnalysis& rank) { return rank.rank; });
+  std::ranges::sort(run.collectives, {}, [](const RankCollectives& rank) { return rank.rank; });
+  finish(run);
+  return run;
+}
+
+}  // namespace nadi

@@ -1,0 +1,100 @@
+// nadi check
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+#include "nadi/check/check_traces.h"
+#include "nadi/cli/check_report.h"
+#include "nadi/cli/command.h"
+#include "nadi/cli/console.h"
+#include "nadi/cli/file_patterns.h"
+#include "nadi/cli/flags.h"
+#include "nadi/cli/progress_line.h"
+#include "nadi/cli/wrap.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::size_t kShownPerRule = 10;
+
+std::vector<std::string_view> names_of_simulators() {
+  std::vector<std::string_view> names;
+  for (const Simulator& simulator : simulators()) names.push_back(simulator.name);
+  return names;
+}
+
+constexpr std::int64_t kMegabyte = 1'000'000;
+
+CheckReport check_with_progress(const std::vector<std::filesystem::path>& files, CheckOptions options,
+                                Console& console) {
+  std::vector<std::int64_t> ends;  // of each file, in bytes of all
+  for (const std::filesystem::path& file : files) {
+    std::error_code unknown;
+    const std::uintmax_t size = std::filesystem::file_size(file, unknown);
+    ends.push_back((ends.empty() ? 0 : ends.back()) + (unknown ? 0 : static_cast<std::int64_t>(size)));
+  }
+  ProgressLine progress(console, "MB", steady_clock());
+  options.progress = [&](std::size_t file, std::uint64_t bytes) {
+    const std::int64_t before = file == 0 ? 0 : ends[file - 1];
+    const std::int64_t done = std::min(before + static_cast<std::int64_t>(bytes), ends[file]);
+    progress.update(done / kMegabyte, ends.back() / kMegabyte);
+  };
+  return check_traces(files, options);
+}
+
+class CheckCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    flags.set_positional(
+        {.name = "FILE...",
+         .help = "Chakra traces (.et or JSON, plain, gzip or zstd), or patterns in quotes; those whose "
+                 "names differ in the rank only are checked against each other",
+         .many = true});
+    flags.add(
+        {.names = {"--simulator"},
+         .value = "NAME",
+         .help = format("an error if this one would refuse a trace: {}", join(names_of_simulators(), ", ")),
+         .fallback = "each one's verdict is printed",
+         .choices = names_of_simulators(),
+         .repeatable = true});
+    flags.add({.names = {"--lenient"}, .help = "leave out records that are damaged, and go on"});
+    flags.add({.names = {"--limit"},
+               .value = "N",
+               .help = "how many findings of each rule are printed; all are counted",
+               .fallback = format("{}", kShownPerRule),
+               .group = "output"});
+    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    const std::vector<std::filesystem::path> files = expand_files(flags.positionals());
+    for (const std::filesystem::path& file : files)
+      if (!std::filesystem::exists(file)) throw input_error({.file = file.string()}, "there is no such file");
+    CheckOptions options;
+    options.kept_per_rule = static_cast<std::size_t>(flags.integer("--limit").value_or(kShownPerRule));
+    if (flags.given("--lenient")) options.damaged_records = DamagedRecords::kSkip;
+    options.simulators = flags.texts("--simulator");
+    const CheckReport report = check_with_progress(files, std::move(options), console);
+    if (flags.given("--json"))
+      console.out << dump_json(check_json(report));
+    else
+      print_check(report, console);
+    if (report.findings.total(Severity::kError) > 0)
+      throw SaidFailure{.exit_code = exit_code(ErrorKind::kInput)};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_check_command() {
+  return std::make_unique<CheckCommand>();
+}
+
+}  // namespace nadi

@@ -1,0 +1,315 @@
+// nadi convert
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+#include "nadi/cli/command.h"
+#include "nadi/cli/console.h"
+#include "nadi/cli/convert_input.h"
+#include "nadi/cli/convert_output.h"
+#include "nadi/cli/convert_report.h"
+#include "nadi/cli/flags.h"
+#include "nadi/cli/progress_line.h"
+#include "nadi/cli/version.h"
+#include "nadi/convert/converted_trace.h"
+#include "nadi/pytorch/kineto_reader.h"
+#include "nadi/trace/common_attributes.h"
+#include "nadi/trace/trace_files.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMegabyte = 1'000'000;
+constexpr std::array<std::string_view, 2> kTimeUnits{"us", "ns"};
+
+// How far the reading of all files has come.
+class ReadProgress {
+ public:
+  ReadProgress(const ConvertInput& input, Console& console) : line_(console, "MB", steady_clock()) {
+    for (const auto* files : {&input.chakra, &input.devices, &input.hosts})
+      for (const fs::path& file : *files) total_ += size_of(file);
+  }
+
+  // The file that is read next.
+  void begin(const fs::path& file) {
+    done_ += current_;
+    current_ = size_of(file);
+  }
+  std::function<void(std::uint64_t)> within_file() {
+    // A compressed file unpacks to more than its size.
+    return [this](std::uint64_t bytes) { update(std::min(static_cast<std::int64_t>(bytes), current_)); };
+  }
+  void update(std::int64_t bytes) { line_.update((done_ + bytes) / kMegabyte, total_ / kMegabyte); }
+
+ private:
+  static std::int64_t size_of(const fs::path& file) {
+    std::error_code unknown;
+    const std::uintmax_t size = fs::file_size(file, unknown);
+    return unknown ? 0 : static_cast<std::int64_t>(size);
+  }
+
+  ProgressLine line_;
+  std::int64_t total_ = 0;
+  std::int64_t done_ = 0;     // of files that were read
+  std::int64_t current_ = 0;  // size of the file that is being read
+};
+
+// "run.3.et" -> 3.
+std::optional<std::int64_t> rank_in_name(const fs::path& file) {
+  const std::string start = file.stem().string();
+  const std::size_t dot = start.find_last_of('.');
+  if (dot == std::string::npos || dot + 1 == start.size() ||
+      start.find_first_not_of("0123456789", dot + 1) != std::string::npos || start.size() - dot > 10)
+    return std::nullopt;
+  return std::stoll(start.substr(dot + 1));
+}
+
+bool is_kept_for_simulators(std::string_view name) {
+  namespace names = attribute_name;
+  constexpr std::array kKept{
+      names::kIsCpuOp,      names::kNumOps,       names::kTensorSize,        names::kCommType,
+      names::kCommSize,     names::kCommSrc,      names::kCommDst,           names::kCommTag,
+      names::kCommPriority, names::kProcessGroup, names::kInvolvedDimensions};
+  return std::ranges::find(kKept, name) != kKept.end() || name == "category" || name == "stream" ||
+         name == "device";
+}
+
+class Conversion {
+ public:
+  Conversion(const Flags& flags, Console& console)
+      : flags_(flags),
+        console_(console),
+        input_(resolve_convert_input(flags)),
+        output_(resolve_convert_output(flags)),
+        lenient_(flags.given("--lenient")),
+        options_{.simulate_only = flags.given("--simulate-only")},
+        files_(output_),
+        progress_(input_, console) {
+    refuse_existing_files();
+  }
+
+  ConvertSummary run() {
+    summary_.format = output_.format;
+    for (std::size_t i = 0; i < input_.chakra.size(); ++i) convert_chakra(i);
+    for (std::size_t i = 0; i < input_.devices.size(); ++i) convert_profile(i);
+    const bool has_groups = !groups_.empty();
+    if (has_groups) summary_.groups_file = output_.groups_file();
+    files_.publish(has_groups ? groups_.to_json() : "");
+    std::ranges::stable_sort(summary_.files, {}, &ConvertedFile::rank);
+    return std::move(summary_);
+  }
+
+ private:
+  // As far as names are known before the work.
+  void refuse_existing_files() const {
+    if (output_.overwrite == Overwrite::kRefuse && output_.is_file) refuse_existing(output_.file_of(0));
+    if (output_.is_file && input_.chakra.size() + input_.devices.size() > 1)
+      throw usage_error(format("-o {} is one file, and there are {} traces", output_.name.string(),
+                               input_.chakra.size() + input_.devices.size()),
+                        "give the start of the names, without the rank and the end");
+    if (flags_.given("--rank") && input_.chakra.size() + input_.devices.size() > 1)
+      throw usage_error("--rank is for one trace");
+  }
+
+  void convert_chakra(std::size_t i) {
+    const fs::path& path = input_.chakra[i];
+    progress_.begin(path);
+    ChakraReadOptions reading;
+    reading.progress = progress_.within_file();
+    if (lenient_) {
+      reading.damaged_records = DamagedRecords::kSkip;
+      reading.missing_parents = MissingParents::kDrop;
+    }
+    TraceFileReport read;
+    const Trace trace = read_any_trace(path, reading, &read);
+    const TraceAttribute* said = trace.metadata.attributes.find("rank");
+    const std::int64_t rank =
+        rank_of(said == nullptr ? std::nullopt : said->integer(), rank_in_name(path), i, path);
+    ConvertedFile& file = summary_.files.emplace_back();
+    file.nodes = trace.size();
+    for (std::size_t row = 0; row < trace.size(); ++row)
+      file.edges += trace.ctrl_deps(row).size() + trace.data_deps(row).size();
+    file.dropped_dependencies = read.stats.dropped_dependencies;
+    const JsonRecordCounts damage{.records = read.stats.nodes,
+                                  .bytes = read.stats.bytes,
+                                  .dropped_records = read.stats.dropped_records,
+                                  .replaced_characters = read.stats.replaced_characters,
+                                  .cut_short = read.stats.cut_short,
+                                  .first_dropped_byte = read.stats.first_dropped_byte,
+                                  .first_dropped_reason = read.stats.first_dropped_reason};
+    if (damage.damaged()) file.damage.emplace_back(path.string(), damage);
+    TraceNode whole;
+    const auto get = [&](std::size_t row, TraceNode& node) {
+      if (!options_.simulate_only) {
+        trace.get(row, node);
+        return;
+      }
+      trace.get(row, whole);
+      keep_for_simulators(whole, node);
+    };
+    write(file, rank, trace.metadata, {.size = trace.size(), .get = get});
+  }
+
+  static void keep_for_simulators(const TraceNode& whole, TraceNode& node) {
+    node.clear();
+    node.id = whole.id;
+    node.name = whole.name;
+    node.type = whole.type;
+    node.ctrl_deps = whole.ctrl_deps;
+    node.data_deps = whole.data_deps;
+    node.start = whole.start;
+    node.duration = whole.duration;
+    for (const TraceAttribute& attribute : whole.attributes)
+      if (is_kept_for_simulators(attribute.name)) node.attributes.add_borrowed(attribute);
+  }
+
+  void convert_profile(std::size_t i) {
+    const JsonDamage damage = lenient_ ? JsonDamage::kSkip : JsonDamage::kRefuse;
+    const fs::path& path = input_.devices[i];
+    progress_.begin(path);
+    const bool nanoseconds = flags_.choice("--time-unit").value_or(0) == 1;
+    const auto kineto = std::make_shared<const KinetoTrace>(read_kineto(
+        path, {.damage = damage,
+               .time_unit = nanoseconds ? KinetoTimeUnit::kNanoseconds : KinetoTimeUnit::kMicroseconds,
+               .attributes = true,
+               .progress = progress_.within_file()}));
+    std::shared_ptr<const HostTrace> host;
+    if (!input_.hosts.empty()) {
+      progress_.begin(input_.hosts[i]);
+      host = std::make_shared<const HostTrace>(read_host_trace(
+          input_.hosts[i],
+          {.damage = damage, .attributes = !options_.simulate_only, .progress = progress_.within_file()}));
+    }
+    const std::vector<ProfiledRank> ranks = profiled_ranks(*kineto);
+    if (ranks.size() > 1) {
+      if (host != nullptr)
+        throw usage_error(format("{} holds {} processes, and {} one", path.string(), ranks.size(),
+                                 input_.hosts[i].string()));
+      if (output_.is_file || flags_.given("--rank"))
+        throw usage_error(format("{} holds {} ranks", path.string(), ranks.size()),
+                          "give -o the start of the names, without the rank and the end");
+    }
+    for (std::size_t k = 0; k < ranks.size(); ++k) {
+      const std::size_t place = ranks.size() > 1 ? k : i;
+      const auto by_name = output_.is_file ? rank_in_name(output_.name) : std::nullopt;
+      const std::int64_t rank = rank_of(ranks[k].rank, by_name, place, path);
+      convert_rank({.kineto = kineto, .host = host, .process = ranks[k].process, .rank = rank});
+    }
+  }
+
+  void convert_rank(const ConversionSource& source) {
+    const ConvertedTrace trace(source, groups_, options_);
+    const ConversionReport& report = trace.report();
+    if (source.host != nullptr) check_pair(source, report);
+    if (trace.size() == 0)
+      throw input_error({.file = source.kineto->file}, "no event of this profile becomes a node");
+    ConvertedFile& file = summary_.files.emplace_back();
+    file.nodes = report.nodes;
+    file.edges = report.control_edges + report.data_edges;
+    file.report = report;
+    file.has_host = source.host != nullptr;
+    file.own_run = trace.is_own_run();
+    file.without_duration = source.kineto->counts.without_duration;
+    if (source.kineto->counts.damage.damaged())
+      file.damage.emplace_back(source.kineto->file, source.kineto->counts.damage);
+    if (source.host != nullptr && source.host->damage.damaged())
+      file.damage.emplace_back(source.host->file, source.host->damage);
+    GlobalMetadata metadata = trace.metadata();
+    metadata.attributes.add_text("nadi_version", version());
+    write(file, source.rank, metadata,
+          {.size = trace.size(), .get = [&](std::size_t row, TraceNode& node) { trace.get(row, node); }});
+  }
+
+  void check_pair(const ConversionSource& source, const ConversionReport& report) const {
+    if (report.matched == 0 && report.host_nodes > 0)
+      throw input_error({.file = source.host->file},
+                        format("no node of this trace is an op of {}", source.kineto->file),
+                        "both have to be of the same rank and run, recorded at the same time");
+    const auto of_host = [&](const KinetoLane& lane) { return lane.process == source.host->process; };
+    if (source.host->process != 0 && std::ranges::none_of(source.kineto->lanes, of_host))
+      console_.err << format("note: {} is of process {}, and {} of another\n", source.host->file,
+                             source.host->process, source.kineto->file);
+  }
+
+  // What the file says, else what its name or that of the output does, else its place.
+  std::int64_t rank_of(const std::optional<std::int64_t>& said, const std::optional<std::int64_t>& by_name,
+                       std::size_t place, const fs::path& path) {
+    const std::int64_t rank =
+        flags_.integer("--rank", 0)
+            .value_or(said.value_or(by_name.value_or(static_cast<std::int64_t>(place))));
+    const auto [other, is_new] = ranks_.emplace(rank, path);
+    if (!is_new)
+      throw usage_error(format("{} and {} are both of rank {}", other->second.string(), path.string(), rank),
+                        "give the traces of one run, one for each rank");
+    return rank;
+  }
+
+  void write(ConvertedFile& file, std::int64_t rank, const GlobalMetadata& metadata,
+             const NodeSource& nodes) {
+    file.rank = rank;
+    file.file = output_.file_of(rank);
+    file.bytes = files_.write(rank, metadata, nodes, [&](std::size_t) { console_.check_interrupted(); });
+  }
+
+  const Flags& flags_;
+  Console& console_;
+  const ConvertInput input_;
+  const ConvertOutput output_;
+  const bool lenient_;
+  const ConversionOptions options_;
+  GroupNumbers groups_;
+  std::map<std::int64_t, fs::path> ranks_;  // that were converted
+  ConvertSummary summary_;
+  ConvertFiles files_;
+  ReadProgress progress_;
+};
+
+class ConvertCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    add_convert_input_flags(flags);
+    flags.add({.names = {"--lenient"},
+               .help = "go on where a file is damaged, and count what is dropped",
+               .group = "input"});
+    flags.add({.names = {"--time-unit"},
+               .value = "UNIT",
+               .help = "what times of a profile count: some programs write nanoseconds",
+               .fallback = std::string(kTimeUnits[0]),
+               .choices = {kTimeUnits.begin(), kTimeUnits.end()},
+               .group = "input"});
+    flags.add({.names = {"--rank"},
+               .value = "N",
+               .help = "whose trace it is",
+               .fallback = "what the file says",
+               .group = "input"});
+    add_convert_output_flags(flags);
+    flags.add({.names = {"--simulate-only"},
+               .help = "keep only what simulators read: smaller files",
+               .group = "output"});
+    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    const ConvertSummary summary = Conversion(flags, console).run();
+    if (flags.given("--json"))
+      console.out << dump_json(convert_json(summary));
+    else
+      print_convert(summary, console);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_convert_command() {
+  return std::make_unique<ConvertCommand>();
+}
+
+}  // namespace nadi

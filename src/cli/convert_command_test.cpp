@@ -1,0 +1,153 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "nadi/cli/run_for_tests.h"
+
+namespace nadi {
+namespace {
+
+using testing::HasSubstr;
+
+// Profiles and host traces of two ranks: run_rank0_device.json, run_rank0_host.json, and those of rank 1.
+class ConvertCommandTest : public testing::Test {
+ protected:
+  ConvertCommandTest() { copy_sample_traces("."); }
+  const TemporaryFolder folder_;
+};
+
+TEST_F(ConvertCommandTest, LinksBothHalves) {
+  const CliRun done = run("convert --host run_rank0_host.json --device run_rank0_device.json -o run.0.et");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.err, "");
+  EXPECT_THAT(done.out, HasSubstr("run.0.et: rank 0, "));
+  EXPECT_THAT(done.out, HasSubstr(" nodes matched"));
+  EXPECT_THAT(done.out, HasSubstr(" by correlation, 0 by external id, 0 by time"));
+  EXPECT_EQ(run("check run.0.et").code, 0);
+}
+
+TEST_F(ConvertCommandTest, AProfileAloneSaysWhatItCannotKnow) {
+  const CliRun done = run("convert run_rank0_device.json -o run.0.et");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("--host adds the host's trace"));
+  EXPECT_EQ(run("check run.0.et").code, 0);
+}
+
+TEST_F(ConvertCommandTest, AllRanksAtOnce) {
+  const Json done = run_json("convert 'run_rank*_host.json' --device 'run_rank*_device.json' -o out/run");
+  ASSERT_EQ(done["files"].size(), 2u);
+  EXPECT_EQ(done["format"], "et");
+  for (const int rank : {0, 1}) {
+    const Json& file = done["files"][static_cast<std::size_t>(rank)];
+    EXPECT_EQ(file["file"], "out/run." + std::to_string(rank) + ".et");
+    EXPECT_EQ(file["rank"], rank);
+    EXPECT_EQ(file["conversion"]["device_ops_by_time"], 0);
+    EXPECT_EQ(file["conversion"]["unmatched_events"], 0);
+    EXPECT_GT(file["conversion"]["collectives"], 0);
+    EXPECT_EQ(file["bytes"], std::filesystem::file_size(std::string(file["file"])));
+    EXPECT_EQ(file["damage"], Json::array());
+  }
+}
+
+TEST_F(ConvertCommandTest, TheSameFilesGiveTheSameBytes) {
+  ASSERT_EQ(run("convert --host run_rank0_host.json --device run_rank0_device.json -o a.0.et").code, 0);
+  ASSERT_EQ(run("convert run_rank0_host.json --device run_rank0_device.json -o b.0.et").code, 0);
+  EXPECT_EQ(read_text("a.0.et"), read_text("b.0.et"));
+}
+
+TEST_F(ConvertCommandTest, ATraceGoesThroughJsonAndBack) {
+  ASSERT_EQ(run("convert run_rank0_device.json -o a.0.et").code, 0);
+  ASSERT_EQ(run("convert a.0.et -o a.json --format chakra-json").code, 0);
+  ASSERT_EQ(run("convert a.json -o b.0.et").code, 0);
+  EXPECT_EQ(read_text("a.0.et"), read_text("b.0.et"));
+}
+
+TEST_F(ConvertCommandTest, OtherFormats) {
+  ASSERT_EQ(run("convert run_rank0_device.json -o graph.json --format node-link").code, 0);
+  EXPECT_TRUE(Json::parse(read_text("graph.json"))["directed"]);
+  ASSERT_EQ(run("convert run_rank0_device.json -o timeline --format kineto").code, 0);
+  EXPECT_GT(Json::parse(read_text("timeline.0.json"))["traceEvents"].size(), 0u);
+}
+
+TEST_F(ConvertCommandTest, SimulatorsGetLess) {
+  ASSERT_EQ(run("convert run_rank0_device.json -o a.0.et").code, 0);
+  ASSERT_EQ(run("convert run_rank0_device.json -o b.0.et --simulate-only").code, 0);
+  ASSERT_EQ(run("convert a.0.et -o c.0.et --simulate-only").code, 0);
+  EXPECT_LT(std::filesystem::file_size("b.0.et"), std::filesystem::file_size("a.0.et") / 2);
+  EXPECT_EQ(std::filesystem::file_size("b.0.et"), std::filesystem::file_size("c.0.et"));
+}
+
+TEST_F(ConvertCommandTest, ADamagedFileIsNamedWithItsByte) {
+  std::string text = read_text("run_rank0_device.json");
+  const std::size_t cut = text.size() / 2;
+  write_text("cut.json", text.substr(0, cut));
+  const CliRun refused = run("convert cut.json -o run.0.et");
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("cut.json: byte "));
+  EXPECT_FALSE(std::filesystem::exists("run.0.et"));
+  const CliRun lenient = run("convert cut.json -o run.0.et --lenient");
+  EXPECT_EQ(lenient.code, 0) << lenient.err;
+  EXPECT_THAT(lenient.out, HasSubstr("cut short"));
+}
+
+TEST_F(ConvertCommandTest, NothingIsOverwrittenUnasked) {
+  write_text("run.0.et", "mine");
+  const CliRun refused = run("convert run_rank0_device.json -o run.0.et");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_EQ(read_text("run.0.et"), "mine");
+  EXPECT_EQ(run("convert run_rank0_device.json -o run.0.et --force").code, 0);
+}
+
+TEST_F(ConvertCommandTest, OneOfManyThatExistsStopsAll) {
+  write_text("out/run.1.et", "mine");
+  EXPECT_EQ(run("convert 'run_rank*_device.json' -o out/run").code, 2);
+  EXPECT_FALSE(std::filesystem::exists("out/run.0.et"));
+  EXPECT_EQ(read_text("out/run.1.et"), "mine");
+}
+
+struct Misuse {
+  const char* command;
+  const char* message;
+};
+
+TEST_F(ConvertCommandTest, ToldWhatDoesNotGo) {
+  ASSERT_EQ(run("convert run_rank0_device.json -o a.0.et").code, 0);
+  for (const Misuse& misuse : {
+           Misuse{"convert run_rank0_device.json", "-o, --output is missing"},
+           Misuse{"convert -o run.0.et", "nothing to convert"},
+           Misuse{"convert run_rank0_host.json -o run.0.et", "--device takes the profile"},
+           Misuse{"convert run_rank0_device.json -o run.json", "--format chakra-json, kineto or node-link"},
+           Misuse{"convert run_rank0_device.json -o run.et --format kineto", "writes .json files"},
+           Misuse{"convert 'run_rank*_device.json' -o run.0.et", "is one file, and there are 2 traces"},
+           Misuse{"convert 'run_rank*_device.json' --host run_rank0_host.json -o run",
+                  "1 traces of the host and 2"},
+           Misuse{"convert --host run_rank0_device.json --device run_rank0_device.json -o run",
+                  "give it with --device"},
+           Misuse{"convert --device run_rank0_host.json -o run", "give it with --host"},
+           Misuse{"convert run_rank0_device.json run_rank0_device.json -o run", "are both of rank 0"},
+           Misuse{"convert a.0.et --device run_rank0_device.json -o run",
+                  "convert Chakra traces on their own"},
+           Misuse{"convert 'nothing*' -o run", "no file fits 'nothing*'"},
+           Misuse{"convert run_rank0_device.json -o out/", "is a folder"},
+       }) {
+    const CliRun refused = run(misuse.command);
+    EXPECT_EQ(refused.code, 2) << misuse.command << "\n" << refused.out;
+    EXPECT_THAT(refused.err, HasSubstr(misuse.message)) << misuse.command;
+  }
+}
+
+TEST_F(ConvertCommandTest, HalvesOfDifferentRunsAreRefused) {
+  std::string text = read_text("run_rank0_host.json");
+  // No record-function id is found any more.
+  for (std::size_t at = 0;
+       (at = text.find("\"rf_id\", \"type\": \"uint64\", \"value\": ", at)) != std::string::npos; ++at)
+    text.insert(text.find("value\": ", at) + 8, "99");
+  write_text("other_host.json", text);
+  const CliRun refused = run("convert other_host.json --device run_rank0_device.json -o run.0.et");
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("same rank and run"));
+}
+
+}  // namespace
+}  // namespace nadi

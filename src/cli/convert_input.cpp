@@ -1,0 +1,99 @@
+#include "nadi/cli/convert_input.h"
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/cli/file_patterns.h"
+#include "nadi/cli/flags.h"
+#include "nadi/pytorch/file_kind.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+void refuse_missing(const std::vector<fs::path>& files) {
+  for (const fs::path& file : files) {
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) throw input_error({.file = file.string()}, "there is no such file");
+  }
+}
+
+void add_file(ConvertInput& input, const fs::path& file) {
+  switch (json_file_kind(file)) {
+    case JsonFileKind::kKineto:
+      input.devices.push_back(file);
+      return;
+    case JsonFileKind::kPytorchHost:
+      input.hosts.push_back(file);
+      return;
+    case JsonFileKind::kNodeLink:
+      throw input_error({.file = file.string()}, "a graph in node-link form is written and not read",
+                        "convert the trace that it was made from");
+    case JsonFileKind::kChakra:
+    case JsonFileKind::kOther:  // .et, or damaged: its reader will tell
+      input.chakra.push_back(file);
+      return;
+  }
+  unreachable();
+}
+
+// A file that was named as one kind and is another.
+void refuse_other(const std::vector<fs::path>& files, JsonFileKind other, std::string_view is,
+                  std::string_view flag) {
+  for (const fs::path& file : files)
+    if (json_file_kind(file) == other)
+      throw usage_error(format("{} is {}", file.string(), is), format("give it with {}", flag));
+}
+
+}  // namespace
+
+void add_convert_input_flags(Flags& flags) {
+  flags.set_positional(
+      {.name = "FILE...",
+       .help = "profiles of PyTorch (Kineto), traces of its host, or Chakra traces (.et of any version, or "
+               "JSON), plain, gzip or zstd; a pattern in quotes stands for all files that fit, one per rank",
+       .many = true});
+  flags.add({.names = {"--host"},
+             .value = "FILE...",
+             .help = "execution traces of PyTorch's host, in the order of the profiles",
+             .fallback = "none",
+             .group = "input",
+             .many = true});
+  flags.add({.names = {"--device"},
+             .value = "FILE...",
+             .help = "profiles of PyTorch (Kineto)",
+             .fallback = "none",
+             .group = "input",
+             .many = true});
+}
+
+ConvertInput resolve_convert_input(const Flags& flags) {
+  ConvertInput input;
+  input.hosts = expand_files(flags.texts("--host"));
+  input.devices = expand_files(flags.texts("--device"));
+  refuse_missing(input.hosts);
+  refuse_missing(input.devices);
+  refuse_other(input.hosts, JsonFileKind::kKineto, "a profile, not a trace of the host", "--device");
+  refuse_other(input.devices, JsonFileKind::kPytorchHost, "a trace of the host, not a profile", "--host");
+  if (flags.has_positional()) {
+    const std::vector<fs::path> files = expand_files(flags.positionals());
+    refuse_missing(files);
+    for (const fs::path& file : files) add_file(input, file);
+  }
+  if (!input.chakra.empty() && !(input.hosts.empty() && input.devices.empty()))
+    throw usage_error(format("{} is not of PyTorch, and the others are", input.chakra[0].string()),
+                      "convert Chakra traces on their own");
+  if (!input.chakra.empty()) return input;
+  if (input.devices.empty() && input.hosts.empty())
+    throw usage_error("nothing to convert", "nadi convert run_kineto.json -o run.0.et");
+  if (input.devices.empty())
+    throw usage_error(format("{} has no times: it is the host's half of a trace", input.hosts[0].string()),
+                      "--device takes the profile of the same run");
+  if (!input.hosts.empty() && input.hosts.size() != input.devices.size())
+    throw usage_error(
+        format("{} traces of the host and {} profiles", input.hosts.size(), input.devices.size()),
+        "they are taken in pairs, in the order of their names");
+  return input;
+}
+
+}  // namespace nadi

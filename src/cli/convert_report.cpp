@@ -1,0 +1,252 @@
+#include "nadi/cli/convert_report.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "nadi/base/format.h"
+#include "nadi/cli/console.h"
+#include "nadi/cli/wrap.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::size_t kColumn = 18;
+
+std::string counted(std::uint64_t count) {
+  return with_thousands(static_cast<std::int64_t>(count));
+}
+
+// "3 sends" and "1 send".
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  return format("{} {}", counted(count), count == 1 ? one : many);
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+ConversionReport sum_of(const std::vector<ConvertedFile>& files) {
+  ConversionReport sum;
+  for (const ConvertedFile& file : files) {
+    if (!file.report) continue;
+    const ConversionReport& report = *file.report;
+    sum.host_nodes += report.host_nodes;
+    sum.matched += report.matched;
+    sum.unmatched_host += report.unmatched_host;
+    sum.unmatched_events += report.unmatched_events;
+    sum.removed_dependencies += report.removed_dependencies;
+    for (std::size_t i = 0; i < kKinetoCategoryCount; ++i) {
+      sum.taken[i] += report.taken[i];
+      sum.dropped[i] += report.dropped[i];
+    }
+    sum.by_correlation += report.by_correlation;
+    sum.by_external_id += report.by_external_id;
+    sum.by_time += report.by_time;
+    sum.recorded_syncs += report.recorded_syncs;
+    sum.inferred_syncs += report.inferred_syncs;
+    sum.gaps += report.gaps;
+    sum.waits += report.waits;
+    sum.background += report.background;
+    sum.collectives += report.collectives;
+    sum.sends += report.sends;
+    sum.receives += report.receives;
+    sum.unknown_communication += report.unknown_communication;
+    sum.without_device_op += report.without_device_op;
+    sum.unknown_groups += report.unknown_groups;
+  }
+  return sum;
+}
+
+void print_line(Console& console, std::string_view label, const std::string& text) {
+  console.out << labelled(format("  {}", label), kColumn, words_of(text));
+}
+
+void print_host(const ConversionReport& report, Console& console) {
+  std::string text = format("{} of {} nodes matched", counted(report.matched), counted(report.host_nodes));
+  if (report.unmatched_host > 0) text += format(", {} without times", counted(report.unmatched_host));
+  text += format("; {} of the profile not in the host's trace",
+                 counted(report.unmatched_events, "event", "events"));
+  if (report.removed_dependencies > 0)
+    text += format("; {} on nodes that are not there removed",
+                   counted(report.removed_dependencies, "dependency", "dependencies"));
+  print_line(console, "host", text);
+}
+
+void print_events(const ConversionReport& report, Console& console) {
+  std::vector<std::string> taken;
+  std::vector<std::string> dropped;
+  std::uint64_t taken_count = 0;
+  std::uint64_t dropped_count = 0;
+  for (std::size_t i = 0; i < kKinetoCategoryCount; ++i) {
+    const auto category = static_cast<KinetoCategory>(i);
+    taken_count += report.taken[i];
+    dropped_count += report.dropped[i];
+    if (report.taken[i] > 0) taken.push_back(format("{} {}", counted(report.taken[i]), to_string(category)));
+    if (report.dropped[i] > 0)
+      dropped.push_back(
+          format("{} {} ({})", counted(report.dropped[i]), to_string(category), dropped_because(category)));
+  }
+  print_line(console, "events", format("{} became nodes: {}", counted(taken_count), joined(taken)));
+  if (dropped_count > 0)
+    print_line(console, "", format("{} did not: {}", counted(dropped_count), joined(dropped)));
+}
+
+void print_device(const ConversionReport& report, Console& console) {
+  const std::uint64_t total = report.by_correlation + report.by_external_id + report.by_time;
+  if (total > 0)
+    print_line(
+        console, "device ops",
+        format("{}: launches found {} by correlation, {} by external id, {} by time", counted(total),
+               counted(report.by_correlation), counted(report.by_external_id), counted(report.by_time)));
+  if (report.recorded_syncs + report.inferred_syncs > 0)
+    print_line(console, "synchronisation",
+               format("{} recorded, {} inferred from times", counted(report.recorded_syncs),
+                      counted(report.inferred_syncs)));
+  if (report.gaps > 0)
+    print_line(
+        console, "host gaps",
+        format("{}, {} of them waiting for another thread", counted(report.gaps), counted(report.waits)));
+  if (report.background > 0)
+    print_line(console, "background", counted(report.background, "overlapping event", "overlapping events"));
+}
+
+void print_communication(const ConversionReport& report, Console& console) {
+  std::vector<std::string> parts;
+  if (report.collectives > 0) parts.push_back(counted(report.collectives, "collective", "collectives"));
+  if (report.sends > 0) parts.push_back(counted(report.sends, "send", "sends"));
+  if (report.receives > 0) parts.push_back(counted(report.receives, "receive", "receives"));
+  if (report.unknown_communication > 0)
+    parts.push_back(format("{} of which nothing more is known",
+                           counted(report.unknown_communication, "kernel", "kernels")));
+  if (report.without_device_op > 0)
+    parts.push_back(counted(report.without_device_op, "call that sent nothing", "calls that sent nothing"));
+  if (report.unknown_groups > 0)
+    parts.push_back(
+        format("{} of unknown ranks", counted(report.unknown_groups, "process group", "process groups")));
+  if (!parts.empty()) print_line(console, "communication", joined(parts));
+}
+
+void print_damage(const ConvertedFile& file, Console& console) {
+  if (file.without_duration > 0)
+    print_line(console, "dropped",
+               format("{} without a duration", counted(file.without_duration, "event", "events")));
+  for (const auto& [name, damage] : file.damage) {
+    std::vector<std::string> parts;
+    if (damage.dropped_records > 0)
+      parts.push_back(format("{} dropped (the first at byte {}: {})",
+                             counted(damage.dropped_records, "record", "records"),
+                             damage.first_dropped_byte.value_or(0), damage.first_dropped_reason));
+    if (damage.dropped_documents > 0)
+      parts.push_back(format("{} before the last one dropped",
+                             counted(damage.dropped_documents, "document", "documents")));
+    if (damage.replaced_characters > 0)
+      parts.push_back(format("{} taken as spaces",
+                             counted(damage.replaced_characters, "control character", "control characters")));
+    if (damage.cut_short) parts.emplace_back("the file is cut short");
+    print_line(console, "damage", format("{}: {}", name, joined(parts)));
+  }
+  if (file.dropped_dependencies > 0)
+    print_line(console, "dropped",
+               format("{} on nodes that are not there",
+                      counted(file.dropped_dependencies, "dependency", "dependencies")));
+}
+
+Json events_json(const ConversionReport& report) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < kKinetoCategoryCount; ++i)
+    if (report.taken[i] + report.dropped[i] > 0)
+      list.push_back({{"category", to_string(static_cast<KinetoCategory>(i))},
+                      {"taken", report.taken[i]},
+                      {"dropped", report.dropped[i]}});
+  return list;
+}
+
+Json report_json(const ConversionReport& report) {
+  return Json{{"span_ns", report.span.count()},
+              {"host_nodes", report.host_nodes},
+              {"matched", report.matched},
+              {"unmatched_host_nodes", report.unmatched_host},
+              {"unmatched_events", report.unmatched_events},
+              {"removed_dependencies", report.removed_dependencies},
+              {"events", events_json(report)},
+              {"device_ops_by_correlation", report.by_correlation},
+              {"device_ops_by_external_id", report.by_external_id},
+              {"device_ops_by_time", report.by_time},
+              {"recorded_syncs", report.recorded_syncs},
+              {"inferred_syncs", report.inferred_syncs},
+              {"host_gaps", report.gaps},
+              {"waiting_gaps", report.waits},
+              {"background_events", report.background},
+              {"collectives", report.collectives},
+              {"sends", report.sends},
+              {"receives", report.receives},
+              {"unknown_communication", report.unknown_communication},
+              {"communication_without_device_op", report.without_device_op},
+              {"unknown_groups", report.unknown_groups}};
+}
+
+Json damage_json(const ConvertedFile& file) {
+  Json list = Json::array();
+  for (const auto& [name, damage] : file.damage)
+    list.push_back(
+        {{"file", name},
+         {"dropped_records", damage.dropped_records},
+         {"first_dropped_byte", damage.first_dropped_byte ? Json(*damage.first_dropped_byte) : Json(nullptr)},
+         {"first_dropped_reason", damage.first_dropped_reason},
+         {"dropped_documents", damage.dropped_documents},
+         {"replaced_characters", damage.replaced_characters},
+         {"cut_short", damage.cut_short}});
+  return list;
+}
+
+}  // namespace
+
+Json convert_json(const ConvertSummary& summary) {
+  Json files = Json::array();
+  for (const ConvertedFile& file : summary.files) {
+    files.push_back({{"file", file.file.string()},
+                     {"rank", file.rank},
+                     {"nodes", file.nodes},
+                     {"edges", file.edges},
+                     {"bytes", file.bytes.count()},
+                     {"dropped_dependencies", file.dropped_dependencies},
+                     {"events_without_duration", file.without_duration},
+                     {"damage", damage_json(file)},
+                     {"conversion", file.report ? report_json(*file.report) : Json(nullptr)}});
+  }
+  return Json{
+      {"format", to_string(summary.format)},
+      {"files", files},
+      {"groups_file", summary.groups_file.empty() ? Json(nullptr) : Json(summary.groups_file.string())}};
+}
+
+void print_convert(const ConvertSummary& summary, Console& console) {
+  for (const ConvertedFile& file : summary.files) {
+    console.out << format("{}: rank {}, {} nodes, {} edges, ", file.file.string(), file.rank,
+                          counted(file.nodes), counted(file.edges));
+    if (file.report) console.out << format("{}, ", to_string(file.report->span));
+    console.out << format("{}\n", to_string(file.bytes));
+  }
+  if (!summary.groups_file.empty())
+    console.out << format("{}: the groups of ranks that they name\n", summary.groups_file.string());
+  const bool of_pytorch =
+      std::ranges::any_of(summary.files, [](const ConvertedFile& file) { return file.report.has_value(); });
+  if (of_pytorch) {
+    const ConversionReport sum = sum_of(summary.files);
+    if (sum.host_nodes > 0) print_host(sum, console);
+    print_events(sum, console);
+    print_device(sum, console);
+    print_communication(sum, console);
+  }
+  for (const ConvertedFile& file : summary.files) print_damage(file, console);
+  const bool alone = std::ranges::any_of(summary.files, [](const ConvertedFile& file) {
+    return file.report && !file.has_host && !file.own_run;
+  });
+  if (alone)
+    print_line(
+        console, "not known",
+        "values and ids of tensors, outputs, op schemas, which op called which beyond what times tell: "
+        "--host adds the host's trace");
+}
+
+}  // namespace nadi

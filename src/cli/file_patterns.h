@@ -1,0 +1,16 @@
+// Files that a command is given as words: a name, or a pattern in quotes, which the shell has left alone.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace nadi {
+
+// A pattern (*, ?, [...]) becomes the files that fit, in the order of the numbers in their names: run.2.et
+// before run.10.et. Any other word is a file, and so is a pattern that is the name of one. Error (usage) when
+// nothing fits.
+std::vector<std::filesystem::path> expand_files(std::span<const std::string> words);
+
+}  // namespace nadi

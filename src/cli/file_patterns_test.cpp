@@ -1,0 +1,43 @@
+#include "nadi/cli/file_patterns.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nadi/base/error.h"
+#include "nadi/cli/run_for_tests.h"
+
+namespace nadi {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(FilePatterns, InTheOrderOfTheNumbers) {
+  const TemporaryFolder folder;
+  for (const char* name : {"run.10.et", "run.2.et", "run.0.et", "run.x.et", "other.1.et", "a[1].et"})
+    write_text(name, "");
+  const auto expanded = [](const std::vector<std::string>& words) { return expand_files(words); };
+  EXPECT_THAT(expanded({"run.*.et"}), ElementsAre("run.0.et", "run.2.et", "run.10.et", "run.x.et"));
+  EXPECT_THAT(expanded({"run.?.et", "missing.et"}),
+              ElementsAre("run.0.et", "run.2.et", "run.x.et", "missing.et"));
+  EXPECT_THAT(expanded({"a[1].et"}), ElementsAre("a[1].et"));  // there is such a file
+  EXPECT_THAT(expanded({"run.[01]*.et"}), ElementsAre("run.0.et", "run.10.et"));
+}
+
+TEST(FilePatterns, NothingFits) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> words{"run.*.et"};
+  EXPECT_THROW(
+      {
+        try {
+          expand_files(words);
+        } catch (const Error& error) {
+          EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+          EXPECT_EQ(error.message(), "no file fits 'run.*.et'");
+          throw;
+        }
+      },
+      Error);
+}
+
+}  // namespace
+}  // namespace nadi

@@ -1,0 +1,59 @@
+// What a conversion did with what it was given, in numbers: whatever was dropped, guessed or could not be
+// matched is counted here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "nadi/pytorch/kineto_trace.h"
+
+namespace nadi {
+
+inline constexpr std::size_t kKinetoCategoryCount = static_cast<std::size_t>(KinetoCategory::kOther) + 1;
+
+struct ConversionReport {
+  // Nodes of the host's trace, where there is one.
+  std::uint64_t host_nodes = 0;
+  std::uint64_t matched = 0;         // that have an event, and so times
+  std::uint64_t unmatched_host = 0;  // that have none
+  std::uint64_t unmatched_events =
+      0;  // ops and annotations of the profile that the host's trace does not have
+  std::uint64_t removed_dependencies = 0;  // on nodes that the host's trace does not have
+
+  // Events of the profile by category: those that became nodes, and those that did not.
+  std::array<std::uint64_t, kKinetoCategoryCount> taken = {};
+  std::array<std::uint64_t, kKinetoCategoryCount> dropped = {};
+
+  // Device ops, by how their launch was found.
+  std::uint64_t by_correlation = 0;
+  std::uint64_t by_external_id = 0;
+  std::uint64_t by_time = 0;
+
+  // Calls that waited for the device, and waits of one stream for another: what they waited for was recorded
+  // (cuda_sync events), or inferred from times.
+  std::uint64_t recorded_syncs = 0;
+  std::uint64_t inferred_syncs = 0;
+
+  std::uint64_t gaps = 0;        // nodes "host gap"
+  std::uint64_t waits = 0;       // those of them that wait for another thread
+  std::uint64_t background = 0;  // events that overlap the one that they start in
+
+  std::uint64_t collectives = 0;
+  std::uint64_t sends = 0;
+  std::uint64_t receives = 0;
+  std::uint64_t unknown_communication =
+      0;                                // kernels of a communication library of which nothing more is known
+  std::uint64_t without_device_op = 0;  // collectives that launched nothing: there was nobody to talk to
+  std::uint64_t unknown_groups = 0;     // process groups whose members are not known
+
+  std::uint64_t nodes = 0;
+  std::uint64_t control_edges = 0;
+  std::uint64_t data_edges = 0;
+  Nanoseconds span;  // from the first start to the last end
+};
+
+// Why events of a category are no nodes: "frames of Python code". "" for those that are.
+std::string_view dropped_because(KinetoCategory category);
+
+}  // namespace nadi

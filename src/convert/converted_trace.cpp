@@ -1,0 +1,241 @@
+#include "nadi/convert/converted_trace.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/convert/device_streams.h"
+#include "nadi/convert/event_lanes.h"
+#include "nadi/convert/event_roles.h"
+#include "nadi/convert/host_threads.h"
+#include "nadi/convert/node_order.h"
+#include "nadi/convert/synchronisation.h"
+#include "nadi/convert/thread_waits.h"
+
+namespace nadi {
+
+namespace {
+
+// Rows of a category by an id of theirs.
+template <typename Wanted>
+IdTable table_of(const std::vector<std::uint64_t>& ids, const Wanted& is_wanted, bool fill) {
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t most = 0;
+  std::size_t count = 0;
+  for (std::uint32_t row = 0; row < ids.size(); ++row) {
+    if (ids[row] == 0 || !is_wanted(row)) continue;
+    least = std::min(least, ids[row]);
+    most = std::max(most, ids[row]);
+    ++count;
+  }
+  IdTable table(least, most, count);
+  if (!fill) return table;
+  for (std::uint32_t row = 0; row < ids.size(); ++row)
+    if (ids[row] != 0 && is_wanted(row)) table.set(ids[row], row);
+  table.finish();
+  return table;
+}
+
+bool is_call(KinetoCategory category) {
+  return category == KinetoCategory::kRuntime || category == KinetoCategory::kDriver;
+}
+
+// Runs that Nadi recorded: no device, and ops that name themselves.
+bool is_own(const KinetoTrace& kineto) {
+  bool has_op = false;
+  for (std::size_t row = 0; row < kineto.events.size(); ++row) {
+    if (is_device_work(kineto.category[row])) return false;
+    if (kineto.category[row] != KinetoCategory::kCpuOp || has_op) continue;
+    if (!kineto.events.find_attribute(row, "op")) return false;
+    has_op = true;
+  }
+  return has_op;
+}
+
+// Which events become nodes, or give nodes their layers.
+class Selection {
+ public:
+  Selection(const KinetoTrace& kineto, const std::optional<std::int64_t>& process, bool own,
+            ConversionReport& report)
+      : kineto_(kineto), process_(process), own_(own) {
+    if (process)
+      calls_ = table_of(
+          kineto.correlation,
+          [&](std::uint32_t row) {
+            return is_call(kineto.category[row]) && kineto.lanes[kineto.lane[row]].process == *process;
+          },
+          /*fill=*/true);
+    wanted.resize(kineto.events.size());
+    for (std::uint32_t row = 0; row < kineto.events.size(); ++row) {
+      if (!is_of_process(row)) continue;
+      wanted[row] = is_wanted(row);
+      const bool becomes_node = wanted[row] && kineto.category[row] != KinetoCategory::kPythonFunction;
+      if (!becomes_node) {
+        ++report.dropped[static_cast<std::size_t>(kineto.category[row])];
+        continue;
+      }
+      device_work = device_work || is_device_work(kineto.category[row]);
+      const Nanoseconds start = kineto.events.start(row);
+      first = is_empty_ ? start : std::min(first, start);
+      const Nanoseconds end = start + kineto.events.duration(row);
+      last = is_empty_ ? end : std::max(last, end);
+      is_empty_ = false;
+    }
+  }
+
+  std::vector<bool> wanted;  // by row
+  bool device_work = false;
+  Nanoseconds first;
+  Nanoseconds last;
+
+ private:
+  bool is_of_process(std::uint32_t row) const {
+    if (!process_) return true;
+    const KinetoLane& lane = kineto_.lanes[kineto_.lane[row]];
+    return lane.device ? calls_.find(kineto_.correlation[row]) != IdTable::kNone : lane.process == *process_;
+  }
+
+  bool is_wanted(std::uint32_t row) const {
+    switch (kineto_.category[row]) {
+      case KinetoCategory::kCpuOp:
+        return true;
+      case KinetoCategory::kUserAnnotation:
+        return !own_;
+      case KinetoCategory::kRuntime:
+      case KinetoCategory::kDriver:
+      case KinetoCategory::kKernel:
+      case KinetoCategory::kMemcpy:
+      case KinetoCategory::kMemset:
+        return true;
+      case KinetoCategory::kPythonFunction:
+        return event_role(kineto_.events.name(row)) == EventRole::kModule;
+      case KinetoCategory::kGpuAnnotation:
+      case KinetoCategory::kSync:
+      case KinetoCategory::kOverhead:
+      case KinetoCategory::kSpan:
+      case KinetoCategory::kOther:
+        return false;
+    }
+    unreachable();
+  }
+
+  const KinetoTrace& kineto_;
+  const std::optional<std::int64_t> process_;
+  const bool own_;
+  IdTable calls_;  // of the process, by correlation
+  bool is_empty_ = true;
+};
+
+}  // namespace
+
+ConvertedTrace::ConvertedTrace(ConversionSource source, GroupNumbers& groups,
+                               const ConversionOptions& options)
+    : source_(std::move(source)), options_(options), kineto_(source_.kineto.get()) {
+  check(kineto_ != nullptr, "a conversion needs a profile");
+  link(groups);
+  count();
+}
+
+void ConvertedTrace::link(GroupNumbers& groups) {
+  const KinetoTrace& kineto = *kineto_;
+  host_is_device_ = is_own(kineto) && source_.host == nullptr;
+  const Selection selection(kineto, source_.process, host_is_device_, report_);
+  report_.span = selection.last - selection.first;
+  const EventRoles roles(kineto.events);
+  const EventLanes lanes(kineto, selection.wanted);
+  find_steps(roles);
+  const LinkSource link_source{.kineto = kineto,
+                               .roles = roles,
+                               .lanes = lanes,
+                               .first = selection.first,
+                               .device_work = selection.device_work,
+                               .host_is_device = host_is_device_};
+
+  const auto is_launch = [&](std::uint32_t row) {
+    return selection.wanted[row] && is_call(kineto.category[row]);
+  };
+  IdTable launches = table_of(kineto.correlation, is_launch, /*fill=*/false);
+  HostThreads threads = link_host_threads(link_source, graph_, launches, report_);
+  launches.finish();
+  link_thread_waits(link_source, graph_, report_);
+  link_device_streams(link_source, launches, graph_, report_);
+  const IdTable recorded_syncs = table_of(
+      kineto.correlation, [&](std::uint32_t row) { return kineto.category[row] == KinetoCategory::kSync; },
+      /*fill=*/true);
+  link_synchronisation(link_source, threads.syncs, recorded_syncs, launches, graph_, report_);
+  if (source_.host != nullptr) {
+    match_ = HostMatch(kineto, *source_.host);
+    match_.link(graph_, report_);
+    for (std::size_t row = 0; row < source_.host->nodes.size(); ++row)
+      first_id_ = std::max(first_id_, to_number(source_.host->nodes.id(row)));
+    if (first_id_ > std::numeric_limits<std::uint64_t>::max() - graph_.size() - 1)
+      throw input_error({.file = source_.host->file},
+                        format("node {} leaves no room for the ids of kernels", first_id_));
+    ++first_id_;
+  }
+  const CommunicationSource communication_source{
+      .link = link_source,
+      .host = source_.host.get(),
+      .host_row = [this](std::uint32_t row) { return match_.row_of(row); },
+      .rank = source_.rank};
+  communication_ = find_communication(communication_source, threads.communication, graph_, groups, report_);
+  layers_ = std::move(threads.layers);
+  graph_.sort_waits();
+  order_ = order_nodes(graph_, kineto, source_.host.get());
+  positions_.resize(order_.size());
+  for (std::uint32_t row = 0; row < order_.size(); ++row) positions_[order_[row]] = row;
+}
+
+void ConvertedTrace::find_steps(const EventRoles& roles) {
+  for (std::size_t row = 0; row < kineto_->events.size(); ++row) {
+    if (kineto_->category[row] != KinetoCategory::kUserAnnotation || roles.of(row) != EventRole::kStep)
+      continue;
+    if (source_.process && kineto_->lanes[kineto_->lane[row]].process != *source_.process) continue;
+    const Nanoseconds start = kineto_->events.start(row);
+    const std::int64_t number = step_of(kineto_->events.name(row));
+    if (number >= 0)
+      steps_.push_back({.start = start, .end = start + kineto_->events.duration(row), .number = number});
+  }
+  std::ranges::stable_sort(steps_, {}, &Step::start);
+}
+
+void ConvertedTrace::count() {
+  report_.nodes = order_.size();
+  for (std::uint32_t node = 0; node < graph_.size(); ++node) {
+    const std::uint32_t launch = graph_.launch[node];
+    const std::uint32_t before = graph_.before[node];
+    report_.control_edges += graph_.parent[node] != kNoNode;
+    report_.data_edges += launch != kNoNode;
+    report_.data_edges += before != kNoNode && before != launch;
+    for (const auto& [waiting, awaited] : graph_.waits_of(node))
+      report_.data_edges += awaited != launch && awaited != before;
+  }
+}
+
+GlobalMetadata ConvertedTrace::metadata() const {
+  GlobalMetadata metadata;
+  metadata.attributes.add_text("source", source_.host == nullptr ? "kineto" : "pytorch and kineto");
+  if (source_.host != nullptr) metadata.attributes.add_text("pytorch_schema", source_.host->schema);
+  metadata.attributes.add_int64("base_time_ns", kineto_->base_time.count());
+  if (kineto_->world_size) metadata.attributes.add_int64("world_size", *kineto_->world_size);
+  metadata.attributes.add_int64("rank", source_.rank);
+  return metadata;
+}
+
+std::vector<ProfiledRank> profiled_ranks(const KinetoTrace& kineto) {
+  std::set<std::int64_t> processes;
+  for (std::size_t row = 0; row < kineto.events.size(); ++row)
+    if (kineto.category[row] == KinetoCategory::kCpuOp)
+      processes.insert(kineto.lanes[kineto.lane[row]].process);
+  if (processes.size() < 2) return {{.rank = kineto.rank}};
+  std::vector<ProfiledRank> ranks;
+  const std::int64_t world = kineto.world_size.value_or(static_cast<std::int64_t>(processes.size()));
+  const bool numbered = *processes.begin() >= 0 && *processes.rbegin() < world;
+  for (const std::int64_t process : processes)
+    ranks.push_back({.rank = numbered ? std::optional(process) : std::nullopt, .process = process});
+  return ranks;
+}
+
+}  // namespace nadi

@@ -1,0 +1,172 @@
+#include "nadi/convert/device_streams.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace nadi {
+
+namespace {
+
+class StreamLinker {
+ public:
+  StreamLinker(const LinkSource& source, const IdTable& launches, LinkGraph& graph, ConversionReport& report)
+      : source_(source),
+        events_(source.kineto.events),
+        launches_(launches),
+        graph_(graph),
+        report_(report),
+        host_lanes_(graph.lanes.size()) {}
+
+  void link() {
+    for (std::uint32_t lane = 0; lane < source_.kineto.lanes.size(); ++lane)
+      if (source_.kineto.lanes[lane].device && !source_.lanes.rows(lane).empty()) link_lane(lane);
+  }
+
+ private:
+  void link_lane(std::uint32_t lane) {
+    const std::uint32_t begin = graph_.size();
+    open_.clear();
+    before_ = kNoNode;
+    for (const std::uint32_t row : source_.lanes.rows(lane)) add(row);
+    graph_.lanes.push_back({.lane = lane, .begin = begin, .end = graph_.size(), .device = true});
+  }
+
+  void add(std::uint32_t row) {
+    const std::uint32_t launch = launch_of(row);
+    const std::uint32_t node = graph_.add(LinkedKind::kDevice, row, events_.duration(row), kNoNode, kNoNode);
+    ++report_.taken[static_cast<std::size_t>(source_.kineto.category[row])];
+    follow(node, events_.start(row));
+    if (graph_.has_layers) graph_.layer.push_back(launch == kNoNode ? 0 : graph_.layer[launch]);
+    if (launch == kNoNode) return;
+    graph_.phase[node] = graph_.phase[launch];
+    const bool is_call = source_.kineto.category[graph_.row[launch]] == KinetoCategory::kRuntime ||
+                         source_.kineto.category[graph_.row[launch]] == KinetoCategory::kDriver;
+    graph_.parent[node] = is_call ? graph_.parent[launch] : launch;
+    graph_.launch[node] = launch;
+    if (is_call && source_.kineto.category[row] == KinetoCategory::kMemcpy) hold_up(node, launch);
+  }
+
+  void hold_up(std::uint32_t copy, std::uint32_t call) {
+    const Nanoseconds copy_end = end_of(graph_.row[copy]);
+    const Nanoseconds call_end = end_of(graph_.row[call]);
+    if (copy_end > call_end || graph_.launch[copy] != call) return;
+    graph_.launch[copy] = graph_.before[call];
+    graph_.waits.emplace_back(call, copy);
+    graph_.duration[call] = std::min(graph_.duration[call], call_end - copy_end);
+  }
+
+  // Which nodes of its stream it waits for.
+  void follow(std::uint32_t node, Nanoseconds start) {
+    std::size_t kept = 0;
+    bool found = false;
+    for (const std::uint32_t other : open_) {
+      const Nanoseconds end = end_of(graph_.row[other]);
+      if (end > start && end - start > kClockSlack) {
+        open_[kept++] = other;
+      } else if (!found) {
+        found = true;
+        before_ = other;
+      } else {
+        graph_.waits.emplace_back(node, other);
+      }
+    }
+    open_.resize(kept);
+    graph_.before[node] = before_;
+    open_.push_back(node);
+  }
+
+  std::uint32_t launch_of(std::uint32_t row) {
+    const std::uint64_t correlation = source_.kineto.correlation[row];
+    if (correlation != 0) {
+      const std::uint32_t call = launches_.find(correlation);
+      if (call != IdTable::kNone) {
+        ++report_.by_correlation;
+        return call;
+      }
+    }
+    if (source_.kineto.external_id[row] != 0) {
+      if (!has_externals_) collect_externals();
+      const std::uint32_t op = externals_.find(source_.kineto.external_id[row]);
+      if (op != IdTable::kNone) {
+        ++report_.by_external_id;
+        return op;
+      }
+    }
+    ++report_.by_time;
+    return latest_op(events_.start(row));
+  }
+
+  void collect_externals() {
+    has_externals_ = true;
+    std::uint64_t least = ~std::uint64_t{0};
+    std::uint64_t most = 0;
+    std::size_t count = 0;
+    const auto for_each_op = [&](const auto& use) {
+      for (std::size_t lane = 0; lane < host_lanes_; ++lane) {
+        for (std::uint32_t node = graph_.lanes[lane].begin; node < graph_.lanes[lane].end; ++node) {
+          if (graph_.kind[node] != LinkedKind::kHost) continue;
+          const std::uint32_t row = graph_.row[node];
+          const KinetoCategory category = source_.kineto.category[row];
+          const bool is_op =
+              category == KinetoCategory::kCpuOp || category == KinetoCategory::kUserAnnotation;
+          if (is_op && source_.kineto.external_id[row] != 0) use(source_.kineto.external_id[row], node);
+        }
+      }
+    };
+    for_each_op([&](std::uint64_t id, std::uint32_t) {
+      least = std::min(least, id);
+      most = std::max(most, id);
+      ++count;
+    });
+    externals_ = IdTable(least, most, count);
+    for_each_op([&](std::uint64_t id, std::uint32_t node) { externals_.set(id, node); });
+    externals_.finish();
+  }
+
+  // Of all threads, the node with an event that started last before that time.
+  std::uint32_t latest_op(Nanoseconds time) const {
+    std::uint32_t latest = kNoNode;
+    for (std::size_t lane = 0; lane < host_lanes_; ++lane) {
+      if (!graph_.lanes[lane].has_ops) continue;
+      std::uint32_t low = graph_.lanes[lane].begin;
+      std::uint32_t high = graph_.lanes[lane].end;
+      while (low < high) {
+        const std::uint32_t middle = low + (high - low) / 2;
+        if (graph_.start(middle, source_.kineto) <= time)
+          low = middle + 1;
+        else
+          high = middle;
+      }
+      while (low > graph_.lanes[lane].begin && graph_.kind[low - 1] != LinkedKind::kHost) --low;
+      if (low == graph_.lanes[lane].begin) continue;
+      const std::uint32_t node = low - 1;
+      if (latest == kNoNode || graph_.start(node, source_.kineto) > graph_.start(latest, source_.kineto))
+        latest = node;
+    }
+    return latest;
+  }
+
+  Nanoseconds end_of(std::uint32_t row) const { return events_.start(row) + events_.duration(row); }
+
+  const LinkSource& source_;
+  const Trace& events_;
+  const IdTable& launches_;
+  LinkGraph& graph_;
+  ConversionReport& report_;
+  const std::size_t host_lanes_;  // the first ones of graph_.lanes
+  IdTable externals_;             // ops by "External id", once one is looked for
+  bool has_externals_ = false;
+
+  // Of the current stream.
+  std::vector<std::uint32_t> open_;  // nodes that no other waits for yet
+  std::uint32_t before_ = kNoNode;   // the last node that others wait for
+};
+
+}  // namespace
+
+void link_device_streams(const LinkSource& source, const IdTable& launches, LinkGraph& graph,
+                         ConversionReport& report) {
+  StreamLinker(source, launches, graph, report).link();
+}
+
+}  // namespace nadi

@@ -1,0 +1,20 @@
+// The streams of a profile's devices as nodes: each depends on the call that launched it and on what ran
+// before it on its stream.
+//
+// Work of one stream that was recorded as overlapping (a captured graph shows its branches on one stream)
+// stays parallel: an op waits for those before it that had ended when it started.
+//
+// The launch of an op is the call with its correlation; where the profile has none, the op with its "External
+// id", and where there is none either, the last op of the host that had started. A copy that had ended before
+// the call that launched it returned (from or to pageable memory; cudaMemcpy) held up that call: the call
+// waits for the copy, and the copy for what was before the call.
+#pragma once
+
+#include "nadi/convert/host_threads.h"
+
+namespace nadi {
+
+void link_device_streams(const LinkSource& source, const IdTable& launches, LinkGraph& graph,
+                         ConversionReport& report);
+
+}  // namespace nadi

@@ -1,0 +1,44 @@
+// Which nodes of the host's trace and which events of the profile are the same: those with the same
+// record-function id ("rf_id", "Record function id").
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "nadi/convert/conversion_report.h"
+#include "nadi/convert/id_table.h"
+#include "nadi/convert/link_graph.h"
+#include "nadi/pytorch/host_trace.h"
+
+namespace nadi {
+
+class HostMatch {
+ public:
+  HostMatch() = default;  // no trace of the host
+  // Error (input) where two nodes have the same id.
+  HostMatch(const KinetoTrace& kineto, const HostTrace& host);
+
+  // Finds the partners of all nodes in the graph, adds nodes for those of the host's trace that have none,
+  // and takes over which op called which.
+  void link(LinkGraph& graph, ConversionReport& report);
+
+  // The row in the host's trace of an event; before link() of one that another event may share.
+  std::optional<std::uint32_t> row_of(std::uint32_t event) const;
+  // The row in the host's trace that a node stands for. After link().
+  std::optional<std::uint32_t> row_of(const LinkGraph& graph, std::uint32_t node) const {
+    return host_ == nullptr ? std::nullopt : matched_row(graph, node);
+  }
+
+ private:
+  std::optional<std::uint32_t> matched_row(const LinkGraph& graph, std::uint32_t node) const;
+  void link_parents(LinkGraph& graph, ConversionReport& report) const;
+
+  const KinetoTrace* kineto_ = nullptr;
+  const HostTrace* host_ = nullptr;
+  IdTable rows_;                        // of the host's trace, by record-function id
+  std::vector<std::uint32_t> node_of_;  // by row of the host's trace
+};
+
+}  // namespace nadi

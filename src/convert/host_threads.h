@@ -1,0 +1,62 @@
+// The host threads of a profile as chains of nodes.
+//
+// A thread's events are nested in one another. Its nodes are in the order in which the events start, each
+// depending on the one before, and an op's duration is the time that it does not spend in nested events: so
+// a replay of the chain takes as long as the thread did. But a stretch of an op's own time may lie behind
+// nested events, which would then come too late. Of such stretches at most kMovedTime counts in the op's
+// duration; the rest becomes nodes of their own ("host gap") as soon as it adds up to more than kMovedTime.
+// The same goes for time outside of all ops. So no event of a replayed thread is more than about kMovedTime,
+// for each op that encloses it, away from where it was.
+//
+// An event that overlaps the one it starts in by more than kClockSlack, without lying in it, goes on in the
+// background (RecordFunction of something asynchronous): it gets a node that nothing waits for.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nadi/convert/conversion_report.h"
+#include "nadi/convert/event_lanes.h"
+#include "nadi/convert/event_roles.h"
+#include "nadi/convert/id_table.h"
+#include "nadi/convert/link_graph.h"
+#include "nadi/trace/string_table.h"
+
+namespace nadi {
+
+inline constexpr Nanoseconds kMovedTime{50'000};
+inline constexpr Nanoseconds kClockSlack{1'000};
+
+// What the passes over a profile share.
+struct LinkSource {
+  const KinetoTrace& kineto;
+  const EventRoles& roles;
+  const EventLanes& lanes;
+  Nanoseconds first;    // start of the first event
+  bool device_work;     // there are device ops
+  bool host_is_device;  // see converted_trace.h
+};
+
+// Of calls in which the host waited, or told a stream to wait.
+struct SyncCall {
+  std::uint32_t node = 0;
+  EventRole role{};
+};
+
+// Annotations of communication that the host itself carries out.
+struct HostCommunication {
+  std::uint32_t node = 0;    // which took the time
+  std::uint32_t record = 0;  // record_param_comms, which says what was sent; may be the same
+};
+
+struct HostThreads {
+  StringTable layers;
+  std::vector<SyncCall> syncs;                   // in the order of nodes
+  std::vector<HostCommunication> communication;  // in the order of nodes
+};
+
+// Adds the nodes of all threads, and what launches device work to `launches`, by correlation.
+HostThreads link_host_threads(const LinkSource& source, LinkGraph& graph, IdTable& launches,
+                              ConversionReport& report);
+
+}  // namespace nadi

@@ -1,0 +1,97 @@
+// The nodes of a trace while it is being made from a profile: which events they stand for and what they wait
+// for, as columns of small numbers. The events themselves stay where they were read.
+//
+// A node of a host thread or of a stream lies behind those that ran there before it, and all nodes of a
+// thread or stream are next to one another: a Lane. Time within a lane does not go back.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "nadi/base/units.h"
+#include "nadi/pytorch/kineto_trace.h"
+
+namespace nadi {
+
+inline constexpr std::uint32_t kNoNode = 0xffff'ffff;
+
+enum class LinkedKind : std::uint8_t {
+  kHost,      // an event of a host thread
+  kDevice,    // kernel, copy, memset
+  kGap,       // time of a thread in which no event tells what it did
+  kHostNode,  // a node of the host's trace that the profile does not have
+};
+
+// As shown in `phase`.
+enum class TrainingPhase : std::uint8_t { kUnknown, kForward, kBackward, kOptimizer };
+
+struct LinkedLane {
+  std::uint32_t lane = 0;   // of the profile
+  std::uint32_t begin = 0;  // nodes
+  std::uint32_t end = 0;
+  bool device = false;
+  bool has_ops = false;  // ops or annotations, and not only calls of the runtime
+};
+
+struct LinkedGap {
+  Nanoseconds start;
+  Nanoseconds end;
+  std::uint32_t lane = 0;  // of the profile
+  bool first = false;      // before the first event of its thread
+};
+
+struct LinkGraph {
+  // By node.
+  std::vector<LinkedKind> kind;
+  std::vector<std::uint32_t> row;     // of the profile; of a gap: in `gaps`; kHostNode: of the host's trace
+  std::vector<Nanoseconds> duration;  // for the replay: of a host op without what is nested in it
+  std::vector<std::uint32_t> parent;  // the op that encloses it, or kNoNode: control dependency
+  std::vector<std::uint32_t> before;  // the node before it on its thread or stream
+  std::vector<std::uint32_t> launch;  // kDevice: the call that launched it; kGap: what it waited for
+  std::vector<TrainingPhase> phase;
+  std::vector<std::uint32_t> layer;  // in the layers' table, 0 for none; empty unless has_layers
+
+  bool has_layers = false;  // modules were recorded
+
+  std::vector<LinkedGap> gaps;
+  std::vector<LinkedLane> lanes;
+  // What else nodes wait for: (node, what it waits for), sorted by sort_waits().
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> waits;
+  std::vector<bool> has_waits;  // by node
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(kind.size()); }
+
+  std::uint32_t add(LinkedKind node_kind, std::uint32_t node_row, Nanoseconds lasts, std::uint32_t enclosing,
+                    std::uint32_t previous) {
+    kind.push_back(node_kind);
+    row.push_back(node_row);
+    duration.push_back(lasts);
+    parent.push_back(enclosing);
+    before.push_back(previous);
+    launch.push_back(kNoNode);
+    phase.push_back(TrainingPhase::kUnknown);
+    return size() - 1;
+  }
+
+  // When it began, as recorded; 0 for nodes without times.
+  Nanoseconds start(std::uint32_t node, const KinetoTrace& kineto) const {
+    switch (kind[node]) {
+      case LinkedKind::kHost:
+      case LinkedKind::kDevice:
+        return kineto.events.start(row[node]);
+      case LinkedKind::kGap:
+        return gaps[row[node]].start;
+      case LinkedKind::kHostNode:
+        break;
+    }
+    return {};
+  }
+
+  void sort_waits();
+  // After sort_waits().
+  std::span<const std::pair<std::uint32_t, std::uint32_t>> waits_of(std::uint32_t node) const;
+};
+
+}  // namespace nadi

@@ -1,0 +1,116 @@
+// Profiles that Nadi writes of its own runs, converted, against the trace of the same run.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "nadi/convert/profile_for_tests.h"
+#include "nadi/trace/execution.h"
+#include "nadi/trace/execution_for_tests.h"
+#include "nadi/trace/kineto_writer.h"
+
+namespace nadi {
+namespace {
+
+std::string kineto_of(const Program& program, std::span<const ExecutedStep> steps,
+                      const KinetoOptions& options) {
+  std::string text;
+  write_kineto(program, steps, options, [&](std::string_view part) { text += part; });
+  return text;
+}
+
+std::shared_ptr<const KinetoTrace> read_text(const std::string& text) {
+  return std::make_shared<const KinetoTrace>(read_kineto(text, "run.json"));
+}
+
+// Same names, types, times, sizes, groups and origin, node by node in the order of start.
+void expect_same(const Trace& converted, const Trace& run) {
+  ASSERT_EQ(converted.size(), run.size());
+  const Nanoseconds shift = converted.start(0) - run.start(0);
+  for (std::size_t row = 0; row < run.size(); ++row) {
+    SCOPED_TRACE(std::string(run.name(row)));
+    EXPECT_EQ(converted.name(row), run.name(row));
+    EXPECT_EQ(converted.type(row), run.type(row));
+    EXPECT_EQ(converted.start(row) - shift, run.start(row));
+    EXPECT_EQ(converted.duration(row), run.duration(row));
+    for (const std::string_view name :
+         {"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag",
+          "pg_name", "op", "layer", "phase", "section", "micro_batch", "step"}) {
+      SCOPED_TRACE(std::string(name));
+      EXPECT_EQ(converted.find_attribute(row, name), run.find_attribute(row, name));
+    }
+  }
+}
+
+TEST(OwnRuns, GiveTheTraceOfTheRun) {
+  const Program program = program_for_tests();
+  const std::array steps{execute_for_tests(program, 3, Nanoseconds{1000}),
+                         execute_for_tests(program, 4, Nanoseconds{50'000})};
+  const Converted converted({.kineto = read_text(kineto_of(program, steps, {}))});
+  expect_same(converted.nodes, trace_execution(program, steps).trace);
+  // Annotations of steps, phases and layers.
+  EXPECT_GT(converted.report().dropped[static_cast<std::size_t>(KinetoCategory::kUserAnnotation)], 0);
+  EXPECT_EQ(converted.report().gaps, 0);
+}
+
+TEST(OwnRuns, WithTheirCommunication) {
+  const Plan plan = communicating_plan_for_tests();
+  const Program program = communicating_program_for_tests();
+  const ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{1000});
+  constexpr Rank kRank{3};
+  const Converted converted({.kineto = read_text(kineto_of(program, std::span(&step, 1),
+                                                           {.process = 3, .plan = &plan, .rank = kRank})),
+                             .rank = 3});
+  expect_same(converted.nodes,
+              trace_execution(program, std::span(&step, 1), {.plan = &plan, .rank = kRank}).trace);
+  EXPECT_EQ(converted.report().collectives, 1);
+  EXPECT_EQ(converted.report().sends, 1);
+  EXPECT_EQ(converted.report().receives, 1);
+}
+
+TEST(OwnRuns, CommunicationInTheBackgroundDoesNotHoldUpComputation) {
+  const Plan plan = communicating_plan_for_tests();
+  const Program program = communicating_program_for_tests();
+  const ExecutedStep step = execute_overlapped_for_tests(program, 0, Nanoseconds{});
+  const Converted converted({.kineto = read_text(kineto_of(program, std::span(&step, 1), {.plan = &plan}))});
+  const Replay replay = replay_trace(converted.nodes, TraceDependencies(converted.nodes));
+  for (std::size_t row = 0; row < converted.nodes.size(); ++row) {
+    if (converted.nodes.type(row) != NodeType::kComp) continue;
+    // What passed between two ops is not in the trace, and is all that is missing.
+    EXPECT_LE(replay.starts[row], converted.nodes.start(row) - converted.nodes.start(0));
+  }
+  EXPECT_LT(replay.span, kTransferForTests * 2);
+}
+
+TEST(OwnRuns, AProfileOfManyProcessesHoldsAsManyRanks) {
+  Profile profile;
+  profile.member("distributedInfo", R"({"backend": "mpi", "world_size": 2})");
+  for (const int rank : {1, 0})
+    profile.event(
+        "cpu_op", "matmul", rank, rank, {.start = 10 * rank, .length = 5},
+        format(R"("flops": 4, "bytes": 8, "op": "rank {}", "layer": "h", "phase": "forward")", rank));
+  const auto kineto = read(profile);
+  const std::vector<ProfiledRank> ranks = profiled_ranks(*kineto);
+  ASSERT_EQ(ranks.size(), 2);
+  for (const std::int64_t rank : {0, 1}) {
+    EXPECT_EQ(ranks[static_cast<std::size_t>(rank)].rank, rank);
+    const Converted converted({.kineto = kineto, .process = ranks[static_cast<std::size_t>(rank)].process});
+    ASSERT_EQ(converted.nodes.size(), 1);
+    EXPECT_EQ(converted.nodes.name(0), format("rank {}", rank));
+    EXPECT_EQ(converted.number(format("rank {}", rank), "num_ops"), 4);
+    EXPECT_EQ(converted.number(format("rank {}", rank), "tensor_size"), 8);
+    EXPECT_EQ(converted.text(format("rank {}", rank), "op"), "matmul");
+  }
+}
+
+TEST(OwnRuns, AProfileOfOneProcessSaysWhichRankItIs) {
+  Profile profile;
+  profile.member("distributedInfo", R"({"backend": "nccl", "rank": 5, "world_size": 8})");
+  profile.op("aten::mm", {.start = 0, .length = 5});
+  const std::vector<ProfiledRank> ranks = profiled_ranks(*read(profile));
+  ASSERT_EQ(ranks.size(), 1);
+  EXPECT_EQ(ranks[0].rank, 5);
+  EXPECT_EQ(ranks[0].process, std::nullopt);
+}
+
+}  // namespace
+}  // namespace nadi

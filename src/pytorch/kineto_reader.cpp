@@ -1,0 +1,343 @@
+#include "nadi/pytorch/kineto_reader.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <new>
+#include <system_error>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/input/chunked_input.h"
+#include "nadi/input/json_records.h"
+#include "nadi/pytorch/decimal_time.h"
+#include "nadi/pytorch/event_args.h"
+#include "nadi/pytorch/file_kind.h"
+#include "nadi/pytorch/json_number.h"
+#include "nadi/pytorch/kineto_event.h"
+#include "nadi/pytorch/kineto_lanes.h"
+#include "nadi/pytorch/process_group_texts.h"
+#include "nadi/pytorch/record_place.h"
+
+namespace nadi {
+
+namespace {
+
+constexpr std::string_view kArrays[] = {"traceEvents", ""};
+constexpr std::uint64_t kEventsPerReport = 4096;
+
+// Bytes of text for a row, for a row with tensors and for an attribute, at the least that profilers write.
+// Memory for more than there turn out to be is never touched, so that it costs nothing.
+constexpr std::uint64_t kBytesPerRow = 120;
+constexpr std::uint64_t kBytesPerRowWithTensors = 240;
+constexpr std::uint64_t kBytesPerAttribute = 40;
+
+// What the begin of an event says about it.
+struct RowStart {
+  std::uint32_t name = 0;
+  KinetoCategory category = KinetoCategory::kOther;
+  Nanoseconds start;
+};
+struct OpenEvent {
+  RowStart row;
+  EventArgValues args;
+};
+
+class KinetoReader : public JsonRecordTaker {
+ public:
+  KinetoReader(std::string file, const KinetoReadOptions& options)
+      : options_(options), place_(std::move(file)) {
+    restart();
+  }
+
+  void reserve(std::uint64_t bytes);
+  void restart() override;
+  void member(std::string_view name, std::string_view json, std::uint64_t byte) override;
+  void record(std::size_t array, JsonObject& record, std::uint64_t byte) override;
+  KinetoTrace finish(JsonRecordCounts counts);
+
+ private:
+  struct Category {
+    std::string name;
+    KinetoCategory category = KinetoCategory::kOther;
+    std::uint32_t text = 0;  // where to_string() does not say it
+  };
+  using OpenEvents = std::map<LanePlace, std::vector<OpenEvent>>;
+
+  bool lenient() const { return options_.damage == JsonDamage::kSkip; }
+  void complete();
+  void begin();
+  void end();
+  void metadata();
+  std::size_t category_of(std::string_view name);
+  KinetoCategory named_category();
+  LanePlace lane_place();
+  std::int64_t lane_number(const EventLaneName& name, std::string_view what);
+  Nanoseconds time(std::string_view token, std::string_view what) const;
+  void add_row(const RowStart& row, Nanoseconds duration, const EventArgValues& args);
+
+  KinetoReadOptions options_;
+  RecordPlace place_;
+  KinetoTrace trace_;
+  std::unique_ptr<EventArgs> args_;
+  KinetoLanes lanes_;
+  KinetoEvent event_;
+  StringTable category_names_;
+  std::vector<Category> categories_;  // by number in category_names_
+  std::size_t last_category_ = 0;
+  OpenEvents open_;
+};
+
+void KinetoReader::reserve(std::uint64_t bytes) {
+  const std::size_t rows = bytes / kBytesPerRow;
+  try {
+    trace_.events.reserve(TraceCapacity{.nodes = rows,
+                                        .nodes_with_tensors = bytes / kBytesPerRowWithTensors,
+                                        .attributes = bytes / kBytesPerAttribute});
+    const auto reserve_columns = [&](auto&... columns) { (columns.reserve(rows), ...); };
+    reserve_columns(trace_.category, trace_.lane, trace_.correlation, trace_.external_id,
+                    trace_.record_function);
+  } catch (const std::bad_alloc&) {
+    // The machine does not lend memory that is not there: columns grow as they fill up.
+  }
+}
+
+void KinetoReader::restart() {
+  trace_ = KinetoTrace{};
+  trace_.file = place_.file();
+  args_ = std::make_unique<EventArgs>(trace_.events, place_,
+                                      EventArgsOptions{.all = options_.attributes, .non_finite = lenient()});
+  lanes_ = KinetoLanes{};
+  category_names_ = StringTable{};
+  categories_ = {Category{}};
+  last_category_ = 0;
+  open_.clear();
+}
+
+void KinetoReader::member(std::string_view name, std::string_view json, std::uint64_t byte) {
+  const Place place{.file = place_.file(), .byte = static_cast<std::int64_t>(byte)};
+  if (name == kArrays[0]) throw input_error(place, "traceEvents is not a list");
+  if (name == "baseTimeNanoseconds") {
+    const DecimalTime base = read_decimal_time(json, kNanosecondDigits);
+    if (base.fault != DecimalFault::kNone)
+      throw input_error(place, format("baseTimeNanoseconds of {} is not a time", json.substr(0, 40)));
+    trace_.base_time = base.nanoseconds;
+    return;
+  }
+  if (name == "distributedInfo") {
+    try {
+      DistributedInfo info = read_distributed_info(json);
+      trace_.rank = info.rank;
+      trace_.world_size = info.world_size;
+      trace_.groups = std::move(info.groups);
+    } catch (const Error& error) {
+      throw input_error(place, "distributedInfo: " + error.message());
+    }
+  }
+  const auto same = std::ranges::find(trace_.members, name, &std::pair<std::string, std::string>::first);
+  if (same != trace_.members.end()) {
+    same->second = std::string(json);
+  } else {
+    trace_.members.emplace_back(name, json);
+  }
+}
+
+// Nothing may change before everything that can be wrong with the event was looked at.
+void KinetoReader::record(std::size_t /*array*/, JsonObject& record, std::uint64_t byte) {
+  place_.enter(byte);
+  read_kineto_event(JsonTokens(record, place_), place_, *args_, event_);
+  switch (event_.phase) {
+    case 'X':
+      complete();
+      break;
+    case 'B':
+      begin();
+      break;
+    case 'E':
+      end();
+      break;
+    case 'M':
+      metadata();
+      break;
+    case 's':
+    case 't':
+    case 'f':
+      ++trace_.counts.flows;
+      break;
+    case 'i':
+    case 'I':
+    case 'R':
+    case 'C':
+      ++trace_.counts.instants;
+      break;
+    default:
+      ++trace_.counts.other;
+      break;
+  }
+  ++trace_.counts.events;
+  if (options_.progress && trace_.counts.events % kEventsPerReport == 0) options_.progress(byte);
+}
+
+Nanoseconds KinetoReader::time(std::string_view token, std::string_view what) const {
+  const bool micro = options_.time_unit == KinetoTimeUnit::kMicroseconds;
+  const DecimalTime time = read_decimal_time(token, micro ? kMicrosecondDigits : kNanosecondDigits);
+  if (time.fault == DecimalFault::kNone) [[likely]]
+    return time.nanoseconds;
+  while (!token.empty() && is_json_space(token.back())) token.remove_suffix(1);
+  if (time.fault == DecimalFault::kNoNumber)
+    place_.fail(token.data(), format("{} of {} is not a number", what, token.substr(0, 40)));
+  const bool nano = micro && read_decimal_time(token, kNanosecondDigits).fault == DecimalFault::kNone;
+  place_.fail(token.data(),
+              format("{} of {} {} does not fit 63 bits of nanoseconds", what, token.substr(0, 40),
+                     micro ? "microseconds" : "nanoseconds"),
+              nano ? "this looks like nanoseconds: say that times are in nanoseconds (--time-unit ns)" : "");
+}
+
+void KinetoReader::complete() {
+  if (event_.duration.empty()) {
+    if (!lenient())
+      place_.fail(format("the event '{}' has no duration ('dur')", event_.name.substr(0, 80)),
+                  "read it leniently to leave such events out (--lenient)");
+    ++trace_.counts.without_duration;
+    return;
+  }
+  if (event_.start.empty())
+    place_.fail(format("the event '{}' has no start ('ts')", event_.name.substr(0, 80)));
+  const Nanoseconds start = time(event_.start, "a start");
+  const Nanoseconds duration = time(event_.duration, "a duration");
+  if (duration < Nanoseconds{}) place_.fail(event_.duration.data(), "a duration is negative");
+  add_row({.name = trace_.events.intern(event_.name), .category = named_category(), .start = start}, duration,
+          event_.args);
+}
+
+void KinetoReader::begin() {
+  if (event_.start.empty())
+    place_.fail(format("the event '{}' has no start ('ts')", event_.name.substr(0, 80)));
+  const Nanoseconds start = time(event_.start, "a start");
+  const LanePlace place = lane_place();
+  open_[place].push_back(
+      {.row = {.name = trace_.events.intern(event_.name), .category = named_category(), .start = start},
+       .args = event_.args});
+}
+
+// Ends what has begun last on its lane. Begin and end are two events of the file and one row.
+void KinetoReader::end() {
+  if (event_.start.empty()) place_.fail("the end of an event has no time ('ts')");
+  const Nanoseconds end = time(event_.start, "an end");
+  const auto lane = open_.find(lane_place());
+  if (lane == open_.end() || lane->second.empty()) {
+    ++trace_.counts.other;
+    return;
+  }
+  OpenEvent& open = lane->second.back();
+  if (end < open.row.start) place_.fail(event_.start.data(), "an event ends before it has begun");
+  open.args.merge(event_.args);
+  add_row(open.row, end - open.row.start, open.args);
+  lane->second.pop_back();
+}
+
+void KinetoReader::metadata() {
+  if (event_.name == "process_name" || event_.name == "thread_name") {
+    const LanePlace place = lane_place();
+    if (const std::optional<std::string_view> name = args_->find_text("name", event_.args)) {
+      if (event_.name == "thread_name") lanes_.name_thread(place, *name);
+      if (event_.name == "process_name") lanes_.name_process(place.process, *name);
+    }
+  }
+  ++trace_.counts.metadata;
+}
+
+std::size_t KinetoReader::category_of(std::string_view name) {
+  if (categories_[last_category_].name == name) return last_category_;
+  last_category_ = category_names_.intern(name);
+  if (last_category_ == categories_.size()) {
+    const KinetoCategory category = kineto_category(name);
+    const bool as_usual = to_string(category) == name;
+    categories_.push_back(
+        {.name = std::string(name), .category = category, .text = as_usual ? 0 : trace_.events.intern(name)});
+  }
+  return last_category_;
+}
+
+// The category of the event; one with a name that to_string() does not give gets that as an attribute.
+KinetoCategory KinetoReader::named_category() {
+  const Category& category = categories_[category_of(event_.category)];
+  if (category.text != 0) args_->add_text("cat", category.text, event_.args);
+  return category.category;
+}
+
+std::int64_t KinetoReader::lane_number(const EventLaneName& name, std::string_view what) {
+  if (!name.is_number) return lanes_.number(name.text);
+  if (name.text.empty()) return 0;
+  const JsonNumber number = read_json_number(name.text);
+  if (number.kind == JsonNumber::kInt64 || number.kind == JsonNumber::kUint64)
+    return static_cast<std::int64_t>(number.bits);
+  place_.fail(name.text.data(), format("{} is neither a whole number nor a text", what));
+}
+
+LanePlace KinetoReader::lane_place() {
+  const std::int64_t process = lane_number(event_.process, "a process ('pid')");
+  return {.process = process, .thread = lane_number(event_.thread, "a thread ('tid')")};
+}
+
+void KinetoReader::add_row(const RowStart& row, Nanoseconds duration, const EventArgValues& args) {
+  std::int64_t end = 0;
+  if (__builtin_add_overflow(row.start.count(), duration.count(), &end))
+    place_.fail("the end of an event does not fit 63 bits of nanoseconds");
+  const LanePlace place = lane_place();
+  const bool on_device = is_device_work(row.category) || row.category == KinetoCategory::kGpuAnnotation;
+  const std::uint32_t lane = on_device ? lanes_.stream(args.device.value_or(place.process),
+                                                       args.stream.value_or(place.thread), place)
+                                       : lanes_.lane(place);
+  trace_.events.add(InternedNode{.id = TraceNodeId{trace_.events.size()},
+                                 .name = row.name,
+                                 .start = row.start,
+                                 .duration = duration,
+                                 .inputs = args.inputs,
+                                 .attributes = args.attributes});
+  trace_.category.push_back(row.category);
+  trace_.lane.push_back(lane);
+  trace_.correlation.push_back(args.correlation);
+  trace_.external_id.push_back(args.external_id);
+  trace_.record_function.push_back(args.record_function);
+}
+
+KinetoTrace KinetoReader::finish(JsonRecordCounts counts) {
+  for (const auto& [lane, events] : open_) trace_.counts.other += events.size();
+  trace_.lanes = lanes_.finish();
+  trace_.counts.damage = std::move(counts);
+  return std::move(trace_);
+}
+
+// `size`: of the text, or what it may be.
+KinetoTrace read(ChunkedInput& input, const KinetoReadOptions& options, std::uint64_t size) {
+  KinetoReader reader(input.name(), options);
+  reader.reserve(size);
+  JsonRecordCounts counts = read_json_records(input, {.arrays = kArrays, .damage = options.damage}, reader);
+  return reader.finish(std::move(counts));
+}
+
+// A trace without any event may be a file of another kind.
+KinetoTrace expect_trace(KinetoTrace trace, JsonFileKind kind) {
+  if (trace.counts.events > 0 || kind == JsonFileKind::kKineto) return trace;
+  throw input_error({.file = trace.file, .byte = 0},
+                    "this is no trace of Kineto or Chrome: it has no traceEvents");
+}
+
+}  // namespace
+
+KinetoTrace read_kineto(const std::filesystem::path& path, const KinetoReadOptions& options) {
+  ChunkedInput input(path);
+  KinetoTrace trace = read(input, options, input.remaining().value_or(likely_unpacked_size(path)));
+  if (trace.counts.events > 0) return trace;
+  return expect_trace(std::move(trace), json_file_kind(path));
+}
+
+KinetoTrace read_kineto(std::string_view json, std::string name, const KinetoReadOptions& options) {
+  ChunkedInput input(json, std::move(name));
+  KinetoTrace trace = read(input, options, json.size());
+  if (trace.counts.events > 0) return trace;
+  return expect_trace(std::move(trace), json_text_kind(json));
+}
+
+}  // namespace nadi

@@ -1,0 +1,22 @@
+// Pieces of JSON text, appended to a string: for writers of large files, which do not build a tree first.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "nadi/trace/trace_attribute.h"
+
+namespace nadi {
+
+// In quotes, with what JSON does not allow escaped. Text beyond ASCII stays as it is; bytes that are not
+// UTF-8 become U+FFFD.
+void append_json_text(std::string& out, std::string_view text);
+
+// How a value of an attribute is written. Attributes of kind `none` are null, as are numbers that JSON does
+// not have; bytes are Base64.
+void append_json_value(std::string& out, const TraceAttribute& attribute);
+
+// Base64 of RFC 4648 with padding, in quotes.
+void append_base64(std::string& out, std::string_view bytes);
+
+}  // namespace nadi

@@ -1,0 +1,30 @@
+#include "nadi/trace/trace_files.h"
+
+#include "nadi/base/error.h"
+#include "nadi/input/chunked_input.h"
+#include "nadi/trace/chakra_json_reader.h"
+#include "nadi/trace/chakra_reader.h"
+#include "nadi/trace/json_layout.h"
+
+namespace nadi {
+
+std::string_view to_string(TraceFileKind kind) {
+  switch (kind) {
+    case TraceFileKind::kChakra:
+      return "Chakra";
+    case TraceFileKind::kChakraJson:
+      return "Chakra JSON";
+  }
+  unreachable();
+}
+
+Trace read_any_trace(const std::filesystem::path& path, const ChakraReadOptions& options,
+                     TraceFileReport* report) {
+  TraceFileReport here;
+  TraceFileReport& to = report != nullptr ? *report : here;
+  const bool is_json = json_layout(ChunkedInput(path).ahead(kLayoutBytes)) != JsonLayout::kNotJson;
+  to.kind = is_json ? TraceFileKind::kChakraJson : TraceFileKind::kChakra;
+  return is_json ? read_chakra_json(path, options, &to.stats) : read_chakra(path, options, &to.stats);
+}
+
+}  // namespace nadi
