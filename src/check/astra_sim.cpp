@@ -132,6 +132,7 @@ class NodeCheck {
 void check_encoding(const SimulatedTrace& trace, VerdictMaker& verdict) {
   if (trace.kind == TraceFileKind::kChakraJson) verdict.refuse("the file is JSON, and .et is read");
   if (trace.compressed) verdict.refuse("the file is compressed");
+  if (trace.damaged) verdict.refuse("the file is damaged");
   if (trace.schema != ChakraSchema::kCurrent)
     verdict.refuse(format("the file has schema {}, and 0.0.4 is read", to_string(trace.schema)));
   if (trace.structure.duplicate) verdict.refuse("two nodes have the same id");

@@ -114,6 +114,7 @@ class TracesCheck {
                                     .kind = file.kind,
                                     .schema = file.stats.schema,
                                     .compressed = is_compressed(file.path),
+                                    .damaged = is_damaged(file.stats),
                                     .groups = run.groups ? &*run.groups : nullptr});
     refuse_for_simulators(checked, file.verdicts);
     add_to_run(checked, run);
@@ -122,6 +123,10 @@ class TracesCheck {
   static bool is_compressed(const std::filesystem::path& path) {
     const std::string ending = path.extension().string();
     return ending == ".gz" || ending == ".zst";
+  }
+
+  static bool is_damaged(const ChakraReadStats& stats) {
+    return stats.dropped_records > 0 || stats.replaced_characters > 0 || stats.cut_short;
   }
 
   void check_damage(const CheckedTrace& checked, const ChakraReadStats& stats) {
@@ -136,8 +141,7 @@ class TracesCheck {
       finding.count = unknown.count;
       findings().keep(std::move(finding));
     }
-    if (stats.dropped_records == 0 && stats.replaced_characters == 0 && !stats.cut_short) return;
-    if (!findings().count(rule::kDamaged)) return;
+    if (!is_damaged(stats) || !findings().count(rule::kDamaged)) return;
     std::string message =
         format("{} record{} left out", stats.dropped_records, stats.dropped_records == 1 ? "" : "s");
     if (stats.cut_short) message += ", the file is cut short";

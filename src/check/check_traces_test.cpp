@@ -46,6 +46,7 @@ TEST(CheckTraces, DamageCanBePassedOverAndIsSaid) {
   EXPECT_THAT(messages(report.findings, rule::kDamaged),
               ElementsAre(HasSubstr("1 record left out, the file is cut short; the first at byte")));
   EXPECT_EQ(report.files[0].stats.nodes, 2u);
+  EXPECT_FALSE(report.files[0].verdicts[0].takes()) << "a simulator would not pass over it";
 }
 
 TEST(CheckTraces, ReadsJsonToo) {

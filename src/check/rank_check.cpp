@@ -16,7 +16,7 @@
 namespace nadi {
 namespace {
 
-std::string describe(const CollectiveCall& call) {
+std::string describe(const CheckedCollective& call) {
   return format("{} of {} bytes", to_string(call.type), call.bytes);
 }
 
@@ -25,7 +25,7 @@ std::string name_of_group(std::string_view group) {
 }
 
 using WhatIsCalled = std::pair<CollectiveType, std::int64_t>;
-WhatIsCalled what(const CollectiveCall& call) {
+WhatIsCalled what(const CheckedCollective& call) {
   return {call.type, call.bytes};
 }
 
@@ -44,7 +44,7 @@ class RankCheck {
   }
 
  private:
-  using Calls = std::vector<const CollectiveCall*>;
+  using Calls = std::vector<const CheckedCollective*>;
   using CallsByRank = std::map<std::int64_t, Calls>;
 
   const RankCommunication& rank(std::int64_t number) const { return *by_rank_.at(number); }
@@ -62,7 +62,7 @@ class RankCheck {
     found.message = std::move(message);
     return found;
   }
-  Finding finding(const Rule& rule, std::int64_t of_rank, const CollectiveCall& call,
+  Finding finding(const Rule& rule, std::int64_t of_rank, const CheckedCollective& call,
                   std::string message) const {
     return finding(rule, of_rank, call.node, call.name, std::move(message));
   }
@@ -74,7 +74,7 @@ class RankCheck {
 
   void split_by_group() {
     for (const RankCommunication& rank : run_.ranks)
-      for (const CollectiveCall& call : rank.collectives)
+      for (const CheckedCollective& call : rank.collectives)
         groups_[std::string(rank.texts.text(call.group))][rank.rank].push_back(&call);
   }
 
@@ -173,7 +173,7 @@ class RankCheck {
     if (right_ends || wrong_ends) {
       const auto& longer = right_ends ? wrong : right;
       const auto& shorter = right_ends ? right : wrong;
-      const CollectiveCall& call = *(*longer.second)[position];
+      const CheckedCollective& call = *(*longer.second)[position];
       const std::uint64_t more = longer.second->size() - shorter.second->size();
       if (findings_.count(rule::kCollectiveCount)) {
         Finding found = finding(
@@ -186,8 +186,8 @@ class RankCheck {
       }
       return false;
     }
-    const CollectiveCall& expected = *(*right.second)[position];
-    const CollectiveCall& call = *(*wrong.second)[position];
+    const CheckedCollective& expected = *(*right.second)[position];
+    const CheckedCollective& call = *(*wrong.second)[position];
     const bool uneven = call.type == CollectiveType::kAllToAll && expected.type == call.type;
     const Rule& rule = uneven                                                  ? rule::kUnevenAllToAll
                        : same_set(*right.second, *wrong.second)                ? rule::kCollectiveOrder
@@ -206,7 +206,7 @@ class RankCheck {
     if (a.size() != b.size()) return false;
     const auto sorted = [](const Calls& calls) {
       std::vector<WhatIsCalled> all;
-      for (const CollectiveCall* call : calls) all.push_back(what(*call));
+      for (const CheckedCollective* call : calls) all.push_back(what(*call));
       std::ranges::sort(all);
       return all;
     };

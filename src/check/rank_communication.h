@@ -12,7 +12,7 @@
 
 namespace nadi {
 
-struct CollectiveCall {
+struct CheckedCollective {
   TraceNodeId node{};
   std::uint32_t name = 0;   // into RankCommunication::texts
   std::uint32_t group = 0;  // the same; "" for all ranks
@@ -32,7 +32,7 @@ struct RankCommunication {
   std::string file;
   std::int64_t rank = 0;
   StringTable texts;
-  std::vector<CollectiveCall> collectives;
+  std::vector<CheckedCollective> collectives;
   std::vector<Message> sends;
   std::vector<Message> receives;
 };

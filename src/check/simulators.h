@@ -26,6 +26,7 @@ struct SimulatedTrace {
   TraceFileKind kind = TraceFileKind::kChakra;
   ChakraSchema schema = ChakraSchema::kCurrent;
   bool compressed = false;
+  bool damaged = false;                  // records were left out when it was read
   const GroupMembers* groups = nullptr;  // nothing where there is no file
 };
 

@@ -128,20 +128,31 @@ class StructureCheck {
     }
   }
 
+  // Of a host op: how long it lasted with all that it contains and waited for.
+  std::optional<std::int64_t> inclusive_of(std::uint32_t row) const {
+    if (!inclusive_) return std::nullopt;
+    const std::optional<TraceAttribute> inclusive = trace_.find_attribute(row, *inclusive_);
+    return inclusive ? inclusive->integer() : std::nullopt;
+  }
+
   // A host op that contains others lasts, as a node, only as long as it ran itself; what it contains starts
   // while it is running.
   bool contains(std::uint32_t outer, std::uint32_t inner) const {
-    if (!inclusive_) return false;
-    const std::optional<TraceAttribute> inclusive = trace_.find_attribute(outer, *inclusive_);
-    const std::optional<std::int64_t> lasts = inclusive ? inclusive->integer() : std::nullopt;
+    const std::optional<std::int64_t> lasts = inclusive_of(outer);
     const std::int64_t offset = trace_.start(inner).count() - trace_.start(outer).count();
     return lasts && offset >= 0 && offset <= *lasts;
+  }
+
+  // A call that synchronises waits first: its own time is the end of all that it lasted.
+  bool waits_within(std::uint32_t row, Nanoseconds end) const {
+    const std::optional<std::int64_t> lasts = inclusive_of(row);
+    return lasts && end.count() - trace_.start(row).count() <= *lasts - trace_.duration(row).count();
   }
 
   void check_start(std::uint32_t row, std::uint32_t parent) {
     if (!has_starts_ || !has_times(trace_, row) || !has_times(trace_, parent)) return;
     const std::optional<Nanoseconds> end = end_of(trace_, parent);
-    if (!end || trace_.start(row) >= *end || contains(parent, row)) return;
+    if (!end || trace_.start(row) >= *end || contains(parent, row) || waits_within(row, *end)) return;
     early_.add(row);
     const Nanoseconds by = *end - trace_.start(row);
     if (by <= worst_early_by_) return;

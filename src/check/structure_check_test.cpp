@@ -142,6 +142,18 @@ TEST(StructureCheck, KnowsThatAnOpContainsOthers) {
   EXPECT_EQ(found(findings, rule::kStartsTooEarly), 0u);
 }
 
+// A call of 100 ns waits for what ends after 90 of them; another one's own time begins before that.
+TEST(StructureCheck, KnowsThatACallWaitsBeforeItRuns) {
+  const std::vector<NodeForTests> waits{
+      {.id = 1, .start = 1000, .duration = 140},
+      {.id = 2, .data = {1}, .start = 1050, .duration = 10, .inclusive = 100}};
+  EXPECT_EQ(found(check(trace_of(waits)), rule::kStartsTooEarly), 0u);
+  const std::vector<NodeForTests> does_not{
+      {.id = 1, .start = 1000, .duration = 141},
+      {.id = 2, .data = {1}, .start = 1050, .duration = 10, .inclusive = 100}};
+  EXPECT_EQ(found(check(trace_of(does_not)), rule::kStartsTooEarly), 1u);
+}
+
 TEST(StructureCheck, CountsWhatIsMissing) {
   const Findings findings = check(trace_of({{.id = 1, .type = NodeType::kInvalid},
                                             {.id = 2},

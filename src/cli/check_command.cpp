@@ -17,7 +17,6 @@
 #include "nadi/cli/file_patterns.h"
 #include "nadi/cli/flags.h"
 #include "nadi/cli/progress_line.h"
-#include "nadi/cli/wrap.h"
 
 namespace nadi {
 namespace {
@@ -57,13 +56,12 @@ class CheckCommand : public Command {
          .help = "Chakra traces (.et or JSON, plain, gzip or zstd), or patterns in quotes; those whose "
                  "names differ in the rank only are checked against each other",
          .many = true});
-    flags.add(
-        {.names = {"--simulator"},
-         .value = "NAME",
-         .help = format("an error if this one would refuse a trace: {}", join(names_of_simulators(), ", ")),
-         .fallback = "each one's verdict is printed",
-         .choices = names_of_simulators(),
-         .repeatable = true});
+    flags.add({.names = {"--simulator"},
+               .value = "NAME",
+               .help = "an error if this one would refuse a trace",
+               .fallback = "each one's verdict is printed",
+               .choices = names_of_simulators(),
+               .repeatable = true});
     flags.add({.names = {"--lenient"}, .help = "leave out records that are damaged, and go on"});
     flags.add({.names = {"--limit"},
                .value = "N",

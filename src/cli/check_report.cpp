@@ -183,15 +183,17 @@ Json check_json(const CheckReport& report) {
                      {"dependencies", file.edges},
                      {"bytes", file.stats.bytes}});
   Json findings = Json::array();
-  for (const Finding& finding : report.findings.kept())
-    findings.push_back({{"severity", to_string(finding.rule->severity)},
-                        {"rule", finding.rule->id},
-                        {"file", finding.file},
-                        {"rank", or_null(finding.rank)},
-                        {"node", or_null(number(finding.node))},
-                        {"node_name", finding.node ? Json(finding.node_name) : Json(nullptr)},
-                        {"count", finding.count},
-                        {"message", finding.message}});
+  for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote})
+    for (const Finding& finding : report.findings.kept())
+      if (finding.rule->severity == severity)
+        findings.push_back({{"severity", to_string(severity)},
+                            {"rule", finding.rule->id},
+                            {"file", finding.file},
+                            {"rank", or_null(finding.rank)},
+                            {"node", or_null(number(finding.node))},
+                            {"node_name", finding.node ? Json(finding.node_name) : Json(nullptr)},
+                            {"count", finding.count},
+                            {"message", finding.message}});
   Json counts = Json::array();
   for (const auto& [id, entry] : report.findings.by_rule())
     counts.push_back(

@@ -100,6 +100,30 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
       << "generate has sections";
 }
 
+// Keys of all of these runs together.
+std::set<std::string> keys_of_all(const std::vector<std::string>& command_lines) {
+  std::set<std::string> keys;
+  for (const std::string& command_line : command_lines) keys.merge(printed_keys(command_line));
+  return keys;
+}
+
+TEST(JsonKeys, OfTracesAreThoseOfTheDocumentation) {
+  const TemporaryFolder folder;
+  copy_sample_traces(".");
+  std::string cut = read_text("run_rank0_device.json");
+  write_text("cut.json", cut.substr(0, cut.size() / 2));
+  EXPECT_EQ(
+      keys_of_all({"convert 'run_rank*_host.json' --device 'run_rank*_device.json' -o run",
+                   "convert run.0.et -o run.json --format kineto", "convert cut.json -o cut.0.et --lenient"}),
+      documented_keys("nadi convert --json"));
+  ASSERT_EQ(run("trace gpt2 --seq-length 8 --batch-size 1 -o dry").code, 0);
+  EXPECT_EQ(keys_of_all({"analyze 'run.*.et'", "analyze run.0.et --against run.1.et", "analyze dry.0.et"}),
+            documented_keys("nadi analyze --json"));
+  std::set<std::string> checked = keys_of_all({"check 'run.*.et'", "check dry.0.et"});
+  for (const std::string& key : documented_keys("nadi check --json")) checked.erase(key);
+  EXPECT_TRUE(checked.empty()) << "not documented: " << *checked.begin();
+}
+
 TEST(JsonKeys, CountsAreIntegers) {
   const Json shown = run_json("show gpt2 --seq-length 8");
   const auto check = [](const Json& value, const auto& self) -> void {

@@ -138,10 +138,11 @@ TEST(Program, PrintsItsVersion) {
 
 TEST(Program, NamesWhatItDoesNotKnow) {
   EXPECT_EQ(run("shwo gpt2").code, 2);
-  EXPECT_EQ(run("shwo gpt2").err,
-            "error: unknown command 'shwo'\n"
-            "  hint: did you mean 'show'? known: models, show, trace, trace collective, data tokenizer, "
-            "data preprocess, data index, data inspect, train, generate, launch, help\n");
+  EXPECT_EQ(
+      run("shwo gpt2").err,
+      "error: unknown command 'shwo'\n"
+      "  hint: did you mean 'show'? known: models, show, trace, trace collective, convert, check, "
+      "analyze, data tokenizer, data preprocess, data index, data inspect, train, generate, launch, help\n");
   EXPECT_EQ(run("help shwo").err, run("shwo").err);
   EXPECT_EQ(run("--verison").err,
             "error: unknown flag '--verison'\n"

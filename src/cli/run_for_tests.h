@@ -18,8 +18,8 @@ struct CliRun {
 
 CliRun run_words(const std::vector<std::string>& words);
 
-// A command line without "nadi", split at spaces: run("show gpt2 --json"). Quotes around a word are taken away,
-// as a shell does.
+// A command line without "nadi", split at spaces: run("show gpt2 --json"). Quotes around a word are taken
+// away, as a shell does.
 CliRun run(std::string_view command_line);
 
 // What a command prints with --json, which must succeed.

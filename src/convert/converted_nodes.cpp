@@ -142,7 +142,7 @@ void ConvertedTrace::get_gap(std::uint32_t number, TraceNode& node) const {
   add_borrowed_text(node, "category", "host_gap");
   if (options_.simulate_only) return;
   node.attributes.add_int64("thread", kineto_->lanes[gap.lane].thread);
-  add_origin(number, gap.start, node);
+  add_origin(number, node.start, node);
 }
 
 void ConvertedTrace::get_host_node(std::uint32_t number, TraceNode& node) const {

@@ -142,6 +142,10 @@ void ConvertedTrace::link(GroupNumbers& groups) {
   const KinetoTrace& kineto = *kineto_;
   host_is_device_ = is_own(kineto) && source_.host == nullptr;
   const Selection selection(kineto, source_.process, host_is_device_, report_);
+  if (selection.first.count() < 0)
+    throw input_error(
+        {.file = kineto.file},
+        format("an event starts {} ns before time 0, which traces cannot say", -selection.first.count()));
   report_.span = selection.last - selection.first;
   const EventRoles roles(kineto.events);
   const EventLanes lanes(kineto, selection.wanted);

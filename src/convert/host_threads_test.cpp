@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "nadi/base/error.h"
 #include "nadi/convert/profile_for_tests.h"
 
 namespace nadi {
@@ -172,6 +173,12 @@ TEST(HostThreads, LayersAreTheModulesAround) {
   EXPECT_EQ(converted.text("aten::mm", "layer"), "Net_0.Linear_1");
   EXPECT_EQ(converted.text("aten::late", "layer"), std::nullopt);
   EXPECT_EQ(converted.report().dropped[static_cast<std::size_t>(KinetoCategory::kPythonFunction)], 3);
+}
+
+TEST(HostThreads, TimesBeforeZeroAreRefused) {
+  Profile profile;
+  profile.op("early", {.start = -5, .length = 10});
+  EXPECT_THROW(convert(profile), Error);
 }
 
 TEST(HostThreads, StepsComeFromTheProfiler) {

@@ -11,11 +11,9 @@
 #include <optional>
 #include <string_view>
 
-namespace nadi {
+#include "nadi/input/json_text.h"
 
-constexpr bool is_json_space(char c) {
-  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
+namespace nadi {
 
 // Whether nothing but white space follows.
 constexpr bool is_json_end(std::string_view text, std::size_t at) {

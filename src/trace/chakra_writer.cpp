@@ -1,5 +1,7 @@
 #include "nadi/trace/chakra_writer.h"
 
+#include <bit>
+#include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -53,7 +55,59 @@ void put_list(WireWriter& out, const TraceAttribute& attribute) {
   }
 }
 
+// Attributes are most of what is written, and nearly all of them are like this: a scalar with a short name,
+// whose lengths are known beforehand and take a byte each. False for any other, with nothing written.
+bool put_short_attribute(WireWriter& out, std::uint32_t field, const TraceAttribute& attribute) {
+  constexpr std::size_t kLongest = 127;                    // a length of one byte
+  constexpr std::size_t kAround = 4 + 3 + kLongestVarint;  // tags and lengths, and a number
+  if (attribute.name.empty() || !attribute.doc.empty() || attribute.kind == TraceAttributeKind::kNone ||
+      is_list(attribute.kind) || attribute.name.size() + attribute.text.size() + kAround > kLongest)
+    return false;
+  char* const begin = out.room(kLongest + kAround);
+  char* to = begin;
+  const auto put_tag = [&](std::uint32_t number, WireType type) {
+    to = write_varint(to, std::uint64_t{number} << 3 | static_cast<std::uint64_t>(type));
+  };
+  const auto put_bytes = [&](std::string_view bytes) {
+    *to++ = static_cast<char>(bytes.size());
+    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+    to += bytes.size();
+  };
+  put_tag(field, WireType::kBytes);
+  char* const length = to++;
+  put_tag(chakra::attribute::kName, WireType::kBytes);
+  put_bytes(attribute.name);
+  const chakra::Encoding encoding = chakra::encoding_of(attribute.kind);
+  put_tag(static_cast<std::uint32_t>(attribute.kind), chakra::wire_type_of(encoding));
+  const auto put_fixed = [&](std::size_t size) {
+    static_assert(std::endian::native == std::endian::little, "fixed-width fields are little-endian");
+    std::memcpy(to, &attribute.bits, size);
+    to += size;
+  };
+  switch (encoding) {
+    case chakra::Encoding::kVarint:
+      to = write_varint(to, attribute.bits);
+      break;
+    case chakra::Encoding::kZigzag:
+      to = write_varint(to, zigzag(static_cast<std::int64_t>(attribute.bits)));
+      break;
+    case chakra::Encoding::kFixed32:
+      put_fixed(4);
+      break;
+    case chakra::Encoding::kFixed64:
+      put_fixed(8);
+      break;
+    case chakra::Encoding::kBytes:
+      put_bytes(attribute.text);
+      break;
+  }
+  *length = static_cast<char>(to - length - 1);
+  out.took(static_cast<std::size_t>(to - begin));
+  return true;
+}
+
 void put_attribute(WireWriter& out, std::uint32_t field, const TraceAttribute& attribute) {
+  if (put_short_attribute(out, field, attribute)) return;
   const auto message = out.begin_message(field, kSmallLengthBytes);
   if (!attribute.name.empty()) out.bytes_field(chakra::attribute::kName, attribute.name);
   if (!attribute.doc.empty()) out.bytes_field(chakra::attribute::kDocString, attribute.doc);

@@ -52,6 +52,16 @@ constexpr std::size_t varint_size(std::uint64_t value) {
   return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
 
+// Writes the varint of `value`, for which there must be room; returns what comes behind it.
+inline char* write_varint(char* to, std::uint64_t value) {
+  while (value >= 0x80) {
+    *to++ = static_cast<char>(value | 0x80);
+    value >>= 7;
+  }
+  *to++ = static_cast<char>(value);
+  return to;
+}
+
 // Encodes into one growing buffer. Nothing is checked: any sequence of calls gives the bytes it says.
 class WireWriter {
  public:
@@ -84,6 +94,13 @@ class WireWriter {
     std::memcpy(buffer_.get() + size_, bytes.data(), bytes.size());
     size_ += bytes.size();
   }
+
+  // Room for `size` bytes that the caller encodes by hand, and then tells how many they were.
+  char* room(std::size_t size) {
+    reserve(size);
+    return buffer_.get() + size_;
+  }
+  void took(std::size_t count) { size_ += count; }
 
   // A message, or a packed list, whose length is known only when it is written. Room for a length of
   // `length_bytes` bytes is left in front; a wrong guess costs moving the message.
@@ -127,13 +144,7 @@ class WireWriter {
   }
   void grow(std::size_t more);
   void put_varint(std::uint64_t value) {
-    char* to = buffer_.get() + size_;
-    while (value >= 0x80) {
-      *to++ = static_cast<char>(value | 0x80);
-      value >>= 7;
-    }
-    *to++ = static_cast<char>(value);
-    size_ = static_cast<std::size_t>(to - buffer_.get());
+    size_ = static_cast<std::size_t>(write_varint(buffer_.get() + size_, value) - buffer_.get());
   }
   template <typename T>
   void put_raw(T value) {
