@@ -145,6 +145,9 @@ class Conversion {
                                   .cut_short = read.stats.cut_short,
                                   .first_dropped_byte = read.stats.first_dropped_byte,
                                   .first_dropped_reason = read.stats.first_dropped_reason};
+    if (damage.damaged() && trace.size() == 0)
+      throw input_error({.file = path.string()}, "nothing in this file is a node of a trace",
+                        "PyTorch's traces are JSON; Chakra's are .et, or JSON with nodes");
     if (damage.damaged()) file.damage.emplace_back(path.string(), damage);
     TraceNode whole;
     const auto get = [&](std::size_t row, TraceNode& node) {
