@@ -229,9 +229,8 @@ void ConvertedTrace::add_origin(std::uint32_t number, Nanoseconds start, TraceNo
 }
 
 const CommunicationNode* ConvertedTrace::communication_of(std::uint32_t number) const {
-  if (communication_.empty()) return nullptr;
-  const auto found = std::ranges::lower_bound(communication_, number, {}, &CommunicationNode::node);
-  return found != communication_.end() && found->node == number ? &*found : nullptr;
+  if (!communicates_[number]) return nullptr;
+  return &*std::ranges::lower_bound(communication_, number, {}, &CommunicationNode::node);
 }
 
 void ConvertedTrace::add_communication(const CommunicationNode& communication, TraceNode& node) const {

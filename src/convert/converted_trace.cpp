@@ -185,6 +185,8 @@ void ConvertedTrace::link(GroupNumbers& groups) {
       .host_row = [this](std::uint32_t row) { return match_.row_of(row); },
       .rank = source_.rank};
   communication_ = find_communication(communication_source, threads.communication, graph_, groups, report_);
+  communicates_.resize(graph_.size());
+  for (const CommunicationNode& communication : communication_) communicates_[communication.node] = true;
   layers_ = std::move(threads.layers);
   graph_.sort_waits();
   order_ = order_nodes(graph_, kineto, source_.host.get());

@@ -115,6 +115,7 @@ class ConvertedTrace {
   HostMatch match_;
   StringTable layers_;
   std::vector<CommunicationNode> communication_;
+  std::vector<bool> communicates_;        // by node: whether it is in communication_
   std::vector<Step> steps_;               // by start
   std::vector<std::uint32_t> order_;      // by row: the node
   std::vector<std::uint32_t> positions_;  // by node: the row

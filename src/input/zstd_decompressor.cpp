@@ -25,20 +25,38 @@ class ZstdDecompressor : public Decompressor {
     while (out.pos == 0) {
       const std::string_view ahead = bytes_.ahead();
       if (ahead.empty() && between_frames_) return;
+      if (frame_begins_) declared_ = ZSTD_getFrameContentSize(ahead.data(), ahead.size());
+      frame_begins_ = false;
       ZSTD_inBuffer in{ahead.data(), ahead.size(), 0};
+      const std::size_t before = out.pos;
       const std::size_t status = ZSTD_decompressStream(stream_, &out, &in);
       bytes_.consume(in.pos);
       got = out.pos;
+      unpacked_ += out.pos - before;
       if (ZSTD_isError(status) != 0)
         throw bytes_.error(format("the zstd file is damaged: {}", ZSTD_getErrorName(status)));
       between_frames_ = status == 0;
+      if (between_frames_) end_frame();
       // Nothing left to feed it and nothing came out: the rest of the frame is missing.
       if (ahead.empty() && out.pos == 0 && !between_frames_) throw bytes_.error("the zstd file is cut short");
     }
   }
 
+  // libzstd holds a frame's size against what its header says only where all of it fits the caller's buffer.
+  void end_frame() {
+    const bool is_known = declared_ != ZSTD_CONTENTSIZE_UNKNOWN && declared_ != ZSTD_CONTENTSIZE_ERROR;
+    if (is_known && declared_ != unpacked_)
+      throw bytes_.error(
+          format("the zstd file is damaged: a frame of {} bytes holds {}", declared_, unpacked_));
+    unpacked_ = 0;
+    frame_begins_ = true;
+  }
+
   ZSTD_DStream* stream_;
   bool between_frames_ = false;
+  bool frame_begins_ = true;
+  unsigned long long declared_ = 0;  // of this frame, by its header
+  std::uint64_t unpacked_ = 0;       // of this frame so far
 };
 
 }  // namespace
