@@ -9,10 +9,10 @@
 #include "nadi/base/nearest.h"
 #include "nadi/check/rank_check.h"
 #include "nadi/check/rank_communication.h"
-#include "nadi/check/rank_files.h"
 #include "nadi/check/rules.h"
 #include "nadi/check/structure_check.h"
 #include "nadi/trace/escape.h"
+#include "nadi/trace/rank_files.h"
 
 namespace nadi {
 namespace {

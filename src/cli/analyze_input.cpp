@@ -1,14 +1,14 @@
 #include "nadi/cli/analyze_input.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/base/json.h"
+#include "nadi/check/group_members.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/progress_line.h"
+#include "nadi/trace/rank_files.h"
 #include "nadi/trace/trace_files.h"
 
 namespace nadi {
@@ -16,42 +16,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "run.3.et" -> "run" and 3.
-struct RankName {
-  fs::path prefix;
-  std::int64_t rank;
-};
-std::optional<RankName> rank_name(const fs::path& file) {
-  fs::path name = file.filename();
-  while (name.has_extension()) {
-    const std::string part = name.extension().string().substr(1);
-    name = name.stem();
-    std::int64_t rank = 0;
-    const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), rank);
-    if (!part.empty() && problem == std::errc{} && end == part.data() + part.size() && rank >= 0)
-      return RankName{file.parent_path() / name, rank};
-  }
-  return std::nullopt;
-}
-
 std::int64_t rank_of(const Trace& trace, const fs::path& file, std::int64_t place) {
-  if (const TraceAttribute* rank = trace.metadata.attributes.find("rank"))
-    if (const auto number = rank->integer()) return *number;
-  const auto name = rank_name(file);
-  return name ? name->rank : place;
+  if (const auto said = rank_of(trace.metadata)) return *said;
+  return parse_rank_file_name(file).rank.value_or(place);
 }
 
 GroupSizes group_sizes(const fs::path& trace) {
-  const auto name = rank_name(trace);
-  if (!name) return {};
-  fs::path file = name->prefix;
-  file += ".groups.json";
+  const fs::path file = parse_rank_file_name(trace).groups_file;
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return {};
-  const JsonDocument document = read_json(file);
   GroupSizes sizes;
-  for (const auto& [group, members] : document.root().items())
-    sizes.emplace(group, static_cast<std::int64_t>(members.elements().size()));
+  for (const auto& [group, members] : read_group_members(file))
+    sizes.emplace(group, static_cast<std::int64_t>(members.size()));
   return sizes;
 }
 

@@ -20,6 +20,7 @@
 #include "nadi/convert/converted_trace.h"
 #include "nadi/pytorch/kineto_reader.h"
 #include "nadi/trace/common_attributes.h"
+#include "nadi/trace/rank_files.h"
 #include "nadi/trace/trace_files.h"
 
 namespace nadi {
@@ -61,16 +62,6 @@ class ReadProgress {
   std::int64_t done_ = 0;     // of files that were read
   std::int64_t current_ = 0;  // size of the file that is being read
 };
-
-// "run.3.et" -> 3.
-std::optional<std::int64_t> rank_in_name(const fs::path& file) {
-  const std::string start = file.stem().string();
-  const std::size_t dot = start.find_last_of('.');
-  if (dot == std::string::npos || dot + 1 == start.size() ||
-      start.find_first_not_of("0123456789", dot + 1) != std::string::npos || start.size() - dot > 10)
-    return std::nullopt;
-  return std::stoll(start.substr(dot + 1));
-}
 
 bool is_kept_for_simulators(std::string_view name) {
   namespace names = attribute_name;
@@ -130,9 +121,8 @@ class Conversion {
     }
     TraceFileReport read;
     const Trace trace = read_any_trace(path, reading, &read);
-    const TraceAttribute* said = trace.metadata.attributes.find("rank");
     const std::int64_t rank =
-        rank_of(said == nullptr ? std::nullopt : said->integer(), rank_in_name(path), i, path);
+        rank_of(nadi::rank_of(trace.metadata), parse_rank_file_name(path).rank, i, path);
     ConvertedFile& file = summary_.files.emplace_back();
     file.nodes = trace.size();
     for (std::size_t row = 0; row < trace.size(); ++row)
@@ -202,7 +192,7 @@ class Conversion {
     }
     for (std::size_t k = 0; k < ranks.size(); ++k) {
       const std::size_t place = ranks.size() > 1 ? k : i;
-      const auto by_name = output_.is_file ? rank_in_name(output_.name) : std::nullopt;
+      const auto by_name = output_.is_file ? parse_rank_file_name(output_.name).rank : std::nullopt;
       const std::int64_t rank = rank_of(ranks[k].rank, by_name, place, path);
       convert_rank({.kineto = kineto, .host = host, .process = ranks[k].process, .rank = rank});
     }

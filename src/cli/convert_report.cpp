@@ -5,6 +5,7 @@
 
 #include "nadi/base/format.h"
 #include "nadi/cli/console.h"
+#include "nadi/cli/version.h"
 #include "nadi/cli/wrap.h"
 
 namespace nadi {
@@ -215,6 +216,7 @@ Json convert_json(const ConvertSummary& summary) {
                      {"conversion", file.report ? report_json(*file.report) : Json(nullptr)}});
   }
   return Json{
+      {"nadi_version", version()},
       {"format", to_string(summary.format)},
       {"files", files},
       {"groups_file", summary.groups_file.empty() ? Json(nullptr) : Json(summary.groups_file.string())}};

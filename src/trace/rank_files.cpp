@@ -1,4 +1,4 @@
-#include "nadi/check/rank_files.h"
+#include "nadi/trace/rank_files.h"
 
 #include <algorithm>
 #include <array>
