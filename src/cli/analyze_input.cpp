@@ -41,11 +41,12 @@ Trace read_trace(const fs::path& file, bool lenient, Console& console) {
   Trace trace = read_any_trace(file, options, &report);
   const auto note = [&](std::uint64_t count, std::string_view what) {
     if (count > 0)
-      console.err << format("note: {}: {} {} dropped\n", file.string(),
+      console.err << format("note: {}: {} {}\n", file.string(),
                             with_thousands(static_cast<std::int64_t>(count)), what);
   };
-  note(report.stats.dropped_dependencies, "dependencies on nodes that are not there");
-  note(report.stats.dropped_records, "damaged records");
+  note(report.stats.dropped_dependencies, "dependencies on nodes that are not there dropped");
+  note(report.stats.dropped_records, "damaged records dropped");
+  note(report.stats.replaced_characters, "control characters taken as spaces");
   if (report.stats.cut_short) console.err << format("note: {} is cut short\n", file.string());
   return trace;
 }
