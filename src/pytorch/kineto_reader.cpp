@@ -18,6 +18,7 @@
 #include "nadi/pytorch/kineto_lanes.h"
 #include "nadi/pytorch/process_group_texts.h"
 #include "nadi/pytorch/record_place.h"
+#include "nadi/trace/escape.h"
 
 namespace nadi {
 
@@ -196,13 +197,13 @@ Nanoseconds KinetoReader::time(std::string_view token, std::string_view what) co
 void KinetoReader::complete() {
   if (event_.duration.empty()) {
     if (!lenient())
-      place_.fail(format("the event '{}' has no duration ('dur')", event_.name.substr(0, 80)),
+      place_.fail(format("the event {} has no duration ('dur')", quote_for_message(event_.name)),
                   "read it leniently to leave such events out (--lenient)");
     ++trace_.counts.without_duration;
     return;
   }
   if (event_.start.empty())
-    place_.fail(format("the event '{}' has no start ('ts')", event_.name.substr(0, 80)));
+    place_.fail(format("the event {} has no start ('ts')", quote_for_message(event_.name)));
   const Nanoseconds start = time(event_.start, "a start");
   const Nanoseconds duration = time(event_.duration, "a duration");
   if (duration < Nanoseconds{}) place_.fail(event_.duration.data(), "a duration is negative");
@@ -212,7 +213,7 @@ void KinetoReader::complete() {
 
 void KinetoReader::begin() {
   if (event_.start.empty())
-    place_.fail(format("the event '{}' has no start ('ts')", event_.name.substr(0, 80)));
+    place_.fail(format("the event {} has no start ('ts')", quote_for_message(event_.name)));
   const Nanoseconds start = time(event_.start, "a start");
   const LanePlace place = lane_place();
   open_[place].push_back(

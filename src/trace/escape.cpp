@@ -4,12 +4,11 @@
 #include <cstdint>
 
 #include "nadi/base/format.h"
+#include "nadi/base/shorten.h"
 
 namespace nadi {
 
 namespace {
-
-constexpr std::size_t kLongest = 80;
 
 // Whether the text starts with one of the control characters U+0080 to U+009F.
 bool is_c1_control(std::string_view text) {
@@ -36,10 +35,11 @@ std::size_t utf8_character(std::string_view text) {
   return point < 0x10000 || point > 0x10ffff ? 0 : length;
 }
 
-std::string quote_for_message(std::string_view text) {
+std::string quote_for_message(std::string_view whole) {
+  const std::string text_of_message = shorten_middle(whole);
+  const std::string_view text = text_of_message;
   std::string out = "'";
   for (std::size_t i = 0; i < text.size();) {
-    if (i >= kLongest) return out + "…'";
     const char c = text[i];
     const auto byte = static_cast<unsigned char>(c);
     std::size_t length = 1;

@@ -9,7 +9,7 @@
 namespace nadi {
 
 // 'aten::mm' in single quotes. Control characters (also the C1 ones), quotes, backslashes and bytes that
-// are not UTF-8 become \n, \t, \' or \x9b; what is longer than 80 bytes is cut and ends with "…'".
+// are not UTF-8 become \n, \t, \' or \x9b; of more than 80 characters the middle gives way to "…".
 std::string quote_for_message(std::string_view text);
 
 // Bytes of the UTF-8 character beyond ASCII at the start of `text`, which is not empty; 0 if there is none: a

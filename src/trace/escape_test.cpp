@@ -32,7 +32,8 @@ TEST(QuoteForMessage, EscapesBytesThatAreNotUtf8) {
 
 TEST(QuoteForMessage, CutsLongTexts) {
   EXPECT_EQ(quote_for_message(std::string(80, 'x')), "'" + std::string(80, 'x') + "'");
-  EXPECT_EQ(quote_for_message(std::string(81, 'x')), "'" + std::string(80, 'x') + "…'");
+  EXPECT_EQ(quote_for_message(std::string(81, 'x')),
+            "'" + std::string(40, 'x') + "…" + std::string(39, 'x') + "'");
 }
 
 }  // namespace
