@@ -33,7 +33,7 @@ killed_at_random_moments() {
   range=$((($(date +%s%N) - start) / 1000000 + 1))
   RANDOM=$kSeed
   for ((i = 0; i < kKills; ++i)); do
-    "${long[@]}" --save-dir killed --save-steps 1 --resume >run.out 2>run.err &
+    "${long[@]}" --save-dir killed --save-steps 1 --resume-if-any >run.out 2>run.err &
     pid=$!
     moment=$((RANDOM % range))
     sleep "$(printf '%d.%03d' $((moment / 1000)) $((moment % 1000)))"

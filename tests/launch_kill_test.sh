@@ -64,7 +64,7 @@ killed_at_random_moments() {
   for ((i = 0; i < kRounds; ++i)); do
     rank=$((i % kRanks))
     moment=$((RANDOM % range))
-    "${launch[@]}" "${train[@]}" --save-dir killed --save-steps 1 --max-steps "$kSteps" --resume >run.out 2>run.err &
+    "${launch[@]}" "${train[@]}" --save-dir killed --save-steps 1 --max-steps "$kSteps" --resume-if-any >run.out 2>run.err &
     local launcher=$!
     find_rank "$rank"
     [[ -n $pid ]] || { fail "rank $rank did not start"; cat run.err >&2; kill -KILL "$launcher"; continue; }

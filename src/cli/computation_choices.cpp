@@ -97,8 +97,12 @@ int resolve_threads(const Flags& flags) {
   const EnvironmentLookup environment = process_environment();
   if (const auto share = environment(std::string(kThreadsVariable).c_str())) {
     std::int64_t threads = 0;
-    std::from_chars(share->data(), share->data() + share->size(), threads);
-    if (threads > 0) return static_cast<int>(std::min(threads, kMostThreads));
+    const char* const end = share->data() + share->size();
+    const auto [stop, error] = std::from_chars(share->data(), end, threads);
+    if (error != std::errc{} || stop != end || threads < 1)
+      throw usage_error(format("{} is '{}', not a number of threads from 1 on", kThreadsVariable, *share),
+                        "unset it, or give --threads N");
+    return static_cast<int>(std::min(threads, kMostThreads));
   }
   const std::int64_t ranks = ranks_on_host(environment);
   if (ranks <= 1) return 0;

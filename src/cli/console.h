@@ -2,10 +2,11 @@
 // string streams.
 #pragma once
 
-#include <csignal>
 #include <iosfwd>
 #include <string>
 #include <string_view>
+
+#include "nadi/cli/interruption.h"
 
 namespace nadi {
 
@@ -23,13 +24,13 @@ struct Console {
   std::ostream& err;  // messages
   bool colour_out = false;
   bool colour_err = false;
-  bool terminal_err = false;  // somebody watches: progress may be shown
-  // Set by a signal handler; nullptr where nobody listens.
-  const volatile std::sig_atomic_t* interrupted = nullptr;
+  bool terminal_err = false;             // somebody watches: progress may be shown
+  Interruption* interruption = nullptr;  // nullptr where nobody listens
 
+  bool interrupted() const { return interruption != nullptr && interruption->asked(); }
   // To be called now and then by loops over what may be long.
   void check_interrupted() const {
-    if (interrupted != nullptr && *interrupted != 0) throw Interrupted{};
+    if (interrupted()) throw Interrupted{};
   }
 
   std::string heading(std::string_view text) const {

@@ -141,9 +141,10 @@ TEST_F(DataInspectCommandTest, MistakesAreNamed) {
 
 TEST_F(DataInspectCommandTest, CanBeInterrupted) {
   put("d", dataset_bytes({{{1, 2, 3}}}));
-  const volatile std::sig_atomic_t interrupted = 1;
+  Interruption interruption;
+  interruption.ask();
   std::ostringstream out, err;
-  Console console{.out = out, .err = err, .interrupted = &interrupted};
+  Console console{.out = out, .err = err, .interruption = &interruption};
   EXPECT_EQ(run_cli(words_of("data inspect d"), console), 130);
 }
 

@@ -192,9 +192,10 @@ TEST_F(DataPreprocessCommandTest, MistakesAreNamedAndNothingIsWritten) {
 
 TEST_F(DataPreprocessCommandTest, AnInterruptLeavesNothing) {
   const std::vector<std::string> before = files_here();
-  const volatile std::sig_atomic_t interrupted = 1;
+  Interruption interruption;
+  interruption.ask();
   std::ostringstream out, err;
-  Console console{.out = out, .err = err, .interrupted = &interrupted};
+  Console console{.out = out, .err = err, .interruption = &interruption};
   EXPECT_EQ(run_cli(words_of("data preprocess --input in.jsonl -o out/a --tokenizer tok"), console), 130);
   EXPECT_EQ(files_here(), before);
 }

@@ -139,9 +139,10 @@ TEST_F(DataTokenizerCommandTest, MistakesAreNamedAndNothingIsWritten) {
 }
 
 TEST_F(DataTokenizerCommandTest, AnInterruptLeavesNothing) {
-  const volatile std::sig_atomic_t interrupted = 1;
+  Interruption interruption;
+  interruption.ask();
   std::ostringstream out, err;
-  Console console{.out = out, .err = err, .interrupted = &interrupted};
+  Console console{.out = out, .err = err, .interruption = &interruption};
   EXPECT_EQ(run_cli(words_of("data tokenizer --input a.txt -o tok"), console), 130);
   EXPECT_FALSE(fs::exists("tok"));
 }

@@ -11,8 +11,10 @@
 #include "nadi/cli/console.h"
 #include "nadi/cli/flags.h"
 #include "nadi/cli/generate_output.h"
+#include "nadi/cli/memory_check.h"
 #include "nadi/cli/ranks.h"
 #include "nadi/cli/silent_console.h"
+#include "nadi/cli/train_plan.h"
 #include "nadi/cli/version.h"
 #include "nadi/data/tokenizer_check.h"
 #include "nadi/engine/comm/communicator.h"
@@ -108,8 +110,12 @@ void add_output_flags(Flags& flags) {
              .choices = {kDevices.begin(), kDevices.end()},
              .group = group});
   add("--threads", "N", "threads that compute, of each rank", "one per core, or a rank's share of them");
-  add("--tp", "N", "ranks that split every layer: start them with 'nadi launch -n N generate ...'",
+  add("--tp", "N", "ranks that split every layer; outside of mpirun and srun they are started",
       "all ranks there are");
+  add("--slow", "RANKS", "compute slower on some ranks: rank=1:2x,rank=3:1.5x", "none");
+  flags.add({.names = {"--no-memory-check"},
+             .help = "start even where less memory is free than the model needs",
+             .group = group});
   add("--trace", "PREFIX",
       "record what runs, to the last token whatever the model says: PREFIX.0.et (Chakra), "
       "PREFIX_kineto.json, PREFIX_stacks.txt; of several ranks each its own, and one Kineto file of all",
@@ -129,7 +135,7 @@ std::filesystem::path merged_trace_of(const std::string& prefix) {
   return prefix + "_kineto.json";
 }
 
-void resolve_model(const Flags& flags, GenerateRequest& request) {
+void resolve_model(const Flags& flags, GenerateRequest& request, Console& console) {
   const auto file = flags.text("--model-config");
   if (file && flags.has_positional())
     throw usage_error("MODEL and --model-config contradict each other", "give one of them");
@@ -147,8 +153,16 @@ void resolve_model(const Flags& flags, GenerateRequest& request) {
     request.tokenizer_name = request.model;
   if (request.tokenizer_name.empty()) return;
   request.tokenizer = load_tokenizer(request.tokenizer_name);
+  if (const std::string misfit = vocabulary_misfit(*request.tokenizer, request.config.vocabulary);
+      !misfit.empty() && !flags.given("--tokenizer")) {
+    console.err << format("warning: {} is left aside: {}\n", request.tokenizer_name, misfit);
+    request.tokenizer.reset();
+    request.tokenizer_name.clear();
+    return;
+  }
   check_vocabulary(*request.tokenizer, request.config.vocabulary);
   request.options.end_token = request.tokenizer->special_tokens().end;
+  request.options.token_limit = request.tokenizer->vocabulary_size();
 }
 
 void resolve_sampling(const Flags& flags, GenerateRequest& request) {
@@ -250,7 +264,7 @@ GenerateRequest resolve(const Flags& flags, Communicator& world, Console& consol
   check_ranks(flags, world);
   GenerateRequest request;
   request.options.world = &world;
-  resolve_model(flags, request);
+  resolve_model(flags, request, console);
   resolve_sampling(flags, request);
   resolve_prompts(flags, request);
   resolve_lengths(flags, request, console);
@@ -261,6 +275,7 @@ GenerateRequest resolve(const Flags& flags, Communicator& world, Console& consol
   }
   request.options.dtype = kDTypes[flags.choice("--dtype").value_or(0)].second;
   request.options.threads = resolve_threads(flags);
+  request.options.slowdown = slowdown_of(flags, world.rank(), world.size());
   return request;
 }
 
@@ -361,11 +376,15 @@ class GenerateCommand : public Command {
   }
 
   void run(const Flags& flags, Console& own_console) const override {
+    if (const std::int64_t wanted = flags.integer("--tp").value_or(1); starts_ranks(wanted))
+      return start_ranks("generate", wanted, flags, own_console);
     RankWorld ranks;
     Communicator& world = ranks.communicator();
     SilentConsole silence(own_console);
     Console& console = world.rank() == Rank{0} ? own_console : silence.console();
     const GenerateRequest request = resolve(flags, world, console);
+    if (!flags.given("--no-memory-check"))
+      check_memory(world, predicted_memory(request.config, request.options), StepKind::kGenerate);
     if (request.options.weights.empty())
       console.err << "note: the weights are random, and so is what comes out\n";
     Generator generator(request.config, request.options);

@@ -52,6 +52,21 @@ Json generate_json(std::vector<std::string> further) {
   return Json::parse(done.out);
 }
 
+// The model has room for 280 tokens, the tokenizer has at most 270. A hot softmax draws from all of them
+// about alike: of 320 tokens some 11 would be none of the tokenizer's.
+TEST(GenerateCommand, DrawsOnlyTokensThatTheTokenizerHas) {
+  const TemporaryFolder folder;
+  save_model();
+  const std::int64_t tokens = load_tokenizer(kModel)->vocabulary_size();
+  ASSERT_LE(tokens, 270);
+  for (int seed = 0; seed < 8; ++seed) {
+    const Json json = generate_json({"--prompt", "the", "--num-output-tokens", "40", "--temperature", "100",
+                                     "--seed", std::to_string(seed)});
+    for (const Json& token : json["generations"][0]["output_tokens"])
+      EXPECT_LT(token.get<std::int64_t>(), tokens);
+  }
+}
+
 std::vector<std::string> texts_of(const Json& result) {
   std::vector<std::string> texts;
   for (const Json& generation : result["generations"]) texts.push_back(generation["text"]);

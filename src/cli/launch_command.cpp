@@ -77,17 +77,21 @@ class LaunchCommand : public Command {
       console.out << command_help(entry, inner);
       return;
     }
-    check_flags_of(entry, words);
-    run_job(resolve(flags, words), console);
+    JobOptions options = resolve(flags, words);
+    options.json = prints_json(entry, words);
+    run_job(options, console);
   }
 
  private:
-  // Said once and before anything starts, rather than by every rank.
-  static void check_flags_of(const CommandEntry& entry, const std::vector<std::string>& words) {
+  // Reads the flags of what is launched: mistakes are said once and before anything starts, rather than by
+  // every rank.
+  static bool prints_json(const CommandEntry& entry, const std::vector<std::string>& words) {
     Flags inner;
     entry.make()->add_flags(inner);
     try {
       inner.parse(std::span(words).subspan(word_count(entry)));
+      const auto is_json = [](const FlagSpec& spec) { return spec.names[0] == "--json"; };
+      return std::ranges::any_of(inner.specs(), is_json) && inner.given("--json");
     } catch (const Error& error) {
       throw Error{error.kind(), error.place(), format("{}: {}", entry.name, error.message()),
                   error.hint().empty() ? format("see 'nadi {} --help'", entry.name) : error.hint()};

@@ -10,12 +10,14 @@
 #include "nadi/cli/console.h"
 #include "nadi/cli/output_stream.h"
 #include "nadi/cli/run_cli.h"
+#include "nadi/cli/signal_thread.h"
 #include "nadi/job/rank_supervisor.h"
 
 namespace {
 
-// The one thing a signal handler may write to.
-volatile std::sig_atomic_t interrupted = 0;
+// Called before the constructors of shared libraries: OpenBLAS for one starts threads in there, and they must
+// not receive signals either.
+__attribute__((section(".preinit_array"), used)) void (*const kBeforeLibraries)() = nadi::block_interrupts;
 
 // See https://no-color.org.
 bool wants_colours(int descriptor) {
@@ -51,21 +53,14 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, kStep);
 
   std::signal(SIGPIPE, SIG_IGN);  // OutputStream notices
-  struct sigaction on_interrupt {};
-  on_interrupt.sa_handler = [](int) { interrupted = 1; };
-  on_interrupt.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
-  struct sigaction inherited {};
-  sigaction(SIGINT, nullptr, &inherited);
-  const bool in_background = inherited.sa_handler == SIG_IGN;  // shells start `nadi ... &` like that
-  if (!in_background) sigaction(SIGINT, &on_interrupt, nullptr);
-  sigaction(SIGTERM, &on_interrupt, nullptr);  // how batch systems ask: the same way out
-
+  nadi::Interruption interruption;
+  const nadi::SignalThread signals(interruption, {.terminal_err = isatty(STDERR_FILENO) == 1});
   nadi::OutputStream out(STDOUT_FILENO, "standard output");
   nadi::Console console{.out = out,
                         .err = std::cerr,
                         .colour_out = wants_colours(STDOUT_FILENO),
                         .colour_err = wants_colours(STDERR_FILENO),
                         .terminal_err = isatty(STDERR_FILENO) == 1,
-                        .interrupted = &interrupted};
+                        .interruption = &interruption};
   return nadi::run_cli(std::vector<std::string>(argv + 1, argv + argc), console);
 }

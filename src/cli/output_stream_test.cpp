@@ -82,8 +82,9 @@ TEST(RunCli, EndsQuietlyWhenNobodyReads) {
 TEST(RunCli, InterruptedLeavesNoFile) {
   const TemporaryFolder folder;
   std::ostringstream out, err;
-  const volatile std::sig_atomic_t pressed = 1;
-  Console console{.out = out, .err = err, .interrupted = &pressed};
+  Interruption interruption;
+  interruption.ask();
+  Console console{.out = out, .err = err, .interruption = &interruption};
   EXPECT_EQ(run_cli(std::vector<std::string>{"trace", "gpt2", "-o", "x"}, console), 130);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }

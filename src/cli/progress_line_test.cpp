@@ -63,8 +63,9 @@ TEST_F(ProgressLineTest, LeavesNoTraceWhenItWasQuick) {
 }
 
 TEST_F(ProgressLineTest, NoticesInterrupts) {
-  const volatile std::sig_atomic_t interrupted = 1;
-  console_.interrupted = &interrupted;
+  Interruption interruption;
+  interruption.ask();
+  console_.interruption = &interruption;
   ProgressLine line(console_, "ranks", clock());
   EXPECT_THROW(line.update(1, 2), Interrupted);
 }

@@ -8,7 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/cli/flags.h"
 #include "nadi/cli/launched_job.h"
-#include "nadi/cli/train_plan.h"
+#include "nadi/engine/comm/launcher_environment.h"
 #include "nadi/engine/comm/mpi_session.h"
 #include "nadi/engine/comm/single_process.h"
 
@@ -29,15 +29,23 @@ Communicator& RankWorld::communicator() {
   return parts_->session ? parts_->session->world() : parts_->alone;
 }
 
-bool starts_ranks(const Flags& flags) {
-  return ranks_to_start(flags) > 1 && !started_by_mpi();
+bool starts_ranks(std::int64_t ranks) {
+  if (const auto foreign = started_by_torchrun(process_environment()))
+    throw usage_error(
+        format("this process is rank {} of {} by RANK, WORLD_SIZE and MASTER_ADDR, as torchrun sets them; "
+               "Nadi's "
+               "ranks are those of MPI",
+               foreign->rank, foreign->ranks),
+        format("start them with 'nadi launch -n {}' or 'mpirun -n {}' in place of torchrun; with Slurm: srun "
+               "--mpi=pmix",
+               foreign->ranks, foreign->ranks));
+  return ranks > 1 && !started_by_mpi();
 }
 
-void start_ranks(const Flags& flags, Console& console) {
+void start_ranks(std::string_view command, std::int64_t ranks, const Flags& flags, Console& console) {
   constexpr std::int64_t kMostRanks = 1 << 20;
-  const std::int64_t ranks = ranks_to_start(flags);
-  if (ranks > kMostRanks) throw usage_error(format("--num-gpus is {}, limit {}", ranks, kMostRanks));
-  std::vector<std::string> words{"train"};
+  if (ranks > kMostRanks) throw usage_error(format("{} ranks, limit {}", ranks, kMostRanks));
+  std::vector<std::string> words{std::string(command)};
   words.insert(words.end(), flags.arguments().begin(), flags.arguments().end());
   run_job({.ranks = static_cast<int>(ranks), .words = std::move(words), .prefix = false}, console);
 }

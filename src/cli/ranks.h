@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace nadi {
 
@@ -23,11 +24,11 @@ class RankWorld {
   std::unique_ptr<Parts> parts_;
 };
 
-// Whether this process should start the ranks that --num-gpus asks for instead of being one.
-bool starts_ranks(const Flags& flags);
+// Whether this process should start so many ranks instead of being one. Error (usage) where torchrun or
+// another launcher of PyTorch started it as one of several: they would be as many jobs.
+bool starts_ranks(std::int64_t ranks);
 
-// Runs the same command on as many ranks as --num-gpus says, to its end; throws as run_job() of
-// launched_job.h.
-void start_ranks(const Flags& flags, Console& console);
+// Runs the same command ("train") on so many ranks, to its end; throws as run_job() of launched_job.h.
+void start_ranks(std::string_view command, std::int64_t ranks, const Flags& flags, Console& console);
 
 }  // namespace nadi

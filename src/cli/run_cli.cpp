@@ -13,6 +13,7 @@
 #include "nadi/cli/flags.h"
 #include "nadi/cli/help.h"
 #include "nadi/cli/output_stream.h"
+#include "nadi/cli/rank_errors.h"
 #include "nadi/cli/version.h"
 
 namespace nadi {
@@ -91,7 +92,7 @@ int run_cli(std::span<const std::string> arguments, Console& console) {
     console.out.flush();
     return code;
   } catch (const Error& error) {
-    print_error(error, command, console);
+    if (!another_rank_says_it(console)) print_error(error, command, console);
     return exit_code(error.kind());
   } catch (const ClosedPipe&) {
     return 0;

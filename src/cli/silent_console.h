@@ -11,7 +11,7 @@ class SilentConsole {
  public:
   // Interrupted when `like` is.
   explicit SilentConsole(const Console& like)
-      : console_{.out = nowhere_, .err = nowhere_, .interrupted = like.interrupted} {}
+      : console_{.out = nowhere_, .err = nowhere_, .interruption = like.interruption} {}
   Console& console() { return console_; }
 
  private:

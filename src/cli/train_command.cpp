@@ -1,14 +1,19 @@
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include "nadi/base/error.h"
+#include "nadi/base/format.h"
 #include "nadi/base/units.h"
 #include "nadi/cli/command.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/flags.h"
 #include "nadi/cli/megatron_log.h"
 #include "nadi/cli/megatron_tokenizer.h"
+#include "nadi/cli/memory_check.h"
+#include "nadi/cli/output_stream.h"
 #include "nadi/cli/ranks.h"
 #include "nadi/cli/silent_console.h"
 #include "nadi/cli/train_data.h"
@@ -29,43 +34,96 @@ class EarlyEnd {
   EarlyEnd(const ResolvedTrain& run, const Console& console) : run_(run), console_(console) {}
 
   void after(std::int64_t step) { step_ = step; }
+  void reader_left() { reader_gone_ = true; }
+  bool reader_gone() const { return reader_gone_; }
   bool asked() const {
     const bool at_interval = run_.exit_interval > 0 && step_ > 0 && step_ % run_.exit_interval == 0;
     const bool late = run_.exit_minutes > 0 &&
                       std::chrono::steady_clock::now() - start_ >= std::chrono::minutes(run_.exit_minutes);
-    return interrupted() || at_interval || late;
+    return console_.interrupted() || at_interval || late || reader_gone_;
   }
   // Of a run that was stopped: another rank may have been interrupted, of which this one only sees the end.
-  bool was_interrupt() const { return interrupted() || (run_.exit_interval == 0 && run_.exit_minutes == 0); }
+  bool was_interrupt() const {
+    return console_.interrupted() || (run_.exit_interval == 0 && run_.exit_minutes == 0);
+  }
 
  private:
-  bool interrupted() const { return console_.interrupted != nullptr && *console_.interrupted != 0; }
-
   const ResolvedTrain& run_;
   const Console& console_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::int64_t step_ = 0;
+  bool reader_gone_ = false;
 };
 
-// Passes on what a run tells, and counts its steps.
+// The steps of a tracing window that a run is too short for, and flags that it is long enough for.
+std::string short_window(const RecorderOptions& window, std::int64_t steps) {
+  const std::int64_t whole = window.wait + window.warmup + window.active;
+  if (steps >= whole) return "";
+  const std::int64_t traced = std::max<std::int64_t>(steps - window.wait - window.warmup, 0);
+  const std::int64_t active = std::min(window.active, steps);
+  const std::int64_t warmup = std::min(window.warmup, steps - active);
+  const std::int64_t wait = std::min(window.wait, steps - active - warmup);
+  return format(
+      "the run has {} step{}, and its tracing window {} (wait {}, warm-up {}, active {}): {} will be traced; "
+      "--trace-wait {} --trace-warmup {} --trace-active {} fit",
+      steps, steps == 1 ? "" : "s", whole, window.wait, window.warmup, window.active,
+      traced == 0 ? "nothing" : format("only {} of {} steps", traced, window.active), wait, warmup, active);
+}
+
+// Passes on what a run tells, and counts its steps. From the first one on there is something to save: an
+// interrupted run ends in its own time, and one whose output nobody reads any more is ended like that, too.
 class Relay : public TrainListener {
  public:
-  Relay(TrainListener& log, EarlyEnd& end) : log_(log), end_(end) {}
-  void note(const std::string& text) override { log_.note(text); }
-  void started(std::int64_t first, std::int64_t total) override { log_.started(first, total); }
+  Relay(TrainListener& log, const ResolvedTrain& run, EarlyEnd& end, Interruption* interruption)
+      : log_(log), run_(run), end_(end), interruption_(interruption) {}
+  void note(const std::string& text) override {
+    tell([&] { log_.note(text); });
+  }
+  void started(std::int64_t first, std::int64_t total) override {
+    hold_.emplace(interruption_, "finishing the step, then saving");
+    tell([&] {
+      if (run_.options.trace && first < total)
+        if (const std::string text = short_window(*run_.options.trace, total - first); !text.empty())
+          log_.note(text);
+      log_.started(first, total);
+    });
+  }
   void step(const StepReport& report) override {
     end_.after(report.step);
-    log_.step(report);
+    tell([&] { log_.step(report); });
   }
-  void evaluating(std::int64_t done, std::int64_t batches) override { log_.evaluating(done, batches); }
-  void evaluated(const EvaluationReport& report) override { log_.evaluated(report); }
-  void epoch(const EpochReport& report) override { log_.epoch(report); }
-  void saved(const std::filesystem::path& path) override { log_.saved(path); }
-  void traced(const RunTraceFiles& files) override { log_.traced(files); }
+  void evaluating(std::int64_t done, std::int64_t batches) override {
+    tell([&] { log_.evaluating(done, batches); });
+  }
+  void evaluated(const EvaluationReport& report) override {
+    tell([&] { log_.evaluated(report); });
+  }
+  void epoch(const EpochReport& report) override {
+    tell([&] { log_.epoch(report); });
+  }
+  void saved(const std::filesystem::path& path) override {
+    tell([&] { log_.saved(path); });
+  }
+  void traced(const RunTraceFiles& files) override {
+    tell([&] { log_.traced(files); });
+  }
 
  private:
+  template <class Call>
+  void tell(const Call& call) {
+    if (end_.reader_gone()) return;
+    try {
+      call();
+    } catch (const ClosedPipe&) {
+      end_.reader_left();
+    }
+  }
+
   TrainListener& log_;
+  const ResolvedTrain& run_;
   EarlyEnd& end_;
+  Interruption* interruption_;
+  std::optional<Interruption::Hold> hold_;
 };
 
 TrainDataRequest data_request(const Flags& flags, const ResolvedTrain& run, std::vector<std::string>& notes) {
@@ -125,9 +183,9 @@ class TrainCommand : public Command {
   void run(const Flags& flags, Console& console) const override {
     if (flags.choice("--device").value_or(0) != 0)
       throw environment_error("this build of Nadi has no CUDA engine", "train with --device cpu");
-    if (starts_ranks(flags)) {
-      resolve_train(flags, ranks_to_start(flags), Rank{0});  // mistakes are said once, and not by every rank
-      return start_ranks(flags, console);
+    if (const std::int64_t ranks = ranks_to_start(flags); starts_ranks(ranks)) {
+      resolve_train(flags, ranks, Rank{0});  // mistakes are said once, and before any rank starts
+      return start_ranks("train", ranks, flags, console);
     }
     RankWorld world;
     Communicator& communicator = world.communicator();
@@ -139,7 +197,13 @@ class TrainCommand : public Command {
     TrainDataRequest request = data_request(flags, run, run.notes);
     for (const std::string& note : run.notes) first.err << "note: " << note << "\n";
     TrainOptions& options = run.options;
+    const bool checks_memory = !flags.given("--no-memory-check");
+    // The vocabulary of some models comes with the data; all others are asked before that is read.
+    const bool known = options.config.vocabulary > 0;
+    if (checks_memory && known) check_memory(communicator, predicted_memory(options, rank), StepKind::kTrain);
     const ResolvedTrainData data = resolve_train_data(std::move(request), options.config, first);
+    if (checks_memory && !known)
+      check_memory(communicator, predicted_memory(options, rank), StepKind::kTrain);
     if (!data.validation) options.evaluate = false;
     if (flags.given("--data-path") && options.max_steps == 0)
       options.max_steps = data.train->batches_per_epoch();
@@ -148,9 +212,16 @@ class TrainCommand : public Command {
     const bool json = flags.given("--json");
     const std::unique_ptr<TrainListener> log = make_log(run, rank, first, console, json);
     EarlyEnd end(run, console);
-    Relay relay(*log, end);
+    Relay relay(*log, run, end, console.interruption);
     const TrainResult result = train(options, {*data.train, data.validation.get(), data.tokenizer.get()},
                                      communicator, relay, [&] { return end.asked(); });
+    if (result.stopped && end.reader_gone()) {
+      console.err << format(
+          "error: nobody reads standard output any more: stopped after step {}{}\n", result.steps,
+          result.last_checkpoint.empty() ? ", nothing was saved"
+                                         : format(", saved as {}", result.last_checkpoint.string()));
+      throw SaidFailure{};
+    }
     if (auto* const bar = dynamic_cast<TrainLog*>(log.get())) bar->finish();
     if (json)
       first.out << dump_json(train_result_json(options, data, result));

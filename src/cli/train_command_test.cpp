@@ -202,7 +202,9 @@ const std::set<std::string_view> kElsewhere{"--model-name",
                                             "--schedule",
                                             "--virtual-stages",
                                             "--zero",
-                                            "--slow"};
+                                            "--slow",
+                                            "--no-memory-check",
+                                            "--resume-if-any"};
 
 TEST_F(TrainCommandTest, EveryFlagActs) {
   write_text("other.json", squad_for_tests(8));
@@ -327,7 +329,11 @@ TEST_F(TrainCommandTest, TracesAreReadByShow) {
 }
 
 TEST_F(TrainCommandTest, ResumeStartsAnewWhereThereIsNothing) {
-  const CliRun fresh = train({{"--save-dir", "out"}, {"--resume", ""}});
+  const CliRun missing = train({{"--save-dir", "out"}, {"--resume", ""}});
+  EXPECT_EQ(missing.code, 3);
+  EXPECT_THAT(missing.err, HasSubstr("error: out: there is no checkpoint to continue from\n"));
+  EXPECT_THAT(missing.err, HasSubstr("--resume-if-any"));
+  const CliRun fresh = train({{"--save-dir", "out"}, {"--resume-if-any", ""}});
   EXPECT_EQ(fresh.code, 0);
   EXPECT_THAT(fresh.err, HasSubstr("note: no checkpoint in out: starting from the beginning\n"));
   fs::create_directories("out/checkpoint-9");
@@ -337,9 +343,10 @@ TEST_F(TrainCommandTest, ResumeStartsAnewWhereThereIsNothing) {
 }
 
 TEST_F(TrainCommandTest, AnInterruptSavesAndEndsWith130) {
-  const volatile std::sig_atomic_t interrupted = 1;
+  Interruption interruption;
+  interruption.ask();
   std::ostringstream out, err;
-  Console console{.out = out, .err = err, .interrupted = &interrupted};
+  Console console{.out = out, .err = err, .interruption = &interruption};
   EXPECT_EQ(run_cli(words_of(command({{"--save-dir", "out"}})), console), 130);
   EXPECT_THAT(out.str(), HasSubstr("stopped after 1 steps"));
   EXPECT_TRUE(fs::exists("out/checkpoint-1/training_state.json"));

@@ -145,9 +145,16 @@ class Resolver {
     if (!request_.tokenizer.empty()) return load(request_.tokenizer);
     if (!request_.checkpoint.empty() && has_tokenizer(request_.checkpoint)) return load(request_.checkpoint);
     const std::filesystem::path cached = request_.cache_dir / cached_tokenizer(config_.architecture);
+    std::string why_none = format("none in {}", cached.string());
     if (has_tokenizer(cached)) {
-      console_.err << format("note: no --tokenizer: using {}\n", cached.string());
-      return load(cached);
+      std::unique_ptr<Tokenizer> found = load(cached);
+      std::string misfit = config_.vocabulary == 0 ? "" : vocabulary_misfit(*found, config_.vocabulary);
+      if (misfit.empty()) misfit = special_tokens_misfit(*found, objective_of(config_.architecture));
+      if (misfit.empty()) {
+        console_.err << format("note: no --tokenizer: using {}\n", cached.string());
+        return found;
+      }
+      why_none = format("{} does not fit ({})", cached.string(), misfit);
     }
     const std::int64_t size =
         config_.vocabulary == 0 ? kTrainedVocabulary : std::min(config_.vocabulary, kTrainedVocabulary);
@@ -156,7 +163,7 @@ class Resolver {
         config_.architecture == Architecture::kBert
             ? train_wordpiece(texts_of(train_->set), {.vocabulary_size = size})
             : train_bpe(texts_of(train_->set), {.vocabulary_size = size});
-    warn(format("no --tokenizer, and none in {}: trained one of {} tokens on the data", cached.string(),
+    warn(format("no --tokenizer, and {}: trained one of {} tokens on the data", why_none,
                 with_thousands(trained->vocabulary_size())));
     return trained;
   }

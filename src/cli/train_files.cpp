@@ -71,8 +71,11 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
     options.save_steps = 0;
     notes.push_back("--save-interval has no effect without --save");
   }
-  if (flags.given("--resume") && !saves && !loaded)
-    throw usage_error("--resume makes no sense without --save-dir");
+  const bool must_resume = flags.given("--resume") && !flags.given("--resume-if-any");
+  const bool resume = flags.given("--resume") || flags.given("--resume-if-any");
+  for (const std::string_view flag : {"--resume", "--resume-if-any"})
+    if (flags.given(flag) && !saves && !loaded)
+      throw usage_error(format("{} makes no sense without --save-dir", flag));
   for (const std::string_view flag : {"--finetune", "--exit-on-missing-checkpoint"})
     if (flags.given(flag) && !loaded) notes.push_back(format("{} has no effect without --load", flag));
 
@@ -83,12 +86,16 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
   }
   std::vector<Checkpoint> own;
   if (saves) own = checkpoints_in(options.save_dir, notes);
-  if (flags.given("--resume") && !own.empty()) {
+  if (resume && !own.empty()) {
     options.resume_from = own.back().path;
     return;
   }
   if (loaded) load(flags, *loaded, options, notes);
-  if (flags.given("--resume") && !loaded)
+  if (must_resume && (!loaded || (options.resume_from.empty() && options.init_from.empty())))
+    throw input_error({.file = saves ? options.save_dir.string() : *loaded},
+                      "there is no checkpoint to continue from",
+                      "--resume-if-any starts from the beginning where there is none");
+  if (resume && !loaded)
     notes.push_back(format("no checkpoint in {}: starting from the beginning", options.save_dir.string()));
   options.replace_checkpoints = flags.given("--force");
   std::error_code ignored;

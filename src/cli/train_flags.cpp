@@ -120,6 +120,7 @@ void add_training_flags(Flags& flags) {
              .fallback = "cpu",
              .choices = {kDevices.begin(), kDevices.end()}});
   group.number("--threads", "threads that compute, on each rank", "one per core");
+  group.toggle("--no-memory-check", "start even where less memory is free than the step needs");
 }
 
 void add_rank_flags(Flags& flags) {
@@ -140,6 +141,7 @@ void add_output_flags(Flags& flags) {
   group.number("--save-steps", "checkpoint every so many steps", "at the end of each epoch");
   group.number("--save-total-limit", "checkpoints to keep, the newest ones", "all");
   group.toggle("--resume", "continue from the newest checkpoint in --save-dir");
+  group.toggle("--resume-if-any", "the same where there is one, else start from the beginning");
   group.number("--logging-steps", "a line every so many steps, where no terminal is watched",
                format("{}", kDefaultLoggingSteps));
   group.add({.names = {"--log-format"},

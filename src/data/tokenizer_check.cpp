@@ -19,19 +19,25 @@ bool has_ordinary_token(const Tokenizer& tokenizer) {
 
 }  // namespace
 
-void check_vocabulary(const Tokenizer& tokenizer, std::int64_t model_vocabulary) {
+std::string vocabulary_misfit(const Tokenizer& tokenizer, std::int64_t model_vocabulary) {
   const std::int64_t tokens = tokenizer.vocabulary_size();
-  if (tokens <= model_vocabulary) return;
-  throw input_error(
-      {},
-      format("the tokenizer has {} tokens, but the vocabulary of the model has {}", tokens, model_vocabulary),
-      format("use the tokenizer that belongs to the model, or set vocab_size to {} or more in "
-             "the configuration of the model",
-             tokens));
+  if (tokens <= model_vocabulary) return "";
+  return format("the tokenizer has {} tokens, but the vocabulary of the model has {}", tokens,
+                model_vocabulary);
 }
 
-void check_special_tokens(const Tokenizer& tokenizer, Objective objective) {
-  if (objective == Objective::kNextToken) return;
+void check_vocabulary(const Tokenizer& tokenizer, std::int64_t model_vocabulary) {
+  const std::string misfit = vocabulary_misfit(tokenizer, model_vocabulary);
+  if (misfit.empty()) return;
+  const std::int64_t tokens = tokenizer.vocabulary_size();
+  throw input_error({}, misfit,
+                    format("use the tokenizer that belongs to the model, or set vocab_size to {} or more in "
+                           "the configuration of the model",
+                           tokens));
+}
+
+std::string special_tokens_misfit(const Tokenizer& tokenizer, Objective objective) {
+  if (objective == Objective::kNextToken) return "";
   const SpecialTokens& special = tokenizer.special_tokens();
   std::string missing;
   const auto require = [&](const std::optional<TokenId>& token, std::string_view name) {
@@ -40,11 +46,16 @@ void check_special_tokens(const Tokenizer& tokenizer, Objective objective) {
   require(special.classify, "[CLS]");
   require(special.separate, "[SEP]");
   require(special.mask, "[MASK]");
-  if (!missing.empty())
-    throw input_error({}, format("the tokenizer has no {}: BERT needs that", missing),
-                      "use a WordPiece tokenizer whose vocabulary has [CLS], [SEP] and [MASK]");
+  if (!missing.empty()) return format("the tokenizer has no {}: BERT needs that", missing);
   if (!has_ordinary_token(tokenizer))
-    throw input_error({}, "the tokenizer has special tokens only: there is nothing that could be predicted");
+    return "the tokenizer has special tokens only: there is nothing that could be predicted";
+  return "";
+}
+
+void check_special_tokens(const Tokenizer& tokenizer, Objective objective) {
+  const std::string misfit = special_tokens_misfit(tokenizer, objective);
+  if (!misfit.empty())
+    throw input_error({}, misfit, "use a WordPiece tokenizer whose vocabulary has [CLS], [SEP] and [MASK]");
 }
 
 }  // namespace nadi

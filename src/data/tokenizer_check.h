@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace nadi {
@@ -13,6 +14,10 @@ enum class Objective : std::uint8_t {
   kNextToken,    // GPT-2, Llama: each token from those before it
   kMaskedToken,  // BERT: hidden tokens from those around them
 };
+
+// Why a tokenizer that was found, and not asked for, does not fit: "" when it does.
+std::string vocabulary_misfit(const Tokenizer& tokenizer, std::int64_t model_vocabulary);
+std::string special_tokens_misfit(const Tokenizer& tokenizer, Objective objective);
 
 // Error (input), naming both numbers, when the tokenizer has tokens that the model has no row for.
 void check_vocabulary(const Tokenizer& tokenizer, std::int64_t model_vocabulary);

@@ -26,7 +26,8 @@ StepRequest request_of(const GeneratorOptions& options) {
           .input_tokens = options.input_tokens,
           .output_tokens = options.output_tokens,
           .dtype = options.dtype,
-          .sampling = options.temperature > 0};
+          .sampling = options.temperature > 0,
+          .token_limit = options.token_limit};
 }
 
 // Tensor parallelism over all ranks.
@@ -50,6 +51,10 @@ std::string_view to_string(GenerationEnd end) {
   unreachable();
 }
 
+MemorySummary predicted_memory(const ModelConfig& config, const GeneratorOptions& options) {
+  return summarize(build_step(config, request_of(options), plan_of(options), 0)).memory;
+}
+
 class Generator::State {
  public:
   State(const ModelConfig& config, const GeneratorOptions& options)
@@ -60,7 +65,9 @@ class Generator::State {
         program_(build_step(config, request_, plan_, 0)),
         world_(options.world != nullptr ? *options.world : alone_),
         groups_(world_, plan_),
-        engine_({.threads = options.threads, .groups = world_.size() > 1 ? &groups_ : nullptr}),
+        engine_({.threads = options.threads,
+                 .groups = world_.size() > 1 ? &groups_ : nullptr,
+                 .slowdown = options.slowdown}),
         loaded_(engine_.load(program_)) {
     if (!options.weights.empty())
       unused_ = ShardedState(engine_, world_, {.config = config, .plan = plan_, .request = request_})

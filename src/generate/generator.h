@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "nadi/graph/dtype.h"
+#include "nadi/parallel/program_summary.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {
@@ -51,9 +52,12 @@ struct GeneratorOptions {
   std::int64_t top_k = 0;  // draw from so many likeliest tokens; 0: from all
   double top_p = 1;        // and of these from the likeliest ones with this share of the probability
   std::uint64_t seed = 42;
-  int threads = 0;                        // 0: one per core
-  std::filesystem::path weights = {};     // Hugging Face folder; empty: random ones
+  int threads = 0;                     // 0: one per core
+  double slowdown = 1;                 // computes that many times slower, for experiments with mixed speeds
+  std::filesystem::path weights = {};  // Hugging Face folder; empty: random ones
   std::optional<TokenId> end_token = {};  // a prompt ends with it
+  // Only tokens below this one are generated: a tokenizer may have fewer than the model has room for. 0: any.
+  std::int64_t token_limit = 0;
   bool record = false;
   // The ranks that share the work, each holding a part of the model; nullptr: there is one. All of them make
   // the same calls and get the same tokens.
@@ -82,6 +86,9 @@ struct GenerationResult {
   std::int64_t decode_tokens = 0;
   double decode_seconds = 0;
 };
+
+// What generating takes on each rank, as the engine will lay it out: for asking whether there is that much.
+MemorySummary predicted_memory(const ModelConfig& config, const GeneratorOptions& options);
 
 // Called with each token as soon as it is there, in the order of the prompts; end tokens are left out. False
 // ends the prompt's tokens with this one. May throw.

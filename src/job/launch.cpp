@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -149,6 +150,7 @@ class Job {
         return;
       case Phase::kTerminating:
         if (gone()) return leave();
+        hurry_stragglers();
         if (!over) return;
         enter(Phase::kKilling, request_.patience.kill);
         order_all("kill");
@@ -160,6 +162,14 @@ class Job {
         return;
     }
     unreachable();
+  }
+
+  // Ranks save together: when one has ended, the others have little left to do, or wait for it in vain.
+  void hurry_stragglers() {
+    if (!stopped_ || !board_.any_ended()) return;
+    const auto patience = board_.any_failed() ? request_.patience.terminate : request_.patience.straggle;
+    if (!first_end_) first_end_ = now();
+    deadline_ = std::min(deadline_, *first_end_ + patience);
   }
 
   // No rank runs any more, and none will start: either all have ended, or mpirun has while some had not
@@ -177,6 +187,7 @@ class Job {
       return {.rank = rank,
               .host = spans_hosts(request_) ? board_.host(*rank) : "",
               .status = board_.end(*rank)->status,
+              .out_of_memory = board_.end(*rank)->out_of_memory,
               .last_lines = board_.last_lines(*rank)};
     return {.status = mpirun_.poll_end()};
   }
@@ -209,6 +220,7 @@ class Job {
   std::vector<std::optional<LaunchSocket>> sockets_;  // by rank; nothing before it said hello
   Phase phase_ = Phase::kRunning;
   TimePoint deadline_ = TimePoint::max();
+  std::optional<TimePoint> first_end_;  // of a rank that was to stop
   bool stopped_ = false;
   std::optional<LaunchFailure> failure_;
 };
@@ -228,12 +240,14 @@ std::string LaunchFailure::to_string() const {
     return status ? format("mpirun ended with {}", status->to_string()) : "mpirun has ended the ranks";
   const std::string name = host.empty() ? format("rank {}", *rank) : format("rank {} on {}", *rank, host);
   if (!status) return name + " is gone, together with the process that watched it";
+  if (out_of_memory) return format("{} was killed because memory ran out: {}", name, status->to_string());
   return format("{} {} {}", name, status->signal != 0 ? "was ended by" : "failed with", status->to_string());
 }
 
 int LaunchResult::exit_code() const {
   if (stopped) return kInterrupted;
   if (!failure) return 0;
+  if (failure->out_of_memory) return nadi::exit_code(ErrorKind::kEnvironment);
   if (!failure->rank || !failure->status || failure->status->signal != 0) return kFailed;
   return failure->status->exit_code;
 }

@@ -26,13 +26,15 @@
 namespace nadi {
 
 // How long each step of ending a job may take. After a failure everything is gone after blame + terminate +
-// kill + leave at the latest.
+// kill + leave at the latest. Ranks that the user wants to stop finish their step and save, however long that
+// takes with a large model, while all of them are there: the user can always end them at once.
 struct LaunchPatience {
-  std::chrono::milliseconds blame{300};        // for reports that were overtaken: see rank_board.h
-  std::chrono::milliseconds terminate{5000};   // between SIGTERM and SIGKILL after a failure
-  std::chrono::milliseconds interrupt{30000};  // between them when the user wanted to stop: ranks save
-  std::chrono::milliseconds kill{2000};        // for ranks to be gone after SIGKILL
-  std::chrono::milliseconds leave{5000};       // for mpirun to end once its ranks have
+  std::chrono::milliseconds blame{300};         // for reports that were overtaken: see rank_board.h
+  std::chrono::milliseconds terminate{5000};    // between SIGTERM and SIGKILL after a failure
+  std::chrono::milliseconds interrupt{600000};  // between them when the user wanted to stop: ranks save
+  std::chrono::milliseconds straggle{30000};    // and for the others when the first of them has ended
+  std::chrono::milliseconds kill{2000};         // for ranks to be gone after SIGKILL
+  std::chrono::milliseconds leave{5000};        // for mpirun to end once its ranks have
 };
 
 struct LaunchRequest {
@@ -65,10 +67,11 @@ struct LaunchFailure {
   std::optional<int> rank = {};              // nothing: the job failed and no rank did
   std::string host = {};                     // the rank's, where there are several
   std::optional<EndStatus> status = {};      // of the rank, or of mpirun; nothing: lost
+  bool out_of_memory = false;                // the kernel ended the rank because memory ran out
   std::vector<std::string> last_lines = {};  // of the rank's standard error
 
-  // "rank 3 failed with exit code 4", "rank 3 on b was ended by signal 9 (Killed)": with the host where there
-  // are several.
+  // "rank 3 failed with exit code 4", "rank 3 on b was ended by signal 9 (Killed)", "rank 3 was killed
+  // because memory ran out: signal 9 (Killed)": with the host where there are several.
   std::string to_string() const;
 };
 
@@ -77,7 +80,7 @@ struct LaunchResult {
   std::optional<LaunchFailure> failure = {};  // the first
 
   // What the launching program should end with: 0; 130 when it was stopped; the failed rank's exit code, or
-  // 1 where it has none.
+  // where it has none 4 when memory ran out and else 1.
   int exit_code() const;
 };
 

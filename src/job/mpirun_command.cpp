@@ -15,7 +15,8 @@ namespace nadi {
 namespace {
 
 // Variables of the user that ranks on other hosts should see as well; mpirun does not carry them by itself.
-constexpr std::array<std::string_view, 3> kCarriedPrefixes{"NADI_", "OMP_", "GOMP_"};
+constexpr std::array<std::string_view, 8> kCarriedPrefixes{"NADI_", "OMP_",  "GOMP_",   "OPENBLAS_",
+                                                           "DNNL_", "NCCL_", "ONEDNN_", "UCX_"};
 
 std::vector<std::string> carried_variables() {
   std::vector<std::string> names;

@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kExit = "end exit ";
 constexpr std::string_view kSignal = "end signal ";
 constexpr std::string_view kAsked = " asked";
+constexpr std::string_view kOutOfMemory = " oom";
 constexpr int kInterrupted = 130;
 
 // The rule that blames this end; nothing when it is no failure.
@@ -25,6 +26,7 @@ std::optional<int> rule_of(const RankEnd& end) {
     const bool as_asked = status.signal == SIGTERM || status.exit_code == kInterrupted;
     return as_asked ? std::nullopt : std::optional(4);
   }
+  if (end.out_of_memory) return 0;
   if (status.signal != 0) return 1;
   return status.exit_code == 2 || status.exit_code == 3 || status.exit_code == 5 ? 2 : 3;
 }
@@ -33,13 +35,16 @@ std::optional<int> rule_of(const RankEnd& end) {
 
 std::string to_line(const RankEnd& end) {
   const EndStatus status = end.status.value_or(EndStatus{});
-  return format("{}{}{}", status.signal != 0 ? kSignal : kExit,
-                status.signal != 0 ? status.signal : status.exit_code, end.asked ? kAsked : "");
+  return format("{}{}{}{}", status.signal != 0 ? kSignal : kExit,
+                status.signal != 0 ? status.signal : status.exit_code, end.out_of_memory ? kOutOfMemory : "",
+                end.asked ? kAsked : "");
 }
 
 std::optional<RankEnd> parse_end(std::string_view line) {
   RankEnd end{.status = EndStatus{}, .asked = line.ends_with(kAsked)};
   if (end.asked) line.remove_suffix(kAsked.size());
+  end.out_of_memory = line.ends_with(kOutOfMemory);
+  if (end.out_of_memory) line.remove_suffix(kOutOfMemory.size());
   const bool signal = line.starts_with(kSignal);
   if (!signal && !line.starts_with(kExit)) return std::nullopt;
   line.remove_prefix(signal ? kSignal.size() : kExit.size());

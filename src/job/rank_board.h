@@ -3,6 +3,7 @@
 // When one rank dies the others soon fail as well: their messages to it do not arrive, or somebody ends them.
 // Their reports may overtake the first one's. So blame is decided a moment after the first report, by how a
 // rank ended rather than by order alone:
+//   0. killed because memory ran out
 //   1. a signal that nobody of the job has sent, or a supervisor that is gone without a word
 //   2. exit codes that a rank's own input gives: 2, 3, 5
 //   3. any other failure
@@ -24,9 +25,10 @@ namespace nadi {
 struct RankEnd {
   std::optional<EndStatus> status = {};  // nothing: its supervisor is gone, and nobody knows
   bool asked = false;                    // after somebody wanted it to end
+  bool out_of_memory = false;            // killed while the kernel killed for memory: see free_memory.h
 };
 
-// "end exit 3", "end signal 9 asked": how a supervisor reports it.
+// "end exit 3", "end signal 9 asked", "end signal 9 oom": how a supervisor reports it.
 std::string to_line(const RankEnd& end);
 std::optional<RankEnd> parse_end(std::string_view line);
 
@@ -45,6 +47,7 @@ class RankBoard {
 
   bool has_ended(int rank) const { return entry(rank).end.has_value(); }
   bool all_ended() const;
+  bool any_ended() const { return ends_ > 0; }
   bool all_good() const;  // all ended, with exit code 0
   bool any_started() const;
   bool any_failed() const { return blamed().has_value(); }

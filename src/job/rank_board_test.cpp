@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "nadi/job/launch.h"
+
 namespace nadi {
 namespace {
 
@@ -69,14 +71,36 @@ TEST(RankBoard, KeepsTheLastLinesOfEachRank) {
 TEST(RankEnd, IsReportedAsALine) {
   EXPECT_EQ(to_line(exited(3)), "end exit 3");
   EXPECT_EQ(to_line(killed(9, true)), "end signal 9 asked");
-  for (const RankEnd& end : {exited(0), exited(255), exited(130, true), killed(11), killed(9, true)}) {
+  RankEnd starved = killed(9);
+  starved.out_of_memory = true;
+  EXPECT_EQ(to_line(starved), "end signal 9 oom");
+  for (const RankEnd& end :
+       {exited(0), exited(255), exited(130, true), killed(11), killed(9, true), starved}) {
     const auto parsed = parse_end(to_line(end));
     ASSERT_TRUE(parsed);
     EXPECT_EQ(parsed->status, end.status);
     EXPECT_EQ(parsed->asked, end.asked);
+    EXPECT_EQ(parsed->out_of_memory, end.out_of_memory);
   }
   for (const char* line : {"", "end", "end exit", "end exit x", "end exit 3 4", "out end exit 3"})
     EXPECT_FALSE(parse_end(line)) << line;
+}
+
+// Others fail when a rank is gone; the one that was killed for memory is what the user has to know.
+TEST(RankBoard, BlamesTheRankThatWasKilledForMemory) {
+  RankEnd starved = killed(9);
+  starved.out_of_memory = true;
+  RankBoard board(3);
+  board.ended(0, killed(9));
+  board.ended(1, starved);
+  EXPECT_EQ(board.blamed(), 1);
+}
+
+TEST(LaunchFailure, CallsAKillForMemoryThat) {
+  const LaunchFailure failure{.rank = 1, .status = EndStatus{.signal = SIGKILL}, .out_of_memory = true};
+  EXPECT_EQ(failure.to_string(), "rank 1 was killed because memory ran out: signal 9 (Killed)");
+  const LaunchResult result{.failure = failure};
+  EXPECT_EQ(result.exit_code(), 4);
 }
 
 TEST(EndStatus, NamesSignals) {

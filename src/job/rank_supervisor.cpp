@@ -12,9 +12,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/job/free_memory.h"
 #include "nadi/job/launch_socket.h"
 #include "nadi/job/process_tree.h"
 #include "nadi/job/rank_board.h"
@@ -68,12 +70,14 @@ class Supervisor {
 
   void run() {
     while (!rank_.poll_end()) step(kNoLimit);
+    const bool out_of_memory =
+        !asked_ && rank_.poll_end()->signal == SIGKILL && count_memory_kills() > memory_kills_before_;
     // Their output, and the ends of the pipes that they hold, come with their end.
     end_descendants([](const ProcessInfo&) { return true; }, kEndPatience);
     const auto deadline = std::chrono::steady_clock::now() + kEndPatience;
     while ((rank_.out().is_open() || rank_.err().is_open()) && std::chrono::steady_clock::now() < deadline)
       step(100);
-    socket_.send(to_line({.status = rank_.poll_end(), .asked = asked_}));
+    socket_.send(to_line({.status = rank_.poll_end(), .asked = asked_, .out_of_memory = out_of_memory}));
     while (socket_.is_open() && !bye_) step(kNoLimit);
   }
 
@@ -94,7 +98,7 @@ class Supervisor {
   void take_signals() {
     signalfd_siginfo info{};
     while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info))
-      if (info.ssi_signo != SIGCHLD) ask(static_cast<int>(info.ssi_signo));  // mpirun wants us to end
+      if (info.ssi_signo != SIGCHLD) ask(SIGTERM);  // mpirun wants us to end
   }
 
   void obey(std::string_view order) {
@@ -103,7 +107,9 @@ class Supervisor {
     if (order == "bye") bye_ = true;
   }
 
+  // SIGTERM is sent once, whoever wants it: a second one would end a rank that is saving.
   void ask(int signal) {
+    if (signal == SIGTERM && std::exchange(terminated_, true)) return;
     asked_ = asked_ || !rank_.poll_end();
     rank_.send_signal(signal);
   }
@@ -111,8 +117,10 @@ class Supervisor {
   Adoption adoption_;
   Descriptor signals_;
   LaunchSocket socket_;
+  std::int64_t memory_kills_before_ = count_memory_kills();
   ChildProcess rank_;
   bool asked_ = false;
+  bool terminated_ = false;
   bool bye_ = false;
 };
 

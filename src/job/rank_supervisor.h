@@ -6,7 +6,7 @@
 //               started <host>
 //               out <line>, err <line>                  terminate     SIGTERM for the rank
 //                                                       kill          SIGKILL
-//               end exit 3 [asked]                      bye           the supervisor may end
+//               end exit 3 [oom] [asked]                bye           the supervisor may end
 //
 // A supervisor outlives its rank until it hears `bye`, since mpirun ends a job in which one process is
 // missing. It ends rank and descendants when the connection closes, and the kernel ends the rank when the

@@ -1,5 +1,6 @@
 #include "nadi/model/layers.h"
 
+#include <algorithm>
 #include <array>
 
 #include "nadi/base/error.h"
@@ -230,14 +231,16 @@ void Layers::head(TensorId x, const HeadSpec& spec) {
 void Layers::finish(TensorId logits) {
   if (with_cache()) {
     const TensorId whole = whole_logits(logits);
+    const std::int64_t tokens =
+        options_.token_limit > 0 ? std::min(options_.token_limit, config_.vocabulary) : config_.vocabulary;
     if (options_.sampling)
       sample(builder_, {.logits = whole,
                         .sampling = input("sampling", Shape{3}, DType::kF32),
                         .random = random_input(builder_),
-                        .vocabulary = config_.vocabulary,
+                        .vocabulary = tokens,
                         .into = next_token()});
     else
-      argmax(builder_, {.logits = whole, .vocabulary = config_.vocabulary, .into = next_token()});
+      argmax(builder_, {.logits = whole, .vocabulary = tokens, .into = next_token()});
     return;
   }
   loss_ = builder_.variable({.name = "loss", .role = Role::kMetric});

@@ -24,7 +24,8 @@ struct StepOptions {
   DType dtype = DType::kF32;      // of parameters and activations: kF32, kBF16, kF16
   bool fp8 = false;               // matrix products of transformer blocks on fp8 operands; wants dtype kBF16
   bool fused_attention = true;
-  bool sampling = false;  // prefill and decode draw the next token; otherwise they take the likeliest
+  bool sampling = false;         // prefill and decode draw the next token; otherwise they take the likeliest
+  std::int64_t token_limit = 0;  // the next token is below this; 0: any of the vocabulary
 };
 
 }  // namespace nadi

@@ -120,7 +120,8 @@ class ProgramBuilder {
             .dtype = request_.dtype,
             .fp8 = request_.fp8,
             .fused_attention = request_.fused_attention,
-            .sampling = request_.sampling};
+            .sampling = request_.sampling,
+            .token_limit = request_.token_limit};
   }
 
   ChunkGraph chunk(std::int64_t number, const std::vector<std::int64_t>& partition, StepMode mode) const {

@@ -1,9 +1,6 @@
 #include "nadi/train/trainer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <system_error>
@@ -11,6 +8,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/writable_folder.h"
 #include "nadi/checkpoint/atomic_folder.h"
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/checkpoint/training_state.h"
@@ -24,6 +22,7 @@
 #include "nadi/train/agreement.h"
 #include "nadi/train/event_file.h"
 #include "nadi/train/rank_clock.h"
+#include "nadi/train/run_lock.h"
 #include "nadi/train/sharded_state.h"
 #include "nadi/train/step_inputs.h"
 
@@ -54,16 +53,6 @@ std::int64_t sum(const std::vector<std::int32_t>& values, std::int64_t count) {
 // What the flag calls a type that a training state names as to_string(DType) does.
 std::string flag_value(const std::string& dtype) {
   return dtype == "f32" ? "fp32" : dtype == "f16" ? "fp16" : dtype;
-}
-
-// Asked before the work is done that is to be saved there.
-void make_writable_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error && access(folder.c_str(), W_OK) != 0) error = {errno, std::generic_category()};
-  if (error)
-    throw Error(ErrorKind::kEnvironment, {.file = folder.string()},
-                format("cannot write to the folder: {}", error.message()));
 }
 
 std::map<std::string, double> settings_of(const OptimizerOptions& optimizer) {
@@ -141,6 +130,7 @@ class Trainer {
 
   TrainResult run(const std::function<bool()>& stop_asked) {
     prepare();
+    world_.barrier(kWorld);  // from here on all ranks have something to save, or none
     listener_.started(state_.step, rate_.total_steps);
     bool stop = false;
     while (state_.step < rate_.total_steps && !stop) {
@@ -176,7 +166,11 @@ class Trainer {
 
   void prepare() {
     if (!options_.save_dir.empty() && writes()) {
-      make_writable_folder(options_.save_dir);
+      require_writable_folder(options_.save_dir);
+      lock_.emplace(options_.save_dir);
+      if (!lock_->held())
+        listener_.note(format("the file system of {} has no locks: see to it that no other run saves there",
+                              options_.save_dir.string()));
       config_json(options_.config);  // says now, not at the first checkpoint, when the file has no key for it
       if (options_.replace_checkpoints) replaced_ = find_checkpoints(options_.save_dir).checkpoints;
       if (const int removed = remove_stale_folders(options_.save_dir); removed > 0)
@@ -434,6 +428,7 @@ class Trainer {
   // All ranks' times are on the clock of rank 0, and the groups are numbered alike on all of them.
   void start_recorder() {
     RecorderOptions trace = *options_.trace;
+    require_writable_folder(trace.folder);
     if (world_.size() > 1) {
       trace.plan = &plan_;
       trace.rank = world_.rank();
@@ -474,6 +469,7 @@ class Trainer {
   LoadedProgram* evaluation_ = nullptr;
   std::optional<RunRecorder> recorder_;
   std::optional<EventFile> events_;
+  std::optional<RunLock> lock_;  // of the folder of checkpoints
   LearningRate rate_;
   TrainingState state_;
   TrainResult result_;
@@ -483,6 +479,12 @@ class Trainer {
 };
 
 }  // namespace
+
+MemorySummary predicted_memory(const TrainOptions& options, Rank rank) {
+  const Plan plan = complete(options);
+  return summarize(build_step(options.config, training_request(options), plan, coordinates_of(plan, rank).pp))
+      .memory;
+}
 
 TrainResult train(const TrainOptions& options, const TrainData& data, Communicator& world,
                   TrainListener& listener, const std::function<bool()>& stop_asked) {

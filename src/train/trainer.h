@@ -26,6 +26,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/gradient_reduction.h"
 #include "nadi/parallel/plan.h"
+#include "nadi/parallel/program_summary.h"
 #include "nadi/train/learning_rate.h"
 #include "nadi/train/run_recorder.h"
 
@@ -136,6 +137,9 @@ struct TrainResult {
   // Of this rank, on rank 0 with the Kineto file of all ranks; nothing when none was written.
   std::optional<RunTraceFiles> trace = {};
 };
+
+// What a step takes on a rank, as an engine will lay it out: for asking whether there is that much.
+MemorySummary predicted_memory(const TrainOptions& options, Rank rank);
 
 // `stop_asked` is looked at after every step: when one rank says so, a checkpoint is saved and the run ends.
 // Throws Error:

@@ -18,6 +18,9 @@ constexpr std::array kRankCounts{
     "SLURM_STEP_NUM_TASKS",  // srun, also with PMIx, which tells the number only when asked by MPI
 };
 
+// And which one this is, in the same order.
+constexpr std::array kRankNumbers{"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+
 // And how many of them are on this host. Slurm writes "4(x2)" for two hosts with four each.
 constexpr std::array kHostCounts{"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE",
                                  "SLURM_STEP_TASKS_PER_NODE"};
@@ -27,6 +30,14 @@ std::int64_t leading_number(const std::string& text) {
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number > 0 ? number : 0;
+}
+
+std::optional<std::int64_t> whole_number(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (error != std::errc() || end != text->data() + text->size()) return std::nullopt;
+  return number;
 }
 
 }  // namespace
@@ -41,13 +52,26 @@ EnvironmentLookup process_environment() {
 
 std::int64_t ranks_started(const EnvironmentLookup& environment) {
   for (const char* name : kRankCounts) {
-    const std::optional<std::string> value = environment(name);
-    if (!value) continue;
-    std::int64_t ranks = 0;
-    const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), ranks);
-    if (error == std::errc() && end == value->data() + value->size() && ranks > 0) return ranks;
+    const std::int64_t ranks = whole_number(environment(name)).value_or(0);
+    if (ranks > 0) return ranks;
   }
   return 0;
+}
+
+std::optional<std::int64_t> rank_started(const EnvironmentLookup& environment) {
+  for (std::size_t i = 0; i < kRankCounts.size(); ++i) {
+    if (whole_number(environment(kRankCounts[i])).value_or(0) <= 0) continue;
+    if (const auto rank = whole_number(environment(kRankNumbers[i]))) return rank;
+  }
+  return std::nullopt;
+}
+
+std::optional<ForeignRanks> started_by_torchrun(const EnvironmentLookup& environment) {
+  if (ranks_started(environment) > 0 || !environment("MASTER_ADDR")) return std::nullopt;
+  const auto rank = whole_number(environment("RANK"));
+  const auto ranks = whole_number(environment("WORLD_SIZE"));
+  if (!rank || !ranks || *ranks <= 1) return std::nullopt;
+  return ForeignRanks{.rank = *rank, .ranks = *ranks};
 }
 
 std::int64_t ranks_on_host(const EnvironmentLookup& environment) {

@@ -43,6 +43,29 @@ TEST(LauncherEnvironment, of_nonsense) {
   EXPECT_EQ(started({{"PMI_SIZE", ""}, {"SLURM_STEP_NUM_TASKS", "3"}}), 3);
 }
 
+TEST(LauncherEnvironment, which_rank) {
+  EXPECT_EQ(rank_started(lookup_in({{"OMPI_COMM_WORLD_SIZE", "8"}, {"OMPI_COMM_WORLD_RANK", "3"}})), 3);
+  EXPECT_EQ(rank_started(lookup_in({{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", "0"}})), 0);
+  // A batch script has the number of its own task, and no step.
+  EXPECT_EQ(rank_started(lookup_in({{"SLURM_PROCID", "0"}})), std::nullopt);
+}
+
+TEST(LauncherEnvironment, of_torchrun) {
+  const std::map<std::string, std::string> variables{
+      {"RANK", "1"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node1"}};
+  const auto found = started_by_torchrun(lookup_in(variables));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->rank, 1);
+  EXPECT_EQ(found->ranks, 4);
+  auto under_mpirun = variables;
+  under_mpirun["OMPI_COMM_WORLD_SIZE"] = "4";
+  EXPECT_FALSE(started_by_torchrun(lookup_in(under_mpirun)));
+  auto alone = variables;
+  alone["WORLD_SIZE"] = "1";
+  EXPECT_FALSE(started_by_torchrun(lookup_in(alone)));
+  EXPECT_FALSE(started_by_torchrun(lookup_in({{"RANK", "1"}, {"WORLD_SIZE", "4"}})));
+}
+
 TEST(LauncherEnvironment, on_this_host) {
   EXPECT_EQ(ranks_on_host(lookup_in({{"OMPI_COMM_WORLD_SIZE", "8"}})), 0);
   EXPECT_EQ(ranks_on_host(lookup_in({{"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}})), 4);

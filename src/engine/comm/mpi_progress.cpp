@@ -37,7 +37,7 @@ std::int64_t limit_of(MpiLane::Kind kind) {
   return kind == MpiLane::Kind::kCollectives ? kCollectivesUnderWay : 1;
 }
 
-// Signals are for the thread that runs the program.
+// Signals are not for threads that work.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

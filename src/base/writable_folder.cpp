@@ -1,0 +1,31 @@
+#include "nadi/base/writable_folder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+
+namespace nadi {
+
+void require_writable_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) {
+    const std::filesystem::path attempt = folder / format(".nadi.{}.try", getpid());
+    const int descriptor = open(attempt.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor < 0) error = {errno, std::generic_category()};
+    if (descriptor >= 0) {
+      close(descriptor);
+      unlink(attempt.c_str());
+    }
+  }
+  if (error)
+    throw Error(ErrorKind::kEnvironment, {.file = folder.string()},
+                format("cannot write to the folder: {}", error.message()));
+}
+
+}  // namespace nadi

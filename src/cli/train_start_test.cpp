@@ -1,0 +1,126 @@
+// What `nadi train` asks before it works: whether it may save, trace and compute as it was told to. And what
+// happens when nobody reads what it prints.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <sstream>
+
+#include "nadi/base/format.h"
+#include "nadi/cli/console.h"
+#include "nadi/cli/output_stream.h"
+#include "nadi/cli/run_cli.h"
+#include "nadi/cli/train_for_tests.h"
+#include "nadi/cli/wrap.h"
+#include "nadi/train/run_lock.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+class TrainStartTest : public TrainFolder {};
+
+TEST_F(TrainStartTest, TwoRunsDoNotSaveInOneFolder) {
+  fs::create_directory("out");
+  {
+    const RunLock other("out");
+    const CliRun refused = train({{"--save-dir", "out"}});
+    EXPECT_EQ(refused.code, 4);
+    EXPECT_THAT(
+        refused.err,
+        HasSubstr(format("error: out: another run saves its checkpoints here: process {} on ", getpid())));
+    EXPECT_THAT(refused.err, Not(HasSubstr("step 1/4")));
+  }
+  EXPECT_EQ(train({{"--save-dir", "out"}}).code, 0);
+  EXPECT_FALSE(fs::exists(fs::path("out") / kRunLockFile));
+}
+
+TEST_F(TrainStartTest, AFolderForTracesIsTriedFirst) {
+  const CliRun refused = train({{"--enable-tracing", ""}, {"--trace-output-dir", "squad.json/traces"}});
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_THAT(refused.err,
+              HasSubstr("error: squad.json/traces: cannot write to the folder: Not a directory\n"));
+  EXPECT_THAT(refused.err, Not(HasSubstr("step 1/4")));
+  EXPECT_EQ(train({{"--enable-tracing", ""}, {"--trace-output-dir", "traces/new"}}).code, 0);
+}
+
+// The usual window is 1 + 1 + 1 steps.
+TEST_F(TrainStartTest, ARunTooShortForItsTracingWindowSaysSoFirst) {
+  const CliRun two = train({{"--enable-tracing", ""}, {"--max-steps", "2"}, {"--logging-steps", "1"}});
+  EXPECT_EQ(two.code, 0);
+  const std::size_t said = two.err.find(
+      "note: the run has 2 steps, and its tracing window 3 (wait 1, warm-up 1, active 1): nothing "
+      "will be traced; --trace-wait 0 --trace-warmup 1 --trace-active 1 fit\n");
+  EXPECT_NE(said, std::string::npos) << two.err;
+  const CliRun longer = train({{"--enable-tracing", ""}, {"--trace-active", "3"}, {"--force", ""}});
+  EXPECT_THAT(longer.err, HasSubstr("only 2 of 3 steps will be traced; --trace-wait 0 --trace-warmup 1 "
+                                    "--trace-active 3 fit\n"));
+  const CliRun enough = train({{"--enable-tracing", ""}, {"--max-steps", "3"}, {"--force", ""}});
+  EXPECT_THAT(enough.err, Not(HasSubstr("tracing window")));
+  const CliRun advised = train({{"--enable-tracing", ""},
+                                {"--max-steps", "2"},
+                                {"--trace-wait", "0"},
+                                {"--trace-warmup", "1"},
+                                {"--trace-active", "1"},
+                                {"--force", ""}});
+  EXPECT_THAT(advised.err, Not(HasSubstr("tracing window")));
+}
+
+TEST_F(TrainStartTest, ThreadsOfTheEnvironmentAreANumber) {
+  for (const char* value : {"two", "2x", "0", "-1", ""}) {
+    setenv("NADI_THREADS", value, 1);
+    const CliRun refused = train({{"--threads", ""}});
+    EXPECT_EQ(refused.code, 2) << value;
+    EXPECT_THAT(refused.err,
+                HasSubstr(format("error: NADI_THREADS is '{}', not a number of threads from 1 on\n", value)));
+  }
+  setenv("NADI_THREADS", "2", 1);
+  EXPECT_EQ(train({{"--threads", ""}}).code, 0);
+  unsetenv("NADI_THREADS");
+}
+
+// `nadi train ... | head`: what was trained is saved, and the exit code is not that of a run that is done.
+TEST_F(TrainStartTest, WhereNobodyReadsTheRunIsSavedAndFails) {
+  std::signal(SIGPIPE, SIG_IGN);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  OutputStream out(ends[1], "standard output");
+  std::ostringstream err;
+  Console console{.out = out, .err = err};
+  EXPECT_EQ(run_cli(words_of(command({{"--save-dir", "out"}, {"--logging-steps", "1"}})), console), 1);
+  EXPECT_THAT(err.str(),
+              HasSubstr("error: nobody reads standard output any more: stopped after step 1, saved as "
+                        "out/checkpoint-1\n"));
+  EXPECT_TRUE(fs::exists("out/checkpoint-1/training_state.json"));
+  close(ends[1]);
+}
+
+// A tokenizer that lies in the cache was not asked for.
+TEST_F(TrainStartTest, ATokenizerOfTheCacheThatDoesNotFitIsPassedOver) {
+  fs::create_directories("cache/gpt2");
+  fs::copy("tok", "cache/gpt2");  // 260 tokens
+  write_text("narrow.json", R"({"model_type": "gpt2", "vocab_size": 258, "n_positions": 32, "n_embd": 16,
+                                "n_layer": 1, "n_head": 2})");
+  const CliRun done = train({{"--tokenizer", ""}}, "narrow.json");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.err,
+              HasSubstr("warning: no --tokenizer, and cache/gpt2 does not fit (the tokenizer has 260 "
+                        "tokens, but the vocabulary of the model has 258): trained one of "));
+  EXPECT_EQ(train({{"--tokenizer", "cache/gpt2"}}, "narrow.json").code, 3) << "this one was asked for";
+
+  // A BERT whose place has a tokenizer of another kind.
+  fs::create_directories("cache/bert-base-uncased");
+  fs::copy("tok", "cache/bert-base-uncased");
+  const CliRun bert = train({{"--tokenizer", ""}, {"--max-steps", "1"}}, "bert-tiny");
+  EXPECT_EQ(bert.code, 0) << bert.err;
+  EXPECT_THAT(bert.err, HasSubstr("cache/bert-base-uncased does not fit (the tokenizer has no [CLS]"));
+}
+
+}  // namespace
+}  // namespace nadi
