@@ -80,6 +80,8 @@ generate=(generate gpt2-tiny --num-input-tokens 6 --num-output-tokens 8 --greedy
 "$nadi" "${generate[@]}" >generated_one.out 2>/dev/null
 run generated_two "$nadi" launch --no-prefix -n 2 "${generate[@]}" --tp 2 --trace traces/tp2
 diff generated_one.out generated_two.out || fail "two ranks generate other tokens"
+run generated_by_itself "$nadi" "${generate[@]}" --tp 2
+diff generated_one.out generated_by_itself.out || fail "ranks that generate starts itself generate other tokens"
 for file in tp2.0.et tp2.1.et tp2_kineto.0.json tp2_kineto.1.json tp2_kineto.json; do
   [ -s "traces/$file" ] || fail "traces/$file is missing"
 done
@@ -97,4 +99,9 @@ if "$nadi" launch -n 3 train gpt2-tiny --tp 2 --max-steps 1 >refused.out 2>refus
   fail "2 tensor-parallel ranks of 3 were accepted"
 fi
 grep -q 'rank' refused.err || fail "the refusal does not speak of ranks: $(cat refused.err)"
+[ "$(grep -c 'error: 3 ranks' refused.err)" -eq 1 ] || fail "launched ranks repeat an error: $(cat refused.err)"
+if mpirun --oversubscribe -n 3 "$nadi" train gpt2-tiny --tp 2 --max-steps 1 >refused.out 2>refused.err; then
+  fail "2 tensor-parallel ranks of 3 were accepted"
+fi
+[ "$(grep -c '^error: ' refused.err)" -eq 1 ] || fail "ranks of mpirun repeat an error: $(cat refused.err)"
 echo "refusals: ok"

@@ -15,13 +15,13 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 
-# Matrices of 256 x 256 to 256 x 1024, and a step of some 10 ms.
+# Matrices of 512 x 512 to 512 x 2048, in which most of a step's time goes.
 cat >medium.json <<'JSON'
-{"model_type": "gpt2", "vocab_size": 512, "n_positions": 64, "n_embd": 256, "n_layer": 3, "n_head": 4}
+{"model_type": "gpt2", "vocab_size": 512, "n_positions": 64, "n_embd": 512, "n_layer": 2, "n_head": 8}
 JSON
 "$nadi" data tokenizer --vocab-size 512 -o tok >/dev/null 2>&1 || fail "no tokenizer"
-train=(train "$kModel" --mock-data --tokenizer tok --skip-eval --logging-steps 1)
-if ((${#kFlags[@]} > 0)); then train+=("${kFlags[@]}"); else train+=(--max-seq-length 64 --batch-size 4); fi
+train=(train "$kModel" --mock-data --tokenizer tok --skip-eval --logging-steps 1 --log-format nadi)
+if ((${#kFlags[@]} > 0)); then train+=("${kFlags[@]}"); else train+=(--max-seq-length 64 --batch-size 8); fi
 
 # pause <milliseconds>
 pause() {
@@ -141,8 +141,8 @@ repeated() {
 
 # A command that waits for something else hears the first signal, too.
 deaf() {
-  mkfifo pipe.et
-  start "$nadi" show pipe.et
+  mkfifo pipe.json
+  start "$nadi" show pipe.json
   pause 300
   kill -s INT "$pid"
   wait_for_end "a command that waits"
