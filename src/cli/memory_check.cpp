@@ -90,8 +90,9 @@ void check_sharers(const Sharers& sharers, StepKind kind, bool several_machines,
   if (sharers.free < 0 || sharers.needed <= sharers.free) return;
   const std::string machine =
       several_machines ? format("the machine of rank {}", sharers.first) : "this machine";
+  const std::string alone = several_machines ? format("rank {} needs", sharers.first) : "this run needs";
   const std::string who =
-      sharers.count == 1 ? "this rank needs" : format("the {} ranks on {} need", sharers.count, machine);
+      sharers.count == 1 ? alone : format("the {} ranks on {} need", sharers.count, machine);
   const std::string limit = of_group != nullptr ? format("free of the {} that its control group allows",
                                                          to_string(Bytes{of_group->group_limit}))
                                                 : "free there";

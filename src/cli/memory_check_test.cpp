@@ -70,7 +70,7 @@ TEST(MemoryCheck, IsAskedBeforeMemoryIsTaken) {
   const TemporaryFolder folder;
   const CliRun alone = run("train gpt3-175b");
   EXPECT_EQ(alone.code, 4);
-  EXPECT_THAT(alone.err, HasSubstr("error: not enough memory: this rank needs 2."));
+  EXPECT_THAT(alone.err, HasSubstr("error: not enough memory: this run needs 2."));
   EXPECT_THAT(alone.err, HasSubstr(" TiB, and "));
   EXPECT_THAT(alone.err, HasSubstr("free"));
   const CliRun generating = run("generate gpt3-175b --num-input-tokens 4");

@@ -26,7 +26,10 @@ struct Gemm {
   std::int64_t ldc = 0;
 };
 
-// On all threads of the pool, or, called within parallel_for(), on the calling one.
+// On all threads of the pool, or, called within parallel_for(), on the calling one. No signal handler may run
+// on these threads meanwhile: kernels of oneDNN use the stack pointer as an ordinary register, so that the
+// handler's frame overwrites other memory. A program with handlers blocks their signals on computing threads,
+// or gives every thread an alternate stack.
 void gemm(const Gemm& call);
 
 // The reference: three loops.
