@@ -91,6 +91,8 @@ class Conversion {
     summary_.format = output_.format;
     for (std::size_t i = 0; i < input_.chakra.size(); ++i) convert_chakra(i);
     for (std::size_t i = 0; i < input_.devices.size(); ++i) convert_profile(i);
+    if (input_.devices.empty())
+      for (std::size_t i = 0; i < input_.hosts.size(); ++i) convert_host(i);
     const bool has_groups = !groups_.empty();
     if (has_groups) summary_.groups_file = output_.groups_file();
     files_.publish(has_groups ? groups_.to_json() : "");
@@ -102,12 +104,11 @@ class Conversion {
   // As far as names are known before the work.
   void refuse_existing_files() const {
     if (output_.overwrite == Overwrite::kRefuse && output_.is_file) refuse_existing(output_.file_of(0));
-    if (output_.is_file && input_.chakra.size() + input_.devices.size() > 1)
-      throw usage_error(format("-o {} is one file, and there are {} traces", output_.name.string(),
-                               input_.chakra.size() + input_.devices.size()),
-                        "give the start of the names, without the rank and the end");
-    if (flags_.given("--rank") && input_.chakra.size() + input_.devices.size() > 1)
-      throw usage_error("--rank is for one trace");
+    if (output_.is_file && input_.traces() > 1)
+      throw usage_error(
+          format("-o {} is one file, and there are {} traces", output_.name.string(), input_.traces()),
+          "give the start of the names, without the rank and the end");
+    if (flags_.given("--rank") && input_.traces() > 1) throw usage_error("--rank is for one trace");
   }
 
   void convert_chakra(std::size_t i) {
@@ -165,22 +166,16 @@ class Conversion {
   }
 
   void convert_profile(std::size_t i) {
-    const JsonDamage damage = lenient_ ? JsonDamage::kSkip : JsonDamage::kRefuse;
     const fs::path& path = input_.devices[i];
     progress_.begin(path);
     const bool nanoseconds = flags_.choice("--time-unit").value_or(0) == 1;
     const auto kineto = std::make_shared<const KinetoTrace>(read_kineto(
-        path, {.damage = damage,
+        path, {.damage = damage(),
                .time_unit = nanoseconds ? KinetoTimeUnit::kNanoseconds : KinetoTimeUnit::kMicroseconds,
                .attributes = true,
                .progress = progress_.within_file()}));
     std::shared_ptr<const HostTrace> host;
-    if (!input_.hosts.empty()) {
-      progress_.begin(input_.hosts[i]);
-      host = std::make_shared<const HostTrace>(read_host_trace(
-          input_.hosts[i],
-          {.damage = damage, .attributes = !options_.simulate_only, .progress = progress_.within_file()}));
-    }
+    if (!input_.hosts.empty()) host = read_host(i);
     const std::vector<ProfiledRank> ranks = profiled_ranks(*kineto);
     if (ranks.size() > 1) {
       if (host != nullptr)
@@ -198,21 +193,44 @@ class Conversion {
     }
   }
 
+  void convert_host(std::size_t i) {
+    const fs::path& path = input_.hosts[i];
+    const std::shared_ptr<const HostTrace> host = read_host(i);
+    const auto by_output = output_.is_file ? parse_rank_file_name(output_.name).rank : std::nullopt;
+    convert_rank({.host = host, .rank = rank_of(by_output, parse_rank_file_name(path).rank, i, path)});
+  }
+
+  std::shared_ptr<const HostTrace> read_host(std::size_t i) {
+    progress_.begin(input_.hosts[i]);
+    return std::make_shared<const HostTrace>(read_host_trace(
+        input_.hosts[i],
+        {.damage = damage(), .attributes = !options_.simulate_only, .progress = progress_.within_file()}));
+  }
+
+  JsonDamage damage() const { return lenient_ ? JsonDamage::kSkip : JsonDamage::kRefuse; }
+
   void convert_rank(const ConversionSource& source) {
     const ConvertedTrace trace(source, groups_, options_);
     const ConversionReport& report = trace.report();
-    if (source.host != nullptr) check_pair(source, report);
+    if (source.kineto != nullptr && source.host != nullptr) check_pair(source, report);
     if (trace.size() == 0)
-      throw input_error({.file = source.kineto->file}, "no event of this profile becomes a node");
+      throw input_error(
+          {.file = source.kineto != nullptr ? source.kineto->file : source.host->file},
+          source.kineto != nullptr ? "no event of this profile becomes a node" : "this trace has no nodes");
     ConvertedFile& file = summary_.files.emplace_back();
     file.nodes = report.nodes;
     file.edges = report.control_edges + report.data_edges;
     file.report = report;
     file.has_host = source.host != nullptr;
+    file.has_profile = source.kineto != nullptr;
+    file.host_left_open = source.host != nullptr && source.host->damage.left_open;
     file.own_run = trace.is_own_run();
-    file.without_duration = source.kineto->counts.without_duration;
-    if (source.kineto->counts.damage.damaged())
-      file.damage.emplace_back(source.kineto->file, source.kineto->counts.damage);
+    if (source.kineto != nullptr) {
+      file.without_duration = source.kineto->counts.without_duration;
+      file.unfinished = source.kineto->counts.unfinished;
+      if (source.kineto->counts.damage.damaged())
+        file.damage.emplace_back(source.kineto->file, source.kineto->counts.damage);
+    }
     if (source.host != nullptr && source.host->damage.damaged())
       file.damage.emplace_back(source.host->file, source.host->damage);
     GlobalMetadata metadata = trace.metadata();
@@ -222,7 +240,8 @@ class Conversion {
   }
 
   void check_pair(const ConversionSource& source, const ConversionReport& report) const {
-    if (report.matched == 0 && report.host_nodes > 0)
+    // A profile that began late may have no ops at all.
+    if (report.matched == 0 && report.host_nodes > 0 && report.unmatched_events > 0)
       throw input_error({.file = source.host->file},
                         format("no node of this trace is an op of {}", source.kineto->file),
                         "both have to be of the same rank and run, recorded at the same time");

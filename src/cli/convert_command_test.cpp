@@ -23,7 +23,7 @@ TEST_F(ConvertCommandTest, LinksBothHalves) {
   EXPECT_EQ(done.err, "");
   EXPECT_THAT(done.out, HasSubstr("run.0.et: rank 0, "));
   EXPECT_THAT(done.out, HasSubstr(" nodes matched"));
-  EXPECT_THAT(done.out, HasSubstr(" by correlation, 0 by external id, 0 by time"));
+  EXPECT_THAT(done.out, HasSubstr(" by correlation, 0 by external id"));
   EXPECT_EQ(run("check run.0.et").code, 0);
 }
 
@@ -34,6 +34,45 @@ TEST_F(ConvertCommandTest, AProfileAloneSaysWhatItCannotKnow) {
   EXPECT_EQ(run("check run.0.et").code, 0);
 }
 
+TEST_F(ConvertCommandTest, AHostsTraceAloneHasNoTimes) {
+  const CliRun done = run("convert --host run_rank1_host.json -o run.1.et");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("run.1.et: rank 1, 21 nodes, "));
+  EXPECT_THAT(done.out, HasSubstr(", no times, "));
+  EXPECT_THAT(done.out, HasSubstr("--device adds the profile"));
+  const CliRun checked = run("check run.1.et");
+  EXPECT_EQ(checked.code, 0) << checked.out;
+  EXPECT_THAT(checked.out, HasSubstr("no-times"));
+  const Json all = run_json("convert 'run_rank*_host.json' -o out/run");
+  ASSERT_EQ(all["files"].size(), 2u);
+  EXPECT_EQ(all["files"][1]["file"], "out/run.1.et");
+  EXPECT_EQ(all["files"][1]["conversion"]["span_ns"], 0);
+  EXPECT_EQ(all["files"][1]["conversion"]["matched"], 0);
+}
+
+TEST_F(ConvertCommandTest, KernelsWithoutALaunchAreCountedAndSaid) {
+  // As from a profiler that started behind the launches.
+  Json profile = Json::parse(read_text("run_rank0_device.json"));
+  Json events = Json::array();
+  std::size_t kernels = 0;
+  for (const Json& event : profile["traceEvents"]) {
+    const std::string category = event.value("cat", "");
+    if (category == "cuda_runtime" || category == "cuda_driver" || category == "cpu_op") continue;
+    kernels += category == "kernel" || category == "gpu_memset" ? 1 : 0;
+    events.push_back(event);
+  }
+  profile["traceEvents"] = events;
+  write_text("late.json", profile.dump());
+  const CliRun done = run("convert late.json -o late.0.et");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("0 by external id; " + std::to_string(kernels) + " without a launch"));
+  const Json json = run_json("convert late.json -o again.0.et");
+  EXPECT_EQ(json["files"][0]["conversion"]["device_ops_without_launch"], kernels);
+  EXPECT_EQ(run("check late.0.et").code, 0);
+  // There is no op that the host's trace could be matched with.
+  EXPECT_EQ(run("convert late.json --host run_rank0_host.json -o pair.0.et").code, 0);
+}
+
 TEST_F(ConvertCommandTest, AllRanksAtOnce) {
   const Json done = run_json("convert 'run_rank*_host.json' --device 'run_rank*_device.json' -o out/run");
   ASSERT_EQ(done["files"].size(), 2u);
@@ -42,7 +81,7 @@ TEST_F(ConvertCommandTest, AllRanksAtOnce) {
     const Json& file = done["files"][static_cast<std::size_t>(rank)];
     EXPECT_EQ(file["file"], "out/run." + std::to_string(rank) + ".et");
     EXPECT_EQ(file["rank"], rank);
-    EXPECT_EQ(file["conversion"]["device_ops_by_time"], 0);
+    EXPECT_EQ(file["conversion"]["device_ops_without_launch"], 0);
     EXPECT_EQ(file["conversion"]["unmatched_events"], 0);
     EXPECT_GT(file["conversion"]["collectives"], 0);
     EXPECT_EQ(file["bytes"], std::filesystem::file_size(std::string(file["file"])));
@@ -116,7 +155,6 @@ TEST_F(ConvertCommandTest, ToldWhatDoesNotGo) {
   for (const Misuse& misuse : {
            Misuse{"convert run_rank0_device.json", "-o, --output is missing"},
            Misuse{"convert -o run.0.et", "nothing to convert"},
-           Misuse{"convert run_rank0_host.json -o run.0.et", "--device takes the profile"},
            Misuse{"convert run_rank0_device.json -o run.json", "--format chakra-json, kineto or node-link"},
            Misuse{"convert run_rank0_device.json -o run.et --format kineto", "writes .json files"},
            Misuse{"convert 'run_rank*_device.json' -o run.0.et", "is one file, and there are 2 traces"},

@@ -55,7 +55,8 @@ void add_convert_input_flags(Flags& flags) {
        .many = true});
   flags.add({.names = {"--host"},
              .value = "FILE...",
-             .help = "execution traces of PyTorch's host, in the order of the profiles",
+             .help = "execution traces of PyTorch's host, in the order of the profiles; without profiles, "
+                     "traces without times are made of them",
              .fallback = "none",
              .group = "input",
              .many = true});
@@ -86,10 +87,7 @@ ConvertInput resolve_convert_input(const Flags& flags) {
   if (!input.chakra.empty()) return input;
   if (input.devices.empty() && input.hosts.empty())
     throw usage_error("nothing to convert", "nadi convert run_kineto.json -o run.0.et");
-  if (input.devices.empty())
-    throw usage_error(format("{} has no times: it is the host's half of a trace", input.hosts[0].string()),
-                      "--device takes the profile of the same run");
-  if (!input.hosts.empty() && input.hosts.size() != input.devices.size())
+  if (!input.devices.empty() && !input.hosts.empty() && input.hosts.size() != input.devices.size())
     throw usage_error(
         format("{} traces of the host and {} profiles", input.hosts.size(), input.devices.size()),
         "they are taken in pairs, in the order of their names");

@@ -42,11 +42,15 @@ ConversionReport sum_of(const std::vector<ConvertedFile>& files) {
     }
     sum.by_correlation += report.by_correlation;
     sum.by_external_id += report.by_external_id;
-    sum.by_time += report.by_time;
+    sum.without_launch += report.without_launch;
     sum.recorded_syncs += report.recorded_syncs;
     sum.inferred_syncs += report.inferred_syncs;
+    sum.held_up += report.held_up;
+    sum.yielded_inferred += report.yielded_inferred;
+    sum.yielded_recorded += report.yielded_recorded;
     sum.gaps += report.gaps;
     sum.waits += report.waits;
+    sum.device_gaps += report.device_gaps;
     sum.background += report.background;
     sum.collectives += report.collectives;
     sum.sends += report.sends;
@@ -93,20 +97,40 @@ void print_events(const ConversionReport& report, Console& console) {
 }
 
 void print_device(const ConversionReport& report, Console& console) {
-  const std::uint64_t total = report.by_correlation + report.by_external_id + report.by_time;
-  if (total > 0)
-    print_line(
-        console, "device ops",
-        format("{}: launches found {} by correlation, {} by external id, {} by time", counted(total),
-               counted(report.by_correlation), counted(report.by_external_id), counted(report.by_time)));
+  const std::uint64_t total = report.by_correlation + report.by_external_id + report.without_launch;
+  if (total > 0) {
+    std::string text = format("{}: launches found {} by correlation, {} by external id", counted(total),
+                              counted(report.by_correlation), counted(report.by_external_id));
+    if (report.without_launch > 0)
+      text += format(
+          "; {} without a launch (launched before the profile began, or by a thread that it does "
+          "not show) {} for {} stream only",
+          counted(report.without_launch), report.without_launch == 1 ? "waits" : "wait",
+          report.without_launch == 1 ? "its" : "their");
+    print_line(console, "device ops", text);
+  }
   if (report.recorded_syncs + report.inferred_syncs > 0)
     print_line(console, "synchronisation",
                format("{} recorded, {} inferred from times", counted(report.recorded_syncs),
                       counted(report.inferred_syncs)));
-  if (report.gaps > 0)
+  if (report.held_up > 0)
+    print_line(console, "contention",
+               format("{} for another stream that kept the device busy",
+                      counted(report.held_up, "device op waits", "device ops wait")));
+  if (report.yielded_inferred + report.yielded_recorded > 0)
     print_line(
-        console, "host gaps",
-        format("{}, {} of them waiting for another thread", counted(report.gaps), counted(report.waits)));
+        console, "contradictions",
+        format("{} left out, since events would wait for one another in a circle: {} inferred, {} "
+               "recorded",
+               counted(report.yielded_inferred + report.yielded_recorded, "dependency", "dependencies"),
+               counted(report.yielded_inferred), counted(report.yielded_recorded)));
+  if (report.gaps + report.device_gaps > 0) {
+    std::string text =
+        format("{}, {} of them waiting for another thread", counted(report.gaps), counted(report.waits));
+    if (report.device_gaps > 0)
+      text += format("; {} before device ops without a launch", counted(report.device_gaps));
+    print_line(console, "host gaps", text);
+  }
   if (report.background > 0)
     print_line(console, "background", counted(report.background, "overlapping event", "overlapping events"));
 }
@@ -131,6 +155,14 @@ void print_damage(const ConvertedFile& file, Console& console) {
   if (file.without_duration > 0)
     print_line(console, "dropped",
                format("{} without a duration", counted(file.without_duration, "event", "events")));
+  if (file.host_left_open)
+    print_line(
+        console, "host",
+        "the trace has no end, since its observer was not unregistered: ops that had not ended are missing");
+  if (file.unfinished > 0)
+    print_line(
+        console, "dropped",
+        format("{} that had not ended when the profile did", counted(file.unfinished, "event", "events")));
   for (const auto& [name, damage] : file.damage) {
     std::vector<std::string> parts;
     if (damage.dropped_records > 0)
@@ -172,11 +204,15 @@ Json report_json(const ConversionReport& report) {
               {"events", events_json(report)},
               {"device_ops_by_correlation", report.by_correlation},
               {"device_ops_by_external_id", report.by_external_id},
-              {"device_ops_by_time", report.by_time},
+              {"device_ops_without_launch", report.without_launch},
               {"recorded_syncs", report.recorded_syncs},
               {"inferred_syncs", report.inferred_syncs},
+              {"device_ops_held_up", report.held_up},
+              {"inferred_dependencies_left_out", report.yielded_inferred},
+              {"recorded_dependencies_left_out", report.yielded_recorded},
               {"host_gaps", report.gaps},
               {"waiting_gaps", report.waits},
+              {"device_gaps", report.device_gaps},
               {"background_events", report.background},
               {"collectives", report.collectives},
               {"sends", report.sends},
@@ -212,6 +248,8 @@ Json convert_json(const ConvertSummary& summary) {
                      {"bytes", file.bytes.count()},
                      {"dropped_dependencies", file.dropped_dependencies},
                      {"events_without_duration", file.without_duration},
+                     {"events_unfinished", file.unfinished},
+                     {"host_trace_has_no_end", file.host_left_open},
                      {"damage", damage_json(file)},
                      {"conversion", file.report ? report_json(*file.report) : Json(nullptr)}});
   }
@@ -226,17 +264,24 @@ void print_convert(const ConvertSummary& summary, Console& console) {
   for (const ConvertedFile& file : summary.files) {
     console.out << format("{}: rank {}, {} nodes, {} edges, ", file.file.string(), file.rank,
                           counted(file.nodes), counted(file.edges));
-    if (file.report) console.out << format("{}, ", to_string(file.report->span));
+    if (file.report && !file.has_profile) console.out << "no times, ";
+    if (file.report && file.has_profile) console.out << format("{}, ", to_string(file.report->span));
     console.out << format("{}\n", to_string(file.bytes));
   }
   if (!summary.groups_file.empty())
     console.out << format("{}: the groups of ranks that they name\n", summary.groups_file.string());
   const bool of_pytorch =
       std::ranges::any_of(summary.files, [](const ConvertedFile& file) { return file.report.has_value(); });
+  const bool of_hosts = std::ranges::any_of(
+      summary.files, [](const ConvertedFile& file) { return file.report && !file.has_profile; });
   if (of_pytorch) {
     const ConversionReport sum = sum_of(summary.files);
-    if (sum.host_nodes > 0) print_host(sum, console);
-    print_events(sum, console);
+    if (of_hosts)
+      print_line(console, "host",
+                 format("{}, in the order of their threads", counted(sum.host_nodes, "node", "nodes")));
+    else if (sum.host_nodes > 0)
+      print_host(sum, console);
+    if (!of_hosts) print_events(sum, console);
     print_device(sum, console);
     print_communication(sum, console);
   }
@@ -249,6 +294,9 @@ void print_convert(const ConvertSummary& summary, Console& console) {
         console, "not known",
         "values and ids of tensors, outputs, op schemas, which op called which beyond what times tell: "
         "--host adds the host's trace");
+  if (of_hosts)
+    print_line(console, "not known",
+               "times, kernels and their streams: --device adds the profile of the same run");
 }
 
 }  // namespace nadi

@@ -24,12 +24,15 @@ struct ConvertedFile {
   std::uint64_t nodes = 0;
   std::uint64_t edges = 0;
   Bytes bytes;
-  // Of a profile, with or without the host's trace:
+  // Of a profile, a host's trace, or both:
   std::optional<ConversionReport> report = {};
   bool has_host = false;
-  bool own_run = false;  // one of Nadi's: see ConvertedTrace
+  bool has_profile = false;
+  bool host_left_open = false;  // the observer was never unregistered: see HostTrace
+  bool own_run = false;         // one of Nadi's: see ConvertedTrace
   // Left out of the input: events without a duration, and what was damaged.
   std::uint64_t without_duration = 0;
+  std::uint64_t unfinished = 0;  // events that had not ended when the profile did
   std::vector<std::pair<std::string, JsonRecordCounts>> damage = {};  // by file that has some
   std::uint64_t dropped_records = 0;                                  // of a Chakra trace, as those below
   std::uint64_t dropped_dependencies = 0;

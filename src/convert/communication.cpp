@@ -25,6 +25,7 @@ class CommunicationFinder {
       for (std::uint32_t node = lane.begin; node < lane.end; ++node)
         if (role(node) == EventRole::kCommunicationKernel) add(node, record_around(node));
     }
+    if (kineto_.events.size() == 0) add_host_nodes();
     count_records_without_op();
     set_tags();
     std::ranges::sort(found_, {}, &CommunicationNode::node);
@@ -38,6 +39,14 @@ class CommunicationFinder {
     return is_event ? source_.link.roles.of(graph_.row[node]) : EventRole::kPlain;
   }
 
+  // Of a host's trace without a profile.
+  void add_host_nodes() {
+    for (std::uint32_t node = 0; node < graph_.size(); ++node)
+      if (graph_.kind[node] == LinkedKind::kHostNode &&
+          event_role(source_.host->nodes.name(graph_.row[node])) == EventRole::kCommunicationRecord)
+        add(node, node);
+  }
+
   std::uint32_t record_around(std::uint32_t node) const {
     std::uint32_t around = graph_.parent[node];
     while (around != kNoNode && role(around) != EventRole::kCommunicationRecord)
@@ -47,7 +56,7 @@ class CommunicationFinder {
 
   CommunicationFacts facts_of(std::uint32_t node, std::uint32_t record) const {
     CommunicationFacts facts;
-    add_attributes(facts, kineto_.events, graph_.row[node]);
+    if (graph_.kind[node] != LinkedKind::kHostNode) add_attributes(facts, kineto_.events, graph_.row[node]);
     if (record == kNoNode) return facts;
     add_event(facts, record);
     if (!facts.size() && graph_.parent[record] != kNoNode) {
@@ -60,6 +69,10 @@ class CommunicationFinder {
   }
 
   void add_event(CommunicationFacts& facts, std::uint32_t node) const {
+    if (graph_.kind[node] == LinkedKind::kHostNode) {
+      add_attributes(facts, source_.host->nodes, graph_.row[node]);
+      add_inputs(facts, source_.host->nodes, graph_.row[node]);
+    }
     if (graph_.kind[node] != LinkedKind::kHost) return;
     add_attributes(facts, kineto_.events, graph_.row[node]);
     if (const auto row = source_.host_row(graph_.row[node])) {

@@ -4,7 +4,7 @@
 // On a device it is the kernel of the communication library (ncclDevKernel_..., ncclKernel_...), described by
 // its own attributes, by the op record_param_comms around its launch, and by the tensors of that or of the op
 // around it. On the host it is record_param_comms itself, or the annotation of its backend where that goes on
-// in the background.
+// in the background. In a host's trace without a profile it is record_param_comms as well.
 #pragma once
 
 #include <cstdint>

@@ -28,16 +28,23 @@ struct ConversionReport {
   // Device ops, by how their launch was found.
   std::uint64_t by_correlation = 0;
   std::uint64_t by_external_id = 0;
-  std::uint64_t by_time = 0;
+  std::uint64_t without_launch = 0;  // launched before the profile began, or where it did not look
 
   // Calls that waited for the device, and waits of one stream for another: what they waited for was recorded
   // (cuda_sync events), or inferred from times.
   std::uint64_t recorded_syncs = 0;
   std::uint64_t inferred_syncs = 0;
+  // Device ops that started late while other streams kept the device busy, and are taken to have waited.
+  std::uint64_t held_up = 0;
 
-  std::uint64_t gaps = 0;        // nodes "host gap"
-  std::uint64_t waits = 0;       // those of them that wait for another thread
-  std::uint64_t background = 0;  // events that overlap the one that they start in
+  // Dependencies that were left out, since with them nodes would wait for one another in a circle.
+  std::uint64_t yielded_inferred = 0;  // told by times
+  std::uint64_t yielded_recorded = 0;  // told by ids
+
+  std::uint64_t gaps = 0;         // nodes "host gap" of threads
+  std::uint64_t waits = 0;        // those of them that wait for another thread
+  std::uint64_t device_gaps = 0;  // nodes "host gap" before device ops without a launch
+  std::uint64_t background = 0;   // events that overlap the one that they start in
 
   std::uint64_t collectives = 0;
   std::uint64_t sends = 0;

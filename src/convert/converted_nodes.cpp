@@ -80,7 +80,7 @@ void ConvertedTrace::get_dependencies(std::uint32_t number, TraceNode& node) con
   if (graph_.parent[number] != kNoNode) node.ctrl_deps.push_back(id_of(graph_.parent[number]));
   if (graph_.launch[number] != kNoNode) node.data_deps.push_back(id_of(graph_.launch[number]));
   if (graph_.before[number] != kNoNode) add_once(node.data_deps, id_of(graph_.before[number]));
-  for (const auto& [waiting, awaited] : graph_.waits_of(number)) add_once(node.data_deps, id_of(awaited));
+  for (const LinkedWait& wait : graph_.waits_of(number)) add_once(node.data_deps, id_of(wait.awaited));
 }
 
 void ConvertedTrace::get_host_op(std::uint32_t number, TraceNode& node) const {
@@ -141,14 +141,22 @@ void ConvertedTrace::get_gap(std::uint32_t number, TraceNode& node) const {
   add_is_cpu_op(node, true);
   add_borrowed_text(node, "category", "host_gap");
   if (options_.simulate_only) return;
-  node.attributes.add_int64("thread", kineto_->lanes[gap.lane].thread);
+  const KinetoLane& lane = kineto_->lanes[gap.lane];
+  if (lane.device) {
+    node.attributes.add_int64("stream", lane.thread);
+    node.attributes.add_int64("device", lane.process);
+  } else {
+    node.attributes.add_int64("thread", lane.thread);
+  }
   add_origin(number, node.start, node);
 }
 
 void ConvertedTrace::get_host_node(std::uint32_t number, TraceNode& node) const {
   const std::uint32_t host_row = graph_.row[number];
   node.name = source_.host->nodes.name(host_row);
-  add_is_cpu_op(node, true);
+  const CommunicationNode* communication = communication_of(number);
+  add_is_cpu_op(node, communication == nullptr);
+  if (communication != nullptr) add_communication(*communication, node);
   if (options_.simulate_only) return;
   node.inputs = source_.host->nodes.inputs(host_row);
   node.outputs = source_.host->nodes.outputs(host_row);

@@ -6,9 +6,11 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/convert/device_contention.h"
 #include "nadi/convert/device_streams.h"
 #include "nadi/convert/event_lanes.h"
 #include "nadi/convert/event_roles.h"
+#include "nadi/convert/host_order.h"
 #include "nadi/convert/host_threads.h"
 #include "nadi/convert/node_order.h"
 #include "nadi/convert/synchronisation.h"
@@ -132,8 +134,10 @@ class Selection {
 
 ConvertedTrace::ConvertedTrace(ConversionSource source, GroupNumbers& groups,
                                const ConversionOptions& options)
-    : source_(std::move(source)), options_(options), kineto_(source_.kineto.get()) {
-  check(kineto_ != nullptr, "a conversion needs a profile");
+    : source_(std::move(source)),
+      options_(options),
+      kineto_(has_profile() ? source_.kineto.get() : &no_profile_) {
+  check(has_profile() || source_.host != nullptr, "a conversion needs a profile or a host's trace");
   link(groups);
   count();
 }
@@ -154,6 +158,8 @@ void ConvertedTrace::link(GroupNumbers& groups) {
                                .roles = roles,
                                .lanes = lanes,
                                .first = selection.first,
+                               .moved_time = options_.moved_time.value_or(
+                                   std::min(kMostMovedTime, Nanoseconds{report_.span.count() / kMovedShare})),
                                .device_work = selection.device_work,
                                .host_is_device = host_is_device_};
 
@@ -169,9 +175,11 @@ void ConvertedTrace::link(GroupNumbers& groups) {
       kineto.correlation, [&](std::uint32_t row) { return kineto.category[row] == KinetoCategory::kSync; },
       /*fill=*/true);
   link_synchronisation(link_source, threads.syncs, recorded_syncs, launches, graph_, report_);
+  link_device_contention(link_source, graph_, report_);
   if (source_.host != nullptr) {
     match_ = HostMatch(kineto, *source_.host);
     match_.link(graph_, report_);
+    if (!has_profile()) link_host_order(*source_.host, graph_);
     for (std::size_t row = 0; row < source_.host->nodes.size(); ++row)
       first_id_ = std::max(first_id_, to_number(source_.host->nodes.id(row)));
     if (first_id_ > std::numeric_limits<std::uint64_t>::max() - graph_.size() - 1)
@@ -189,7 +197,7 @@ void ConvertedTrace::link(GroupNumbers& groups) {
   for (const CommunicationNode& communication : communication_) communicates_[communication.node] = true;
   layers_ = std::move(threads.layers);
   graph_.sort_waits();
-  order_ = order_nodes(graph_, kineto, source_.host.get());
+  order_ = order_nodes(kineto, source_.host.get(), graph_, report_);
   positions_.resize(order_.size());
   for (std::uint32_t row = 0; row < order_.size(); ++row) positions_[order_[row]] = row;
 }
@@ -215,16 +223,18 @@ void ConvertedTrace::count() {
     report_.control_edges += graph_.parent[node] != kNoNode;
     report_.data_edges += launch != kNoNode;
     report_.data_edges += before != kNoNode && before != launch;
-    for (const auto& [waiting, awaited] : graph_.waits_of(node))
-      report_.data_edges += awaited != launch && awaited != before;
+    for (const LinkedWait& wait : std::as_const(graph_).waits_of(node))
+      report_.data_edges += wait.awaited != launch && wait.awaited != before;
   }
 }
 
 GlobalMetadata ConvertedTrace::metadata() const {
   GlobalMetadata metadata;
-  metadata.attributes.add_text("source", source_.host == nullptr ? "kineto" : "pytorch and kineto");
+  metadata.attributes.add_text("source", source_.host == nullptr ? "kineto"
+                                         : has_profile()         ? "pytorch and kineto"
+                                                                 : "pytorch");
   if (source_.host != nullptr) metadata.attributes.add_text("pytorch_schema", source_.host->schema);
-  metadata.attributes.add_int64("base_time_ns", kineto_->base_time.count());
+  if (has_profile()) metadata.attributes.add_int64("base_time_ns", kineto_->base_time.count());
   if (kineto_->world_size) metadata.attributes.add_int64("world_size", *kineto_->world_size);
   metadata.attributes.add_int64("rank", source_.rank);
   return metadata;

@@ -1,4 +1,5 @@
-// A trace made from a profile of PyTorch (Kineto), with or without the trace of its host.
+// A trace made from a profile of PyTorch (Kineto), with or without the trace of its host, or from that trace
+// alone.
 //
 //   GroupNumbers groups;                                              // shared by all ranks
 //   const ConvertedTrace trace({.kineto = kineto, .host = host, .rank = 0}, groups);
@@ -20,14 +21,18 @@
 //     (host_threads.h). Control dependency: the op that called it, by the host's trace or by nesting.
 //   - kernels, copies and memsets are nodes without `is_cpu_op` that wait for the call that launched them,
 //   the op
-//     before on their stream (device_streams.h), and what synchronisation says (synchronisation.h). Control
-//     dependency: the op around the launch.
+//     before on their stream (device_streams.h), what synchronisation says (synchronisation.h), and for other
+//     streams that kept the device busy (device_contention.h). Control dependency: the op around the launch.
+//     Those without a launch wait for their stream only.
 //   - kernels of communication libraries are COMM nodes (communication.h).
 // Nodes of the host's trace keep their ids; the others have ids above. A node has the attributes of both; of
 // the same name and with different values, the profile's is called "kineto <name>". Besides these there are
 // `category` (Kineto's, or "host_gap"), `thread` or `stream` and `device`, `correlation`, `phase` (forward,
 // backward, optimizer), `layer` (modules, "GPT2Model_0.Linear_3") and `step` where they are known, and of
 // communication `pg_name_pytorch`, since `pg_name` is the group's number in GroupNumbers.
+//
+// A host's trace without a profile gives nodes without times: its ops, those of a thread as a chain
+// (host_order.h), with the communication that they record.
 //
 // Profiles that Nadi writes of its own runs (kineto_writer.h) have no device: their ops are the work itself,
 // and say so by the attribute "op". Only these become nodes, as in the trace of the same run: without
@@ -56,7 +61,7 @@
 namespace nadi {
 
 struct ConversionSource {
-  std::shared_ptr<const KinetoTrace> kineto;
+  std::shared_ptr<const KinetoTrace> kineto = nullptr;  // this or `host`, or both
   std::shared_ptr<const HostTrace> host = nullptr;
   std::optional<std::int64_t> process = {};  // of a profile of several: only this one
   std::int64_t rank = 0;
@@ -65,11 +70,14 @@ struct ConversionSource {
 struct ConversionOptions {
   // Only the attributes that simulators read (common_attributes.h), and category, stream and device.
   bool simulate_only = false;
+  // How far a replay may move what is short to keep it from being a node: see host_threads.h, which has the
+  // default.
+  std::optional<Nanoseconds> moved_time = {};
 };
 
 class ConvertedTrace {
  public:
-  // Error (input) for nodes of the host's trace with the same id, and for events that wait in a circle.
+  // Error (input) for nodes of the host's trace with the same id, or that call each other in a circle.
   ConvertedTrace(ConversionSource source, GroupNumbers& groups, const ConversionOptions& options = {});
 
   std::size_t size() const { return order_.size(); }
@@ -106,9 +114,12 @@ class ConvertedTrace {
   const CommunicationNode* communication_of(std::uint32_t number) const;
   TraceNodeId id_of(std::uint32_t number) const;
 
+  bool has_profile() const { return source_.kineto != nullptr; }
+
   ConversionSource source_;
   ConversionOptions options_;
-  const KinetoTrace* kineto_;
+  KinetoTrace no_profile_;     // empty, for a host's trace alone
+  const KinetoTrace* kineto_;  // of the source, or that
   bool host_is_device_ = false;
 
   LinkGraph graph_;

@@ -25,34 +25,56 @@ class StreamLinker {
  private:
   void link_lane(std::uint32_t lane) {
     const std::uint32_t begin = graph_.size();
+    lane_ = lane;
     open_.clear();
     before_ = kNoNode;
+    busy_until_ = source_.first;
+    unexplained_ = {};
     for (const std::uint32_t row : source_.lanes.rows(lane)) add(row);
     graph_.lanes.push_back({.lane = lane, .begin = begin, .end = graph_.size(), .device = true});
   }
 
   void add(std::uint32_t row) {
     const std::uint32_t launch = launch_of(row);
+    if (launch == kNoNode) add_gap(events_.start(row));
     const std::uint32_t node = graph_.add(LinkedKind::kDevice, row, events_.duration(row), kNoNode, kNoNode);
     ++report_.taken[static_cast<std::size_t>(source_.kineto.category[row])];
     follow(node, events_.start(row));
+    busy_until_ = std::max(busy_until_, end_of(row));
     if (graph_.has_layers) graph_.layer.push_back(launch == kNoNode ? 0 : graph_.layer[launch]);
     if (launch == kNoNode) return;
+    unexplained_ = {};
     graph_.phase[node] = graph_.phase[launch];
     const bool is_call = source_.kineto.category[graph_.row[launch]] == KinetoCategory::kRuntime ||
                          source_.kineto.category[graph_.row[launch]] == KinetoCategory::kDriver;
     graph_.parent[node] = is_call ? graph_.parent[launch] : launch;
     graph_.launch[node] = launch;
-    if (is_call && source_.kineto.category[row] == KinetoCategory::kMemcpy) hold_up(node, launch);
+    if (source_.roles.of(graph_.row[launch]) == EventRole::kCopyCall &&
+        source_.kineto.category[row] == KinetoCategory::kMemcpy)
+      hold_up(node, launch);
+  }
+
+  // Time in which the stream was idle before an op of which no launch is known.
+  void add_gap(Nanoseconds start) {
+    if (start <= busy_until_) return;
+    unexplained_ += start - busy_until_;
+    if (unexplained_ <= source_.moved_time) return;
+    const std::uint32_t gap = graph_.add(LinkedKind::kGap, static_cast<std::uint32_t>(graph_.gaps.size()),
+                                         unexplained_, kNoNode, kNoNode);
+    graph_.gaps.push_back({.start = busy_until_, .end = start, .lane = lane_});
+    if (graph_.has_layers) graph_.layer.push_back(0);
+    follow(gap, busy_until_);
+    unexplained_ = {};
+    ++report_.device_gaps;
   }
 
   void hold_up(std::uint32_t copy, std::uint32_t call) {
     const Nanoseconds copy_end = end_of(graph_.row[copy]);
     const Nanoseconds call_end = end_of(graph_.row[call]);
-    if (copy_end > call_end || graph_.launch[copy] != call) return;
+    if (copy_end > call_end) return;
     graph_.launch[copy] = graph_.before[call];
-    graph_.waits.emplace_back(call, copy);
-    graph_.duration[call] = std::min(graph_.duration[call], call_end - copy_end);
+    graph_.waits.push_back({.node = call, .awaited = copy, .inferred = true});
+    graph_.shorten(call, std::min(graph_.duration[call], call_end - copy_end));
   }
 
   // Which nodes of its stream it waits for.
@@ -60,14 +82,15 @@ class StreamLinker {
     std::size_t kept = 0;
     bool found = false;
     for (const std::uint32_t other : open_) {
-      const Nanoseconds end = end_of(graph_.row[other]);
+      const Nanoseconds end = graph_.kind[other] == LinkedKind::kGap ? graph_.gaps[graph_.row[other]].end
+                                                                     : end_of(graph_.row[other]);
       if (end > start && end - start > kClockSlack) {
         open_[kept++] = other;
       } else if (!found) {
         found = true;
         before_ = other;
       } else {
-        graph_.waits.emplace_back(node, other);
+        graph_.waits.push_back({.node = node, .awaited = other});
       }
     }
     open_.resize(kept);
@@ -92,8 +115,8 @@ class StreamLinker {
         return op;
       }
     }
-    ++report_.by_time;
-    return latest_op(events_.start(row));
+    ++report_.without_launch;
+    return kNoNode;
   }
 
   void collect_externals() {
@@ -123,29 +146,6 @@ class StreamLinker {
     externals_.finish();
   }
 
-  // Of all threads, the node with an event that started last before that time.
-  std::uint32_t latest_op(Nanoseconds time) const {
-    std::uint32_t latest = kNoNode;
-    for (std::size_t lane = 0; lane < host_lanes_; ++lane) {
-      if (!graph_.lanes[lane].has_ops) continue;
-      std::uint32_t low = graph_.lanes[lane].begin;
-      std::uint32_t high = graph_.lanes[lane].end;
-      while (low < high) {
-        const std::uint32_t middle = low + (high - low) / 2;
-        if (graph_.start(middle, source_.kineto) <= time)
-          low = middle + 1;
-        else
-          high = middle;
-      }
-      while (low > graph_.lanes[lane].begin && graph_.kind[low - 1] != LinkedKind::kHost) --low;
-      if (low == graph_.lanes[lane].begin) continue;
-      const std::uint32_t node = low - 1;
-      if (latest == kNoNode || graph_.start(node, source_.kineto) > graph_.start(latest, source_.kineto))
-        latest = node;
-    }
-    return latest;
-  }
-
   Nanoseconds end_of(std::uint32_t row) const { return events_.start(row) + events_.duration(row); }
 
   const LinkSource& source_;
@@ -158,8 +158,11 @@ class StreamLinker {
   bool has_externals_ = false;
 
   // Of the current stream.
+  std::uint32_t lane_ = 0;           // of the profile
   std::vector<std::uint32_t> open_;  // nodes that no other waits for yet
   std::uint32_t before_ = kNoNode;   // the last node that others wait for
+  Nanoseconds busy_until_;           // end of the ops so far
+  Nanoseconds unexplained_;          // idle time before ops without a launch that is in no gap yet
 };
 
 }  // namespace

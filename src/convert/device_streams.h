@@ -5,9 +5,13 @@
 // stays parallel: an op waits for those before it that had ended when it started.
 //
 // The launch of an op is the call with its correlation; where the profile has none, the op with its "External
-// id", and where there is none either, the last op of the host that had started. A copy that had ended before
-// the call that launched it returned (from or to pageable memory; cudaMemcpy) held up that call: the call
-// waits for the copy, and the copy for what was before the call.
+// id". An op without either was launched before the profile began, or by a thread that was not recorded: it
+// waits for its stream only. What such ops waited for besides is not known, so time in which their stream was
+// idle before them becomes a node of its own ("host gap", as in host_threads.h) as soon as it adds up to more
+// than `moved_time`.
+//
+// A copy that had ended before the call that launched it returned (from or to pageable memory; cudaMemcpy)
+// held up that call: the call waits for the copy, and the copy for what was before the call.
 #pragma once
 
 #include "nadi/convert/host_threads.h"

@@ -72,17 +72,45 @@ TEST(DeviceStreams, AKernelWithoutLaunchIsPutBelowTheOpWithItsExternalId) {
   EXPECT_EQ(converted.report().by_external_id, 1);
 }
 
-TEST(DeviceStreams, AndOneWithoutEitherBelowTheLastOpBefore) {
+TEST(DeviceStreams, KernelsWithoutEitherAreRootsInTheOrderOfTheirStream) {
   Profile profile;
   profile.op("aten::mm", {.start = 0, .length = 20});
-  profile.op("aten::add", {.start = 20, .length = 20});
-  profile.op("aten::relu", {.start = 40, .length = 20});
-  profile.kernel("gemm", {.start = 30, .length = 5}, 77);
-  profile.kernel("early", {.start = 0, .length = 5}, 78, 9);
+  profile.call("launch", {.start = 25, .length = 5}, 79);
+  profile.kernel("first", {.start = 0, .length = 10}, 77);
+  profile.kernel("second", {.start = 10, .length = 30}, 78);
+  profile.kernel("launched", {.start = 40, .length = 10}, 79);
+  profile.kernel("elsewhere", {.start = 5, .length = 5}, 80, 9);
   const Converted converted = convert(profile);
-  EXPECT_THAT(converted.data_deps("gemm"), ElementsAre("aten::add"));
-  EXPECT_THAT(converted.data_deps("early"), ElementsAre("aten::mm"));
-  EXPECT_EQ(converted.report().by_time, 2);
+  EXPECT_THAT(converted.data_deps("first"), IsEmpty());
+  EXPECT_THAT(converted.ctrl_deps("first"), IsEmpty());
+  EXPECT_THAT(converted.data_deps("second"), ElementsAre("first"));
+  EXPECT_THAT(converted.data_deps("launched"), ElementsAre("launch", "second"));
+  EXPECT_THAT(converted.data_deps("elsewhere"), IsEmpty());
+  EXPECT_EQ(converted.report().by_correlation, 1);
+  EXPECT_EQ(converted.report().without_launch, 3);
+  EXPECT_EQ(converted.report().device_gaps, 0);
+}
+
+TEST(DeviceStreams, TimeBeforeAKernelWithoutLaunchPasses) {
+  Profile profile;
+  profile.op("aten::mm", {.start = 0, .length = 20});
+  profile.kernel("first", {.start = 100, .length = 10}, 77);
+  profile.kernel("second", {.start = 140, .length = 10}, 78);  // 30 behind the first
+  profile.kernel("third", {.start = 180, .length = 10}, 79);   // 30 more: a gap of 60
+  const Converted converted = convert(profile);
+  EXPECT_EQ(converted.report().device_gaps, 2);
+  EXPECT_EQ(converted.report().gaps, 0);
+  EXPECT_EQ(converted.replayed("first"), 100);
+  EXPECT_EQ(converted.replayed("second"), 110);
+  EXPECT_EQ(converted.replayed("third"), 180);
+  EXPECT_THAT(converted.data_deps("third"), ElementsAre("host gap"));
+  // It is time of a host that nobody saw, and keeps no device busy.
+  for (std::size_t row = 0; row < converted.nodes.size(); ++row) {
+    if (converted.nodes.name(row) != "host gap") continue;
+    EXPECT_EQ(converted.nodes.find_attribute(row, "is_cpu_op")->integer(), 1);
+    EXPECT_EQ(converted.nodes.find_attribute(row, "category")->string(), "host_gap");
+    EXPECT_EQ(converted.nodes.find_attribute(row, "stream")->integer(), 7);
+  }
 }
 
 TEST(DeviceStreams, AProfileOfADeviceAloneConverts) {
@@ -108,6 +136,19 @@ TEST(DeviceStreams, ACopyThatEndsWithinItsCallHeldItUp) {
               ElementsAre("cudaLaunchKernel", "Memcpy DtoH (Device -> Pageable)"));
   // 20 + 250 - (216 + 4)
   EXPECT_EQ(converted.microseconds("cudaMemcpyAsync"), 50);
+}
+
+// It is not the call's own copy: waiting for it would mean that the graph waits for itself.
+TEST(DeviceStreams, ACopyInAGraphDoesNotHoldUpTheLaunchOfTheGraph) {
+  Profile profile;
+  profile.call("cudaGraphLaunch", {.start = 0, .length = 100}, 1);
+  profile.kernel("kernel", {.start = 20, .length = 10}, 1);
+  profile.copy("Memcpy DtoD (Device -> Device)", {.start = 30, .length = 5}, 1);
+  const Converted converted = convert(profile);
+  EXPECT_THAT(converted.data_deps("cudaGraphLaunch"), IsEmpty());
+  EXPECT_THAT(converted.data_deps("Memcpy DtoD (Device -> Device)"),
+              ElementsAre("cudaGraphLaunch", "kernel"));
+  EXPECT_EQ(converted.report().yielded_inferred + converted.report().yielded_recorded, 0);
 }
 
 }  // namespace

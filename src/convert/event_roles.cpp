@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kModulePrefix = "nn.Module: ";
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
+// Programs that are built with a default stream for each thread call cudaStreamSynchronize_ptsz.
+constexpr std::string_view kPerThreadSuffix = "_ptsz";
 
 struct RoleEntry {
   std::string_view name;
@@ -35,6 +37,9 @@ constexpr std::array kRolesByName{
 };
 
 constexpr std::array kRolesByPrefix{
+    RoleEntry{"cudaMemcpy", EventRole::kCopyCall},
+    RoleEntry{"cuMemcpy", EventRole::kCopyCall},
+    RoleEntry{"hipMemcpy", EventRole::kCopyCall},
     RoleEntry{"autograd::engine::evaluate_function", EventRole::kBackward},
     RoleEntry{"Optimizer.step#", EventRole::kOptimizer},
     RoleEntry{"Optimizer.zero_grad#", EventRole::kOptimizer},
@@ -71,6 +76,7 @@ std::optional<EventRole> phase_mark(std::string_view name) {
 }  // namespace
 
 EventRole event_role(std::string_view name) {
+  if (name.ends_with(kPerThreadSuffix)) name.remove_suffix(kPerThreadSuffix.size());
   const auto* const known = std::ranges::find(kRolesByName, name, &RoleEntry::name);
   if (known != kRolesByName.end()) return known->role;
   for (const RoleEntry& entry : kRolesByPrefix)

@@ -22,6 +22,7 @@ enum class EventRole : std::uint8_t {
   kEventSync,   // for an event: cudaEventSynchronize
   // A stream is told to wait for an event: cudaStreamWaitEvent.
   kStreamWait,
+  kCopyCall,  // cudaMemcpyAsync and its like: one copy, which the call may wait for
   // What encloses the ops of a phase.
   kForward,
   kBackward,   // autograd::engine::evaluate_function: ...

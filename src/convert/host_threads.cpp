@@ -57,8 +57,8 @@ class ThreadLinker {
     modules_.clear();
     const std::uint32_t begin = graph_.size();
     const Nanoseconds first = events_.start(rows[0]);
-    frames_.assign(1, Frame{.nested = true, .accounted = first, .moved = kMovedTime});
-    if (!source_.host_is_device && first - source_.first > kMovedTime)
+    frames_.assign(1, Frame{.nested = true, .accounted = first, .moved = source_.moved_time});
+    if (!source_.host_is_device && first - source_.first > source_.moved_time)
       add_gap(source_.first, first, first - source_.first, /*first=*/true);
     for (const std::uint32_t row : rows) begin_event(row);
     while (frames_.size() > 1) end_event();
@@ -136,13 +136,13 @@ class ThreadLinker {
       return;
     }
     if (source_.host_is_device) return;
-    if (frame.moved + stretch <= kMovedTime) {
+    if (frame.moved + stretch <= source_.moved_time) {
       frame.moved += stretch;
       graph_.duration[frame.node] += stretch;
       return;
     }
     frame.waiting += stretch;
-    if (frame.waiting <= kMovedTime) return;
+    if (frame.waiting <= source_.moved_time) return;
     add_gap(until - stretch, until, frame.waiting, /*first=*/false);
     frame.waiting = {};
   }

@@ -3,10 +3,11 @@
 // A thread's events are nested in one another. Its nodes are in the order in which the events start, each
 // depending on the one before, and an op's duration is the time that it does not spend in nested events: so
 // a replay of the chain takes as long as the thread did. But a stretch of an op's own time may lie behind
-// nested events, which would then come too late. Of such stretches at most kMovedTime counts in the op's
-// duration; the rest becomes nodes of their own ("host gap") as soon as it adds up to more than kMovedTime.
-// The same goes for time outside of all ops. So no event of a replayed thread is more than about kMovedTime,
-// for each op that encloses it, away from where it was.
+// nested events, which would then come too late. Of such stretches at most `moved_time` counts in the op's
+// duration; the rest becomes nodes of their own ("host gap") as soon as it adds up to more than that. The
+// same goes for time outside of all ops. So no event of a replayed thread is more than about `moved_time`,
+// for each op that encloses it, away from where it was. That is 50 us, or 1% of a profile that is shorter
+// than 5 ms.
 //
 // An event that overlaps the one it starts in by more than kClockSlack, without lying in it, goes on in the
 // background (RecordFunction of something asynchronous): it gets a node that nothing waits for.
@@ -24,7 +25,8 @@
 
 namespace nadi {
 
-inline constexpr Nanoseconds kMovedTime{50'000};
+inline constexpr Nanoseconds kMostMovedTime{50'000};
+inline constexpr std::int64_t kMovedShare = 25;  // of the profile's span
 inline constexpr Nanoseconds kClockSlack{1'000};
 
 // What the passes over a profile share.
@@ -32,7 +34,8 @@ struct LinkSource {
   const KinetoTrace& kineto;
   const EventRoles& roles;
   const EventLanes& lanes;
-  Nanoseconds first;    // start of the first event
+  Nanoseconds first;  // start of the first event
+  Nanoseconds moved_time;
   bool device_work;     // there are device ops
   bool host_is_device;  // see converted_trace.h
 };

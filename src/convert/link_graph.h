@@ -5,9 +5,10 @@
 // thread or stream are next to one another: a Lane. Time within a lane does not go back.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "nadi/base/units.h"
@@ -18,9 +19,9 @@ namespace nadi {
 inline constexpr std::uint32_t kNoNode = 0xffff'ffff;
 
 enum class LinkedKind : std::uint8_t {
-  kHost,      // an event of a host thread
-  kDevice,    // kernel, copy, memset
-  kGap,       // time of a thread in which no event tells what it did
+  kHost,    // an event of a host thread
+  kDevice,  // kernel, copy, memset
+  kGap,  // time of a thread, or before a kernel without a launch, in which no event tells what the host did
   kHostNode,  // a node of the host's trace that the profile does not have
 };
 
@@ -42,6 +43,21 @@ struct LinkedGap {
   bool first = false;      // before the first event of its thread
 };
 
+// A node waits for another that is not the one before it, its launch or its caller.
+struct LinkedWait {
+  std::uint32_t node = 0;
+  std::uint32_t awaited = 0;
+  bool inferred = false;  // told by times, and not by ids of the profile
+  friend auto operator<=>(const LinkedWait&, const LinkedWait&) = default;
+};
+
+// A call or a gap that waited: its duration is only what came after the wait.
+struct ShortenedNode {
+  std::uint32_t node = 0;
+  Nanoseconds whole;  // what it would last without the wait
+  friend auto operator<=>(const ShortenedNode&, const ShortenedNode&) = default;
+};
+
 struct LinkGraph {
   // By node.
   std::vector<LinkedKind> kind;
@@ -57,9 +73,9 @@ struct LinkGraph {
 
   std::vector<LinkedGap> gaps;
   std::vector<LinkedLane> lanes;
-  // What else nodes wait for: (node, what it waits for), sorted by sort_waits().
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> waits;
-  std::vector<bool> has_waits;  // by node
+  std::vector<LinkedWait> waits;         // sorted by sort_waits()
+  std::vector<bool> has_waits;           // by node
+  std::vector<ShortenedNode> shortened;  // sorted by sort_waits()
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(kind.size()); }
 
@@ -89,9 +105,24 @@ struct LinkGraph {
     return {};
   }
 
+  // When the event of a node ended.
+  Nanoseconds event_end(std::uint32_t node, const KinetoTrace& kineto) const {
+    return kineto.events.start(row[node]) + kineto.events.duration(row[node]);
+  }
+
+  // The node waits, and lasts only `lasts`.
+  void shorten(std::uint32_t node, Nanoseconds lasts) {
+    shortened.push_back({.node = node, .whole = duration[node]});
+    duration[node] = lasts;
+  }
+
+  // Of a wait that is both, what the profile's ids say counts; of a node that was shortened twice, the first.
   void sort_waits();
   // After sort_waits().
-  std::span<const std::pair<std::uint32_t, std::uint32_t>> waits_of(std::uint32_t node) const;
+  std::span<const LinkedWait> waits_of(std::uint32_t node) const;
+  std::span<LinkedWait> waits_of(std::uint32_t node);
+  // What the node would last if it had not waited; nothing of a node that did not. After sort_waits().
+  std::optional<Nanoseconds> whole_duration(std::uint32_t node) const;
 };
 
 }  // namespace nadi

@@ -1,13 +1,16 @@
 #include "nadi/convert/node_order.h"
 
 #include <algorithm>
+#include <optional>
 #include <queue>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/pytorch/host_trace.h"
+#include "nadi/trace/escape.h"
 
 namespace nadi {
 
@@ -15,10 +18,13 @@ namespace {
 
 constexpr std::size_t kShownOfCircle = 8;
 
+// How well a dependency is known.
+enum class Strength : std::uint8_t { kInferred, kRecorded, kFixed };
+
 class Orderer {
  public:
-  Orderer(const LinkGraph& graph, const KinetoTrace& kineto, const HostTrace* host)
-      : graph_(graph), kineto_(kineto), host_(host), state_(graph.size(), State::kOpen) {
+  Orderer(const KinetoTrace& kineto, const HostTrace* host, LinkGraph& graph, ConversionReport& report)
+      : kineto_(kineto), host_(host), graph_(graph), report_(report), state_(graph.size(), State::kOpen) {
     order_.reserve(graph.size());
   }
 
@@ -26,6 +32,8 @@ class Orderer {
     for (std::uint32_t node = 0; node < graph_.size(); ++node)
       if (graph_.kind[node] == LinkedKind::kHostNode) place(node);
     merge_lanes();
+    if (report_.yielded_inferred + report_.yielded_recorded > 0)
+      std::erase_if(graph_.waits, [](const LinkedWait& wait) { return wait.awaited == kNoNode; });
     return std::move(order_);
   }
 
@@ -62,56 +70,130 @@ class Orderer {
         state_[node] = State::kPlaced;
         order_.push_back(node);
         stack_.pop_back();
-        continue;
+      } else if (state_[missing] == State::kOnStack) {
+        break_circle(missing);
+      } else {
+        state_[missing] = State::kOnStack;
+        stack_.push_back(missing);
       }
-      if (state_[missing] == State::kOnStack) throw circle(missing);
-      state_[missing] = State::kOnStack;
-      stack_.push_back(missing);
     }
   }
 
   std::uint32_t missing_dependency(std::uint32_t node) const {
     for (const std::uint32_t other : {graph_.parent[node], graph_.before[node], graph_.launch[node]})
       if (other != kNoNode && state_[other] != State::kPlaced) return other;
-    for (const auto& [waiting, awaited] : graph_.waits_of(node))
-      if (state_[awaited] != State::kPlaced) return awaited;
+    for (const LinkedWait& wait : std::as_const(graph_).waits_of(node))
+      if (wait.awaited != kNoNode && state_[wait.awaited] != State::kPlaced) return wait.awaited;
     return kNoNode;
   }
 
-  Error circle(std::uint32_t node) const {
-    const auto first = std::ranges::find(stack_, node);
+  // The end of the stack, from `first` on, is a circle: each waits for the next, and the last for `first`.
+  void break_circle(std::uint32_t first) {
+    const auto begin = static_cast<std::size_t>(std::ranges::find(stack_, first) - stack_.begin());
+    std::optional<std::size_t> weakest;
+    std::tuple<Strength, std::int64_t> least;  // strength, and the contradiction, the other way round
+    // From the end: of equals the one that takes back least.
+    for (std::size_t at = stack_.size(); at-- > begin;) {
+      const std::uint32_t node = stack_[at];
+      const std::uint32_t awaited = at + 1 < stack_.size() ? stack_[at + 1] : first;
+      const Strength strength = strength_of(node, awaited);
+      if (strength == Strength::kFixed) continue;
+      const std::tuple rank{strength, -(acts_at(awaited) - acts_at(node)).count()};
+      if (weakest && rank >= least) continue;
+      weakest = at;
+      least = rank;
+    }
+    if (!weakest || consists_of_callers(begin)) throw circle(begin);
+    const std::uint32_t awaited = *weakest + 1 < stack_.size() ? stack_[*weakest + 1] : first;
+    ++(std::get<Strength>(least) == Strength::kInferred ? report_.yielded_inferred
+                                                        : report_.yielded_recorded);
+    leave_out(stack_[*weakest], awaited);
+    while (stack_.size() > *weakest + 1) {
+      state_[stack_.back()] = State::kOpen;
+      stack_.pop_back();
+    }
+  }
+
+  // When a node does what others wait for, as recorded: a call that waited, after it has waited.
+  Nanoseconds acts_at(std::uint32_t node) const {
+    Nanoseconds time = graph_.start(node, kineto_);
+    if (const auto whole = graph_.whole_duration(node)) time = time + (*whole - graph_.duration[node]);
+    return time;
+  }
+
+  // A node can wait for another in more ways than one.
+  Strength strength_of(std::uint32_t node, std::uint32_t awaited) const {
+    if (graph_.before[node] == awaited) return Strength::kFixed;
+    if (graph_.parent[node] == awaited) {
+      const bool is_nested = graph_.kind[node] != LinkedKind::kDevice && host_ == nullptr;
+      return is_nested ? Strength::kFixed : Strength::kRecorded;
+    }
+    if (graph_.launch[node] == awaited)
+      return graph_.kind[node] == LinkedKind::kGap ? Strength::kInferred : Strength::kRecorded;
+    for (const LinkedWait& wait : std::as_const(graph_).waits_of(node))
+      if (wait.awaited == awaited && !wait.inferred) return Strength::kRecorded;
+    return Strength::kInferred;
+  }
+
+  void leave_out(std::uint32_t node, std::uint32_t awaited) {
+    if (graph_.parent[node] == awaited) graph_.parent[node] = kNoNode;
+    if (graph_.launch[node] == awaited) graph_.launch[node] = kNoNode;
+    for (LinkedWait& wait : graph_.waits_of(node))
+      if (wait.awaited == awaited) wait.awaited = kNoNode;
+    const std::optional<Nanoseconds> whole = graph_.whole_duration(node);
+    if (!whole) return;
+    graph_.duration[node] = *whole;
+    if (graph_.kind[node] != LinkedKind::kHost) return;
+    const Nanoseconds end = graph_.event_end(node, kineto_);
+    for (const LinkedWait& wait : std::as_const(graph_).waits_of(node)) {
+      if (wait.awaited == kNoNode) continue;
+      const Nanoseconds after = end - graph_.event_end(wait.awaited, kineto_);
+      graph_.duration[node] = std::clamp(after, Nanoseconds{}, graph_.duration[node]);
+    }
+  }
+
+  // No time has a part in it.
+  bool consists_of_callers(std::size_t begin) const {
+    for (std::size_t at = begin; at < stack_.size(); ++at) {
+      const std::uint32_t awaited = at + 1 < stack_.size() ? stack_[at + 1] : stack_[begin];
+      if (graph_.parent[stack_[at]] != awaited || graph_.kind[stack_[at]] == LinkedKind::kDevice)
+        return false;
+    }
+    return true;
+  }
+
+  Error circle(std::size_t begin) const {
     std::string names;
-    std::size_t shown = 0;
-    for (auto at = first; at != stack_.end(); ++at, ++shown) {
-      if (shown == kShownOfCircle) {
-        names += format(", ... {} more", stack_.end() - at);
+    for (std::size_t at = begin; at < stack_.size(); ++at) {
+      if (at == begin + kShownOfCircle) {
+        names += format(", ... {} more", stack_.size() - at);
         break;
       }
-      names += format("{}'{}'", names.empty() ? "" : " waits for ", name_of(*at));
+      names += format("{}{}", names.empty() ? "" : " is called by ", name_of(stack_[at]));
     }
     return input_error(
-        {.file = kineto_.file},
-        format("events wait for one another in a circle: {} waits for '{}'", names, name_of(node)),
-        host_ == nullptr ? "" : "do both files come from the same run?");
+        {.file = host_ == nullptr ? kineto_.file : host_->file},
+        format("ops call each other in a circle: {} is called by {}", names, name_of(stack_[begin])));
   }
 
   std::string name_of(std::uint32_t node) const {
     switch (graph_.kind[node]) {
       case LinkedKind::kHost:
       case LinkedKind::kDevice:
-        return std::string(kineto_.events.name(graph_.row[node]));
+        return quote_for_message(kineto_.events.name(graph_.row[node]));
       case LinkedKind::kGap:
-        return "host gap";
+        return "'host gap'";
       case LinkedKind::kHostNode:
-        return format("{} (node {})", host_->nodes.name(graph_.row[node]),
+        return format("{} (node {})", quote_for_message(host_->nodes.name(graph_.row[node])),
                       to_number(host_->nodes.id(graph_.row[node])));
     }
     unreachable();
   }
 
-  const LinkGraph& graph_;
   const KinetoTrace& kineto_;
   const HostTrace* host_;
+  LinkGraph& graph_;
+  ConversionReport& report_;
   std::vector<State> state_;
   std::vector<std::uint32_t> stack_;
   std::vector<std::uint32_t> order_;
@@ -119,9 +201,9 @@ class Orderer {
 
 }  // namespace
 
-std::vector<std::uint32_t> order_nodes(const LinkGraph& graph, const KinetoTrace& kineto,
-                                       const HostTrace* host) {
-  return Orderer(graph, kineto, host).order();
+std::vector<std::uint32_t> order_nodes(const KinetoTrace& kineto, const HostTrace* host, LinkGraph& graph,
+                                       ConversionReport& report) {
+  return Orderer(kineto, host, graph, report).order();
 }
 
 }  // namespace nadi

@@ -148,7 +148,9 @@ class Converted {
 inline std::shared_ptr<const KinetoTrace> read(const Profile& profile) {
   return std::make_shared<const KinetoTrace>(read_kineto(profile.json(), "profile.json"));
 }
-inline Converted convert(const Profile& profile, const ConversionOptions& options = {}) {
+// What is shorter than 50 us is moved, as in the conversion of a long profile.
+inline Converted convert(const Profile& profile, ConversionOptions options = {}) {
+  options.moved_time = options.moved_time.value_or(kMostMovedTime);
   return Converted({.kineto = read(profile)}, options);
 }
 

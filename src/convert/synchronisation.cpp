@@ -8,12 +8,22 @@ namespace nadi {
 
 namespace {
 
+// By how much the clocks of host and device may differ where a call is known to have waited for an op.
+constexpr Nanoseconds kSkew{10'000};
+
 // What a cuda_sync event says.
 struct RecordedSync {
   std::optional<std::int64_t> device;
   std::optional<std::int64_t> stream;          // that waits, or that the host waits for; nothing: all
   std::optional<std::int64_t> awaited_stream;  // on which the event was recorded
   std::optional<std::uint64_t> event_record;   // correlation of the call that recorded the event
+};
+
+// The ops of a stream, in their order.
+struct StreamOps {
+  std::uint32_t lane = 0;                // of the profile
+  std::vector<std::uint32_t> ops;        // nodes, without gaps
+  std::vector<Nanoseconds> launched_by;  // of each: when it and all before it had been launched
 };
 
 class Synchroniser {
@@ -27,17 +37,16 @@ class Synchroniser {
         graph_(graph),
         report_(report) {
     for (const LinkedLane& lane : graph.lanes)
-      if (lane.device) streams_.push_back(lane);
-    for (const LinkedLane& stream : streams_)
-      for (std::uint32_t op = stream.begin; op < stream.end; ++op)
-        if (graph.launch[op] != kNoNode) launched_.emplace_back(graph.launch[op], op);
+      if (lane.device) add_stream(lane);
     std::ranges::sort(launched_);
     met_.resize(streams_.size() * streams_.size(), kNoNode);
   }
 
   void link(std::span<const SyncCall> calls) {
     for (const SyncCall& call : calls) {
-      const std::optional<RecordedSync> sync = recorded_sync(graph_.row[call.node]);
+      std::optional<RecordedSync> sync = recorded_sync(graph_.row[call.node]);
+      // The wait for an event is recorded, too, where the profiler does not know whose event it is.
+      if (call.role == EventRole::kEventSync && sync && !sync->awaited_stream) sync.reset();
       const bool found = call.role == EventRole::kStreamWait ? make_stream_wait(call.node, sync)
                                                              : make_host_wait(call, sync);
       if (found) ++(sync ? report_.recorded_syncs : report_.inferred_syncs);
@@ -45,6 +54,24 @@ class Synchroniser {
   }
 
  private:
+  void add_stream(const LinkedLane& lane) {
+    StreamOps& stream = streams_.emplace_back();
+    stream.lane = lane.lane;
+    Nanoseconds launched_by = source_.first - Nanoseconds{1};
+    for (std::uint32_t op = lane.begin; op < lane.end; ++op) {
+      if (graph_.kind[op] != LinkedKind::kDevice) continue;
+      const std::uint32_t call = graph_.launch[op];
+      if (call != kNoNode) {
+        const Nanoseconds launched = graph_.start(call, source_.kineto);
+        // One that started long before its launch says nothing about those behind it.
+        if (launched <= events_.start(graph_.row[op]) + kSkew) launched_by = std::max(launched_by, launched);
+        launched_.emplace_back(call, op);
+      }
+      stream.ops.push_back(op);
+      stream.launched_by.push_back(launched_by);
+    }
+  }
+
   std::optional<RecordedSync> recorded_sync(std::uint32_t call_row) const {
     const std::uint64_t correlation = source_.kineto.correlation[call_row];
     const std::uint32_t row = correlation == 0 ? IdTable::kNone : recorded_.find(correlation);
@@ -69,24 +96,25 @@ class Synchroniser {
     const Nanoseconds start = events_.start(row);
     const Nanoseconds end = start + events_.duration(row);
     const bool of_event = sync && sync->awaited_stream;
+    const bool is_known = sync || call.role == EventRole::kDeviceSync;  // which streams it waited for
     std::uint32_t latest = kNoNode;
     bool found = false;
-    for (const LinkedLane& stream : streams_) {
+    for (const StreamOps& stream : streams_) {
       if (sync && !is(stream, sync->device, of_event ? sync->awaited_stream : sync->stream)) continue;
       const Nanoseconds launched = of_event ? record_time(*sync, start) : start;
-      const std::uint32_t op = last_launched(stream, launched, end);
+      const std::uint32_t op = last_launched(stream, launched, end + (is_known ? kSkew : kClockSlack));
       if (op == kNoNode) continue;
       if (latest == kNoNode || end_of(op) > end_of(latest)) latest = op;
-      if (!sync && call.role != EventRole::kDeviceSync) continue;
-      graph_.waits.emplace_back(call.node, op);
+      if (!is_known) continue;
+      graph_.waits.push_back({.node = call.node, .awaited = op, .inferred = !sync});
       found = true;
     }
     if (latest == kNoNode) return false;
     if (!found) {
       if (end_of(latest) <= start) return false;
-      graph_.waits.emplace_back(call.node, latest);
+      graph_.waits.push_back({.node = call.node, .awaited = latest, .inferred = true});
     }
-    graph_.duration[call.node] = end - std::max(start, end_of(latest));
+    graph_.shorten(call.node, end - std::clamp(end_of(latest), start, end));
     return true;
   }
 
@@ -108,7 +136,7 @@ class Synchroniser {
       std::uint32_t& met = met_[waiting * streams_.size() + other];
       if (met != kNoNode && met >= awaited) continue;
       met = awaited;
-      graph_.waits.emplace_back(op, awaited);
+      graph_.waits.push_back({.node = op, .awaited = awaited, .inferred = !sync});
     }
     return found;
   }
@@ -119,30 +147,18 @@ class Synchroniser {
     return call == IdTable::kNone ? fallback : events_.start(graph_.row[call]);
   }
 
-  bool is(const LinkedLane& lane, const std::optional<std::int64_t>& device,
+  bool is(const StreamOps& stream_ops, const std::optional<std::int64_t>& device,
           const std::optional<std::int64_t>& stream) const {
-    const KinetoLane& known = source_.kineto.lanes[lane.lane];
+    const KinetoLane& known = source_.kineto.lanes[stream_ops.lane];
     return (!device || known.process == *device) && (!stream || known.thread == *stream);
   }
 
   // The last op of the stream that was launched before `launched` and ended by `ended`.
-  std::uint32_t last_launched(const LinkedLane& stream, Nanoseconds launched, Nanoseconds ended) const {
-    std::uint32_t low = stream.begin;
-    std::uint32_t high = stream.end;
-    while (low < high) {
-      const std::uint32_t middle = low + (high - low) / 2;
-      if (launch_time(middle) < launched)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    while (low > stream.begin && end_of(low - 1) > ended) --low;
-    return low > stream.begin ? low - 1 : kNoNode;
-  }
-
-  Nanoseconds launch_time(std::uint32_t op) const {
-    const std::uint32_t call = graph_.launch[op];
-    return graph_.start(call == kNoNode ? op : call, source_.kineto);
+  std::uint32_t last_launched(const StreamOps& stream, Nanoseconds launched, Nanoseconds ended) const {
+    const auto first_later = std::ranges::lower_bound(stream.launched_by, launched);
+    auto at = static_cast<std::size_t>(first_later - stream.launched_by.begin());
+    while (at > 0 && end_of(stream.ops[at - 1]) > ended) --at;
+    return at > 0 ? stream.ops[at - 1] : kNoNode;
   }
 
   // The next op that the thread of `call` launches, on the stream that waits if that is known.
@@ -155,13 +171,11 @@ class Synchroniser {
   }
 
   std::size_t stream_of(std::uint32_t op) const {
-    return static_cast<std::size_t>(std::ranges::upper_bound(streams_, op, {}, &LinkedLane::begin) -
-                                    streams_.begin() - 1);
+    const auto first = [](const StreamOps& stream) { return stream.ops.empty() ? 0 : stream.ops[0]; };
+    return static_cast<std::size_t>(std::ranges::upper_bound(streams_, op, {}, first) - streams_.begin() - 1);
   }
 
-  Nanoseconds end_of(std::uint32_t op) const {
-    return events_.start(graph_.row[op]) + events_.duration(graph_.row[op]);
-  }
+  Nanoseconds end_of(std::uint32_t op) const { return graph_.event_end(op, source_.kineto); }
 
   const LinkSource& source_;
   const Trace& events_;
@@ -169,7 +183,7 @@ class Synchroniser {
   const IdTable& launches_;
   LinkGraph& graph_;
   ConversionReport& report_;
-  std::vector<LinkedLane> streams_;
+  std::vector<StreamOps> streams_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> launched_;  // launch, op; sorted
   // By waiting stream and awaited stream: the last op that was waited for.
   std::vector<std::uint32_t> met_;

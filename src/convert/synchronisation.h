@@ -10,7 +10,11 @@
 //     ops, the one that ended last, and only if it ended within the call (otherwise nothing was waited for);
 //   - after cudaStreamWaitEvent, the next op that the thread launches waits for the last op of each other
 //     stream that was launched before the call and had ended when the op started.
-// An op of the device that was recorded as ending after the call did is never what the call waited for.
+// An op of the device that was recorded as ending after the call did is never what the call waited for, but
+// for a few microseconds by which the clocks may differ.
+//
+// A stream runs its ops in the order of their launches. So an op without a launch was launched no earlier
+// than those before it on its stream: the first ones of a stream before everything that the profile shows.
 #pragma once
 
 #include "nadi/convert/host_threads.h"

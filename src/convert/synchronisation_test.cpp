@@ -118,12 +118,85 @@ TEST(Synchronisation, ARecordedStreamWaitSaysWhoWaitsForWhom) {
              R"("wait_on_stream": 7, "wait_on_cuda_event_record_corr_id": -1, "wait_on_cuda_event_id": 9)");
   profile.call("launch elsewhere", {.start = 24, .length = 6}, 4);
   profile.call("launch after", {.start = 30, .length = 6}, 5);
-  profile.kernel("elsewhere", {.start = 125, .length = 10}, 4, 30);
+  profile.kernel("elsewhere", {.start = 41, .length = 10}, 4, 30);
   profile.kernel("after", {.start = 121, .length = 10}, 5, 20);
   const Converted converted = convert(profile);
   EXPECT_THAT(converted.data_deps("elsewhere"), UnorderedElementsAre("launch elsewhere", "third"));
   EXPECT_THAT(converted.data_deps("after"), UnorderedElementsAre("launch after", "short", "long"));
   EXPECT_EQ(converted.report().recorded_syncs, 1);
+}
+
+// The optimizer's kernels still run when the profile begins; the host reads the loss.
+TEST(Synchronisation, KernelsOfBeforeTheProfileAreWaitedFor) {
+  Profile profile;
+  profile.op("aten::item", {.start = 0, .length = 320});
+  profile.call("cudaMemcpyAsync", {.start = 2, .length = 5}, 3);
+  profile.call("cudaStreamSynchronize", {.start = 10, .length = 300}, 4);
+  profile.kernel("adam 1", {.start = 0, .length = 100}, 1);
+  profile.kernel("adam 2", {.start = 100, .length = 200}, 2);
+  profile.copy("Memcpy DtoH (Device -> Pinned)", {.start = 300, .length = 4}, 3);
+  const Converted converted = convert(profile);
+  EXPECT_THAT(converted.data_deps("adam 1"), ElementsAre());
+  EXPECT_THAT(converted.data_deps("adam 2"), ElementsAre("adam 1"));
+  EXPECT_THAT(converted.data_deps("cudaStreamSynchronize"),
+              UnorderedElementsAre("cudaMemcpyAsync", "Memcpy DtoH (Device -> Pinned)"));
+  // From 304 to 310.
+  EXPECT_EQ(converted.microseconds("cudaStreamSynchronize"), 6);
+  EXPECT_EQ(converted.replayed("cudaStreamSynchronize"), 304);
+  EXPECT_EQ(converted.report().without_launch, 2);
+}
+
+TEST(Synchronisation, OfAllKindsTheyAre) {
+  for (const std::string_view call : {"cudaDeviceSynchronize", "cudaStreamSynchronize",
+                                      "cudaEventSynchronize", "cudaStreamSynchronize_ptsz"}) {
+    SCOPED_TRACE(std::string(call));
+    Profile profile;
+    profile.kernel("adam 1", {.start = 0, .length = 100}, 1);
+    profile.kernel("adam 2", {.start = 100, .length = 200}, 2);
+    profile.op("aten::zeros", {.start = 0, .length = 2});
+    profile.call(call, {.start = 10, .length = 300}, 4);
+    profile.call("launch next", {.start = 312, .length = 10}, 5);
+    profile.kernel("next", {.start = 325, .length = 10}, 5);
+    const Converted converted = convert(profile);
+    EXPECT_THAT(converted.data_deps(call), UnorderedElementsAre("aten::zeros", "adam 2"));
+    EXPECT_EQ(converted.microseconds(call), 10);
+    EXPECT_EQ(converted.replayed("next"), 320);
+    EXPECT_EQ(converted.report().without_launch, 2);
+  }
+}
+
+// A kernel that another thread launches while this one waits comes behind those that it waits for.
+TEST(Synchronisation, AKernelWithoutLaunchBehindALaterOneIsNotWaitedFor) {
+  Profile profile;
+  profile.call("launch a", {.start = 0, .length = 5}, 1);
+  profile.call("cudaDeviceSynchronize", {.start = 10, .length = 100}, 2);
+  profile.call("launch b", {.start = 20, .length = 5}, 3, 200);
+  profile.kernel("a", {.start = 10, .length = 30}, 1);
+  profile.kernel("b", {.start = 40, .length = 30}, 3);
+  profile.kernel("c", {.start = 70, .length = 30}, 4);
+  const Converted converted = convert(profile);
+  EXPECT_THAT(converted.data_deps("cudaDeviceSynchronize"), UnorderedElementsAre("launch a", "a"));
+}
+
+TEST(Synchronisation, ClocksMayDifferALittle) {
+  Profile profile;
+  profile.call("launch", {.start = 0, .length = 5}, 1);
+  profile.call("cudaDeviceSynchronize", {.start = 10, .length = 300}, 2);
+  profile.kernel("kernel", {.start = 10, .length = 304}, 1);  // ends 4 after the call that waits for it
+  const Converted converted = convert(profile);
+  EXPECT_THAT(converted.data_deps("cudaDeviceSynchronize"), UnorderedElementsAre("launch", "kernel"));
+  EXPECT_EQ(converted.microseconds("cudaDeviceSynchronize"), 0);
+}
+
+// Kineto writes -1 for a stream that it does not know.
+TEST(Synchronisation, ARecordedEventOfAnUnknownStreamIsTheOneThatEndedWithinTheCall) {
+  Profile profile = two_streams();
+  profile.call("cudaEventSynchronize", {.start = 50, .length = 15}, 3);
+  sync_event(profile, "Event Sync", -1, {.start = 50, .length = 15}, 3,
+             R"("wait_on_stream": -1, "wait_on_cuda_event_record_corr_id": -1, "wait_on_cuda_event_id": 9)");
+  const Converted converted = convert(profile);
+  EXPECT_THAT(converted.data_deps("cudaEventSynchronize"), UnorderedElementsAre("launch short", "short"));
+  EXPECT_EQ(converted.report().inferred_syncs, 1);
 }
 
 }  // namespace

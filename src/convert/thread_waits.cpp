@@ -19,7 +19,7 @@ class ThreadWaits {
         const std::uint32_t awaited = latest_done(lane, gap.start, gap.end);
         if (awaited == kNoNode) continue;
         graph_.launch[node] = awaited;
-        graph_.duration[node] = gap.end - done(awaited);
+        graph_.shorten(node, gap.end - done(awaited));
         ++count;
       }
     }
@@ -34,7 +34,8 @@ class ThreadWaits {
         for (const LinkedLane& other : graph_.lanes) {
           if (&other == &lane) continue;
           const std::uint32_t awaited = last_done(other, since, start, start + Nanoseconds{1});
-          if (awaited != kNoNode) graph_.waits.emplace_back(node, awaited);
+          if (awaited != kNoNode)
+            graph_.waits.push_back({.node = node, .awaited = awaited, .inferred = true});
         }
         since = done(node);
       }

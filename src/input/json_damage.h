@@ -15,6 +15,7 @@ enum class JsonDamage : std::uint8_t {
 struct JsonRecordCounts {
   std::uint64_t records = 0;  // taken, of the document that counts
   std::uint64_t bytes = 0;    // of the input, decompressed
+  bool left_open = false;     // the file ends behind a whole record, where that is allowed
 
   // With kSkip:
   std::uint64_t dropped_records = 0;      // not JSON, or refused by the taker

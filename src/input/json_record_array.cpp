@@ -189,7 +189,11 @@ bool JsonRecordArray::take(Token open, Token close) {
 JsonRecordArray::Outcome JsonRecordArray::read_one() {
   JsonWindow& window = reading_.window;
   if (!window.skip_space()) {
-    const bool may_end_here = surroundings_ == JsonSurroundings::kTopLevelArray && next_ != Next::kFirst;
+    const bool is_open =
+        reading_.options.may_be_open && next_ == Next::kSeparator && window.failure().empty();
+    reading_.counts.left_open = is_open;
+    const bool may_end_here =
+        is_open || (surroundings_ == JsonSurroundings::kTopLevelArray && next_ != Next::kFirst);
     if (next_ != Next::kDocument && !(may_end_here && window.failure().empty())) reading_.cut_short();
     return Outcome::kEnd;
   }

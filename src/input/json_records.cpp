@@ -185,7 +185,7 @@ void DocumentReader::document() {
     window().consume(1);
     if (last) return;
   }
-  reading_.cut_short();
+  if (!reading_.counts.left_open) reading_.cut_short();
 }
 
 // A name and its value. False where the input ends within it.

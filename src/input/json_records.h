@@ -63,6 +63,8 @@ struct JsonRecordOptions {
   // Names of the arrays in the document ("traceEvents"); "" if the document itself may be an array.
   std::span<const std::string_view> arrays;
   JsonDamage damage = JsonDamage::kRefuse;
+  // The writer closes the document only when it is told to: it may end behind a whole record.
+  bool may_be_open = false;
   // For tests: small ones meet every border.
   std::size_t chunk = kJsonChunk;
   std::size_t longest_record = kJsonLongestRecord;

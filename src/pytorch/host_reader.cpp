@@ -150,7 +150,8 @@ HostTrace HostReader::finish(JsonRecordCounts counts) {
 HostTrace read(ChunkedInput& input, const HostReadOptions& options, std::uint64_t size) {
   HostReader reader(input.name(), options);
   reader.reserve(size);
-  JsonRecordCounts counts = read_json_records(input, {.arrays = kArrays, .damage = options.damage}, reader);
+  JsonRecordCounts counts =
+      read_json_records(input, {.arrays = kArrays, .damage = options.damage, .may_be_open = true}, reader);
   HostTrace trace = reader.finish(std::move(counts));
   if (trace.schema.empty() && options.damage == JsonDamage::kRefuse)
     throw input_error({.file = trace.file, .byte = 0},

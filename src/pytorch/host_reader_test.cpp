@@ -213,6 +213,33 @@ TEST(HostReader, GoesOnIfAsked) {
 }
 
 // An observer that was started twice writes two documents into one file.
+// PyTorch closes the list when the observer is unregistered, which some programs never do.
+TEST(HostReader, TakesAFileThatEndsBehindANode) {
+  const std::string whole = document(kNode + "," + kNode);
+  const std::string open = whole.substr(0, whole.rfind("]", whole.find(R"("finish_ts")")));
+  for (const std::string& text : {open, open + "\n  "}) {
+    const HostTrace trace = read_host_trace(text, "h.json");
+    EXPECT_EQ(trace.nodes.size(), 2u);
+    EXPECT_TRUE(trace.damage.left_open);
+    EXPECT_FALSE(trace.damage.damaged());
+    EXPECT_EQ(trace.process, 402);
+  }
+  EXPECT_FALSE(read_host_trace(whole, "h.json").damage.left_open);
+}
+
+// But not one that ends within a node, behind a comma, or within what follows the nodes.
+TEST(HostReader, RefusesAFileThatEndsElsewhere) {
+  const std::string whole = document(kNode + "," + kNode);
+  const std::size_t second = document(kNode).rfind("]") - 1;
+  const std::size_t end = whole.rfind("]");
+  for (std::size_t size = 1; size < whole.size(); ++size) {
+    const std::string_view text = std::string_view(whole).substr(0, size);
+    const bool is_behind_node = text.ends_with("}]}") && (size == end || size == second + 1);
+    if (is_behind_node) continue;
+    EXPECT_EQ(error_of([&] { read_host_trace(text, "h.json"); }).kind(), ErrorKind::kInput) << text;
+  }
+}
+
 TEST(HostReader, TakesTheLastOfSeveralDocuments) {
   const std::string first =
       document(R"({"id": 1, "name": "first", "attrs": [{"name": "x", "type": "int64", "value": 1}]})");

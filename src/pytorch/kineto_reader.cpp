@@ -206,8 +206,13 @@ void KinetoReader::complete() {
     place_.fail(format("the event {} has no start ('ts')", quote_for_message(event_.name)));
   const Nanoseconds start = time(event_.start, "a start");
   const Nanoseconds duration = time(event_.duration, "a duration");
-  if (duration < Nanoseconds{}) place_.fail(event_.duration.data(), "a duration is negative");
-  add_row({.name = trace_.events.intern(event_.name), .category = named_category(), .start = start}, duration,
+  const KinetoCategory category = named_category();
+  const bool has_no_times = start == Nanoseconds{} && duration == Nanoseconds{};
+  if (duration < Nanoseconds{} || (has_no_times && is_device_work(category))) {
+    ++trace_.counts.unfinished;
+    return;
+  }
+  add_row({.name = trace_.events.intern(event_.name), .category = category, .start = start}, duration,
           event_.args);
 }
 

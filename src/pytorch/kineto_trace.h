@@ -78,7 +78,10 @@ struct KinetoCounts {
   std::uint64_t metadata = 0;
   std::uint64_t instants = 0;          // instant events and counters
   std::uint64_t without_duration = 0;  // complete events without `dur`: left out with kSkip, else refused
-  std::uint64_t other = 0;             // other kinds, begins without an end, ends without a begin
+  // Events that had not ended when the profile did, and are left out: Kineto has written their durations as
+  // negative, and start and duration of device work as 0.
+  std::uint64_t unfinished = 0;
+  std::uint64_t other = 0;  // other kinds, begins without an end, ends without a begin
   JsonRecordCounts damage;
 };
 
