@@ -58,6 +58,25 @@ std::vector<PlanCase> plan_cases() {
                      {.tp = 2, .dp = 2, .pp = 2, .zero_stage = 1, .micro_batches = 2},
                      request});
   }
+  StepRequest full;
+  full.recompute.granularity = kFull;
+  StepRequest bf16;
+  bf16.dtype = DType::kBF16;
+  const Plan interleaved{.tp = 2,
+                         .pp = 2,
+                         .sequence_parallel = true,
+                         .schedule = ScheduleKind::kInterleaved,
+                         .virtual_stages = 2,
+                         .micro_batches = 4};
+  Plan interleaved_zero1 = interleaved;
+  interleaved_zero1.dp = 2;
+  interleaved_zero1.zero_stage = 1;
+  cases.push_back({"sequence_parallel_tp4", {.tp = 4, .sequence_parallel = true}});
+  cases.push_back({"sequence_parallel_interleaved", interleaved});
+  cases.push_back(
+      {"sequence_parallel_zero1", {.tp = 2, .dp = 2, .sequence_parallel = true, .zero_stage = 1}});
+  cases.push_back({"sequence_parallel_bf16", {.tp = 2, .dp = 2, .sequence_parallel = true}, bf16});
+  cases.push_back({"sequence_parallel_recompute_interleaved_zero1", interleaved_zero1, full});
   StepRequest sgd_sai;
   sgd_sai.optimizer.kind = OptimizerKind::kSgdSai;
   cases.push_back({"sgd_sai_dp2", {.dp = 2}, sgd_sai});

@@ -52,6 +52,8 @@ Json memory_json(const MemorySummary& memory) {
           {"total_bytes", memory.total().count()},
           {"peak_live_bytes", memory.activations_live.count()},
           {"peak_op", memory.peak_op},
+          {"kept_bytes", memory.kept.count()},
+          {"kept_per_block_bytes", memory.kept_per_block.count()},
           {"slots", memory.slots}};
 }
 

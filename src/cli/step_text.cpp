@@ -301,6 +301,9 @@ void print_memory(const MemorySummary& memory, Console& console) {
   if (memory.slots > 1)
     console.out << format("activations are those of at most {} micro-batches under way at once\n",
                           memory.slots);
+  if (memory.kept > 0_B)
+    console.out << format("a micro-batch keeps {} for its backward pass, at most {} of it per block\n",
+                          to_string(memory.kept), to_string(memory.kept_per_block));
   if (!memory.peak_op.empty())
     console.out << format("activations are at their peak in {}: {}\n", memory.peak_op,
                           to_string(memory.activations_live));

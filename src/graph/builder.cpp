@@ -166,9 +166,12 @@ void GraphBuilder::move_behind(std::uint32_t first, const std::function<bool(con
   std::vector<char> made_late(graph_.tensors_.size(), 0);
   for (auto op = behind; op != ops.end(); ++op)
     for (const OpOutput& output : op->outputs) made_late[index(output.tensor)] = 1;
-  for (auto op = begin; op != behind; ++op)
+  for (auto op = begin; op != behind; ++op) {
     for (const TensorId input : op->inputs)
       check(input == kNoTensor || made_late[index(input)] == 0, "an op was moved behind one that reads it");
+    for (const OpOutput& output : op->outputs)
+      check(made_late[index(output.tensor)] == 0, "an op was moved behind one that writes the same");
+  }
   for (std::uint32_t i = first; i < ops.size(); ++i)
     for (const OpOutput& output : ops[i].outputs) {
       Tensor& tensor = graph_.tensors_[index(output.tensor)];

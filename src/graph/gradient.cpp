@@ -4,7 +4,8 @@
 // calls the rule of every op whose output has a gradient. A recomputed segment (a chunk of transformer
 // blocks, or the inside of one attention) is entered from its end: before the first rule of the segment runs,
 // the ops that lead to anything its rules read are copied in forward order, and from then on the rules see
-// the copies. Cost: linear in ops.
+// the copies. What is gathered again (ops/gather_again.h) is no segment: its copy stands before the first
+// rule that reads it, and where a segment gathers it, too, that copy is not kept either. Cost: linear in ops.
 
 #include "nadi/graph/gradient.h"
 
@@ -14,6 +15,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/graph/gradient_rule.h"
+#include "nadi/graph/ops/gather_again.h"
 
 namespace nadi {
 
@@ -60,15 +62,21 @@ class BackwardPass {
   friend class GradientRule;
 
   void mark_dependents();
+  void mark_made_again();
   void assign_segments();
   void recompute(std::int32_t segment);
   void visit(OpId id);
+  TensorId make_again(TensorId tensor);
+  void gather_again(TensorId tensor);
+  void weights_behind_input(const Op& gather);
 
   // The parameter or value that a gradient of `tensor` is booked on.
   TensorId target_of(TensorId tensor) const;
   TensorId gradient_variable(TensorId parameter);
   void book(TensorId tensor, TensorId gradient);
-  TensorId saved(TensorId tensor) const;
+  TensorId saved(TensorId tensor);       // as rules read it
+  TensorId recomputed(TensorId tensor);  // as the copy of a segment's op reads it
+  TensorId kept(TensorId tensor) const;  // itself, or what it is made again from
   bool runs_rule(const Op& op) const;
   bool depends(TensorId tensor) const { return tensor != kNoTensor && depends_[index(tensor)]; }
 
@@ -81,6 +89,8 @@ class BackwardPass {
   std::vector<std::vector<OpId>> segments_;  // forward ops of each, in order
   std::vector<char> entered_;                // by segment
   std::vector<TensorId> recomputed_;         // by tensor: its copy, or kNoTensor
+  std::vector<char> made_again_;             // by tensor: not kept, but made again for the rules that read it
+  std::vector<TensorId> again_;              // by tensor: that copy, or kNoTensor
   std::vector<TensorId> gradients_;          // by tensor: of values
   std::map<TensorId, TensorId> variables_;   // by parameter
   Backward result_;
@@ -95,7 +105,9 @@ Backward BackwardPass::run() {
   depends_.assign(tensors, 0);
   recomputed_.assign(tensors, kNoTensor);
   gradients_.assign(tensors, kNoTensor);
+  again_.assign(tensors, kNoTensor);
   mark_dependents();
+  mark_made_again();
   assign_segments();
   for (const auto& [value, gradient] : options_.seeds) book(target_of(value), gradient);
   for (std::size_t i = forward_ops_; i-- > 0;) visit(OpId{static_cast<std::uint32_t>(i)});
@@ -114,6 +126,17 @@ void BackwardPass::mark_dependents() {
       continue;
     for (const OpOutput& output : op.outputs)
       if (is_floating(graph.tensor(output.tensor).dtype)) depends_[index(output.tensor)] = 1;
+  }
+}
+
+void BackwardPass::mark_made_again() {
+  const Graph& graph = builder_.graph();
+  made_again_.assign(graph.tensors().size(), 0);
+  for (const Op& op : graph.ops()) {
+    const OpDefinition& def = definition(op.kind);
+    const bool follows_input = def.straight_through || def.op_class == OpClass::kView;
+    if (!is_gathered_again(op) && !(follows_input && made_again_[index(op.inputs[0])])) continue;
+    for (const OpOutput& output : op.outputs) made_again_[index(output.tensor)] = 1;
   }
 }
 
@@ -163,9 +186,10 @@ void BackwardPass::recompute(std::int32_t segment) {
     if (!runs_rule(op)) continue;
     const Saved saved = definition(op.kind).saves(OpView{builder_.graph(), op});
     for (std::size_t i = 0; i < op.inputs.size(); ++i)
-      if ((saved.inputs & bit(static_cast<int>(i))) && op.inputs[i] != kNoTensor) needed[op.inputs[i]] = 1;
+      if ((saved.inputs & bit(static_cast<int>(i))) && op.inputs[i] != kNoTensor)
+        needed[kept(op.inputs[i])] = 1;
     for (std::size_t i = 0; i < op.outputs.size(); ++i)
-      if (saved.outputs & bit(static_cast<int>(i))) needed[op.outputs[i].tensor] = 1;
+      if (saved.outputs & bit(static_cast<int>(i))) needed[kept(op.outputs[i].tensor)] = 1;
   }
   std::vector<OpId> again;
   for (auto id = ops.rbegin(); id != ops.rend(); ++id) {
@@ -180,7 +204,7 @@ void BackwardPass::recompute(std::int32_t segment) {
   for (const OpId id : again) {
     const Op op = builder_.graph().op(id);  // a copy: adding ops moves the originals
     NewOp copy{.kind = op.kind, .inputs = op.inputs, .attributes = op.attributes};
-    for (TensorId& input : copy.inputs) input = saved(input);
+    for (TensorId& input : copy.inputs) input = recomputed(input);
     const auto scope = builder_.in_origin_of(op, Phase::kRecompute);
     copy.label = format("{}.recompute", definition(op.kind).name);
     const std::vector<TensorId> outputs = builder_.add(std::move(copy));
@@ -208,16 +232,70 @@ void BackwardPass::visit(OpId id) {
     entered_[segment] = 1;
     recompute(segment);
   }
+  // On its way while the rule computes what does not need it.
+  const Saved reads = def.saves != nullptr ? def.saves(OpView{builder_.graph(), op}) : Saved{};
+  for (std::size_t i = 0; i < op.inputs.size(); ++i)
+    if ((reads.inputs & bit(static_cast<int>(i))) && op.inputs[i] != kNoTensor) gather_again(op.inputs[i]);
   const auto scope = builder_.in_origin_of(op, Phase::kBackward);
   const OpView view{builder_.graph(), op};
   GradientRule rule(*this, view, id);
   definition(op.kind).gradient(rule);
 }
 
-TensorId BackwardPass::saved(TensorId tensor) const {
+TensorId BackwardPass::saved(TensorId tensor) {
   if (tensor == kNoTensor || index(tensor) >= recomputed_.size()) return tensor;
+  if (made_again_[index(tensor)]) return make_again(tensor);
   const TensorId copy = recomputed_[index(tensor)];
   return copy == kNoTensor ? tensor : copy;
+}
+
+TensorId BackwardPass::recomputed(TensorId tensor) {
+  if (tensor == kNoTensor || index(tensor) >= recomputed_.size()) return tensor;
+  const TensorId copy = recomputed_[index(tensor)];
+  return copy == kNoTensor ? saved(tensor) : copy;
+}
+
+TensorId BackwardPass::kept(TensorId tensor) const {
+  while (made_again_[index(tensor)]) tensor = builder_.graph().op(builder_.tensor(tensor).producer).inputs[0];
+  return tensor;
+}
+
+TensorId BackwardPass::make_again(TensorId tensor) {
+  if (again_[index(tensor)] != kNoTensor) return again_[index(tensor)];
+  const Op op = builder_.graph().op(builder_.tensor(tensor).producer);
+  NewOp copy{.kind = op.kind, .inputs = op.inputs, .attributes = op.attributes};
+  for (TensorId& input : copy.inputs) input = saved(input);
+  const auto scope = builder_.in_origin_of(op, Phase::kBackward);
+  copy.label = format("{}.again", definition(op.kind).name);
+  const std::vector<TensorId> outputs = builder_.add(std::move(copy));
+  for (std::size_t i = 0; i < outputs.size(); ++i) again_[index(op.outputs[i].tensor)] = outputs[i];
+  return again_[index(tensor)];
+}
+
+// Makes again the gathered value that `tensor` is, or is a view or a rounding of.
+void BackwardPass::gather_again(TensorId tensor) {
+  while (made_again_[index(tensor)]) {
+    const Op& op = builder_.graph().op(builder_.tensor(tensor).producer);
+    if (is_gathered_again(op)) {
+      make_again(tensor);
+      return;
+    }
+    tensor = op.inputs[0];
+  }
+}
+
+// The op added last reduces the gradient of what was gathered. The gradients of weights that were computed
+// from the gathered value move behind it: nobody waits for them, and the reduction travels meanwhile.
+void BackwardPass::weights_behind_input(const Op& gather) {
+  const TensorId gathered = again_[index(gather.outputs[0].tensor)];
+  if (gathered == kNoTensor) return;
+  const auto first = static_cast<std::uint32_t>(builder_.tensor(gathered).producer);
+  builder_.move_behind(first, [&](const Op& op) {
+    return std::ranges::find(op.inputs, gathered) != op.inputs.end() &&
+           std::ranges::all_of(op.outputs, [&](const OpOutput& output) {
+             return builder_.tensor(output.tensor).role == Role::kGradient;
+           });
+  });
 }
 
 TensorId BackwardPass::target_of(TensorId tensor) const {
@@ -293,6 +371,7 @@ std::vector<TensorId> GradientRule::emit(NewOp op, std::initializer_list<int> of
   }
   if (op.label.empty()) op.label = default_label(op.kind);
   std::vector<TensorId> outputs = pass_.builder_.add(std::move(op));
+  if (is_gathered_again(view_.op)) pass_.weights_behind_input(view_.op);
   k = 0;
   for (const int i : of) {
     const TensorId output = outputs[k++];

@@ -1,6 +1,7 @@
 #include "nadi/parallel/parallel_layers.h"
 
 #include "nadi/graph/ops.h"
+#include "nadi/graph/ops/gather_again.h"
 
 namespace nadi {
 namespace {
@@ -62,7 +63,7 @@ TensorId ParallelLayers::enter(TensorId x) {
   const auto known = entered_.find(x);
   if (known != entered_.end()) return known->second;
   const GroupArgs group{kTensorGroup, plan_.tp};
-  const TensorId inside = plan_.sequence_parallel ? all_gather(builder_, x, group, kTokenAxis)
+  const TensorId inside = plan_.sequence_parallel ? all_gather_again(builder_, x, group, kTokenAxis)
                                                   : copy_to_group(builder_, x, group);
   entered_.emplace(x, inside);
   return inside;

@@ -4,6 +4,8 @@
 // column-split layers take the whole input, row-split ones give partial sums that are reduced; the vocabulary
 // is split in the embedding and in the loss. With sequence parallelism the residual stream between those
 // regions is split over the same ranks by tokens: gathered on the way in, reduce-scattered on the way out.
+// What was gathered is not kept: the backward pass gathers it again, while it computes the gradient of the
+// input, and computes the gradient of the weight while that is reduce-scattered.
 // Context parallelism splits the tokens of a sequence for everything, in zigzag so that causal attention is
 // balanced; keys and values are gathered for attention.
 //

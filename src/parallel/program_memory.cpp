@@ -22,7 +22,9 @@ std::vector<std::size_t> roots_of(const Graph& graph) {
   return root;
 }
 
-// By tensor: whether a value (not a view) is used in another section than the one that makes it.
+// By tensor: whether a value (not a view) is used in another section than the one that makes it. A pass that
+// is cut where gradients are ready for their reduction counts as one section: its parts run one after the
+// other, and the reductions in between use no arena.
 std::vector<char> crossing_values(const Program& program, std::size_t g) {
   const Graph& graph = program.graphs[g];
   constexpr std::size_t kNowhere = ~std::size_t{0};
@@ -30,7 +32,12 @@ std::vector<char> crossing_values(const Program& program, std::size_t g) {
   for (std::size_t s = 0; s < program.sections.size(); ++s) {
     const Section& section = program.sections[s];
     if (section.graph != g) continue;
-    for (std::uint32_t i = section.first_op; i < section.end_op; ++i) section_of[i] = s;
+    std::size_t pass = s;
+    if (section.first_op > 0)
+      if (const std::size_t before = section_of[section.first_op - 1];
+          before != kNowhere && program.sections[before].name == section.name)
+        pass = before;
+    for (std::uint32_t i = section.first_op; i < section.end_op; ++i) section_of[i] = pass;
   }
   const std::vector<std::size_t> root = roots_of(graph);
   std::vector<char> crossing(graph.tensors().size(), 0);

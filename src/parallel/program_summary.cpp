@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "nadi/base/error.h"
+#include "nadi/graph/kept_values.h"
 #include "nadi/parallel/program_memory.h"
 
 namespace nadi {
@@ -146,6 +147,15 @@ class Summarizer {
     memory.activations_live = planned.live;
     memory.slots = planned.slots;
     Bytes largest;
+    std::map<std::int32_t, Bytes> kept_in_block;
+    for (const Graph& graph : program_.graphs)
+      for (const KeptValue& value : kept_for_backward(graph)) {
+        memory.kept += value.size;
+        if (value.block < 0) continue;
+        Bytes& in_block = kept_in_block[value.block];
+        in_block += value.size;
+        memory.kept_per_block = std::max(memory.kept_per_block, in_block);
+      }
     for (std::size_t g = 0; g < program_.graphs.size(); ++g) {
       const Graph& graph = program_.graphs[g];
       for (const Tensor& tensor : graph.tensors())

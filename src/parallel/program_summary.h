@@ -44,6 +44,10 @@ struct MemorySummary {
   Bytes activations;
   Bytes activations_live;  // the most that is alive at once; the arena may have gaps
   std::int64_t slots = 1;  // micro-batches under way at once, at most, summed over chunks
+  // What the forward pass of one micro-batch keeps for the backward pass, in all chunks together, and of that
+  // the most of one transformer block. Part of `activations`.
+  Bytes kept;
+  Bytes kept_per_block;
   std::array<Bytes, kPhaseCount> live_by_phase{};
   std::string peak_op;  // when that is
 

@@ -518,6 +518,27 @@ TEST_F(RankTracesOnce, CommunicationIsDescribedAsSimulatorsWantIt) {
             "max");  // of the logits, over the vocabulary
 }
 
+// The input of a column-split layer is gathered again for its weight's gradient: not before the backward pass
+// gets there, and the gradient of the input does not wait for it.
+TEST_F(RankTracesOnce, WhatIsGatheredAgainIsAskedForInItsPlace) {
+  const Stages stages(case_named("dp2_tp2_pp2_sequence_parallel"));
+  write(stages);
+  const Trace trace = read_chakra(file(prefix(), Rank{0}));
+  std::map<std::string, std::size_t> rows;  // of micro-batch 0
+  for (std::size_t row = 0; row < trace.size(); ++row)
+    if (integer(trace, row, "micro_batch") == 0) rows.emplace(trace.name(row), row);
+  const std::string layer = "transformer.h.1.mlp.c_fc.";
+  const std::size_t gather = rows.at(layer + "all_gather.again");
+  // In order: what the layer behind computes last, the gather, the gradients of input and weight.
+  EXPECT_TRUE(parents(trace, gather).contains(rows.at("transformer.h.1.mlp.c_proj.matmul.grad_b")));
+  EXPECT_FALSE(parents(trace, rows.at(layer + "gelu_grad")).contains(gather));
+  EXPECT_FALSE(parents(trace, rows.at(layer + "matmul.grad_a")).contains(gather));
+  EXPECT_TRUE(parents(trace, rows.at(layer + "matmul.grad_b")).contains(gather));
+  const std::size_t scatter = rows.at(layer + "reduce_scatter.grad");
+  EXPECT_LT(scatter, rows.at(layer + "matmul.grad_b"));
+  EXPECT_FALSE(parents(trace, rows.at(layer + "matmul.grad_b")).contains(scatter));
+}
+
 TEST_F(RankTracesOnce, TensorsAreListedForTheFirstMicroBatchOnly) {
   const Stages stages(case_named("pp2"));
   write(stages);

@@ -11,6 +11,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/graph/ops/gather_again.h"
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/program.h"
 #include "nadi/trace/common_attributes.h"
@@ -247,6 +248,9 @@ class StepTracer::State {
     if (op.kind == OpKind::kAllReduce) add_borrowed(node, "reduce_op", op.attributes.text("op"));
     binding_ = {.kind = RankBinding::Kind::kCollective, .group = group_named(op.attributes.text("group"))};
     keep_order(node, next_id_);
+    // What is gathered again was ready long ago; it is asked for when the step gets there.
+    if (op.phase == Phase::kBackward && is_gathered_again(op) && last_computed_ != kNobody)
+      node.ctrl_deps.push_back(TraceNodeId{last_computed_});
   }
 
   void add_message(TraceNode& node, const Graph& graph, const Op& op, const Instruction& instruction) {

@@ -2,6 +2,7 @@
 // one rank is moved on that rank alone, except where parameter or loss are shared.
 #include "nadi/engine/reference/gradient_check.h"
 #include "nadi/graph/ops.h"
+#include "nadi/graph/ops/gather_again.h"
 
 namespace nadi {
 namespace {
@@ -112,6 +113,22 @@ std::vector<GradientCase> collective_gradient_cases() {
          p.output(add(p.builder, sum, p.shared_parameter("down_bias", Shape{3})));
        },
        2, true},
+      // The same with tokens split outside of it, and gathered again for the weights' gradients: two layers
+      // and a value that is not a weight's gradient read what is gathered.
+      {"sequence_parallel_layer",
+       [](Problem& p) {
+         const TensorId own = own_value(p, Shape{2, 3});
+         const TensorId x = all_gather_again(p.builder, own, all(p), 0);
+         const TensorId gate = matmul(p.builder, {.a = x, .b = p.parameter("gate", Shape{3, 4})});
+         const TensorId up = matmul(p.builder, {.a = reshape(p.builder, x, Shape{1, 4, 3}),
+                                                .b = p.parameter("up", Shape{3, 4}),
+                                                .activation = Activation::kGeluTanh});
+         const TensorId inner = swiglu(p.builder, gate, reshape(p.builder, up, Shape{4, 4}));
+         const TensorId y = matmul(p.builder, {.a = inner, .b = p.parameter("down", Shape{4, 3})});
+         const TensorId sum = add(p.builder, y, gelu(p.builder, x, Activation::kGeluErf));
+         own_output(p, add(p.builder, own, reduce_scatter(p.builder, sum, all(p), 0)));
+       },
+       2},
       {"vocabulary_parallel_loss",
        [](Problem& p) {
          // 9 entries over 2 ranks of 5 columns: the last column is padding. Row 1 does not count.

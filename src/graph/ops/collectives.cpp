@@ -4,6 +4,7 @@
 #include "nadi/base/format.h"
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/definitions.h"
+#include "nadi/graph/ops/gather_again.h"
 
 namespace nadi {
 namespace {
@@ -271,6 +272,16 @@ TensorId all_gather(GraphBuilder& builder, TensorId x, const GroupArgs& group, i
                           .attributes = with(group_attributes(group), "axis", std::int64_t{axis})});
 }
 
+TensorId all_gather_again(GraphBuilder& builder, TensorId x, const GroupArgs& group, int axis) {
+  Attributes attributes = with(group_attributes(group), "axis", std::int64_t{axis});
+  attributes.set("again", true);
+  return builder.add_one({.kind = OpKind::kAllGather, .inputs = {x}, .attributes = attributes});
+}
+
+bool is_gathered_again(const Op& op) {
+  return op.kind == OpKind::kAllGather && op.attributes.boolean("again");
+}
+
 TensorId reduce_scatter(GraphBuilder& builder, TensorId x, const GroupArgs& group, int axis) {
   return builder.add_one({.kind = OpKind::kReduceScatter,
                           .inputs = {x},
@@ -334,7 +345,7 @@ OpDefinition all_gather_definition() {
   return {.kind = OpKind::kAllGather,
           .name = "all_gather",
           .op_class = OpClass::kCollective,
-          .attributes = {kGroup, kGroupSize, {"axis", std::int64_t{0}}},
+          .attributes = {kGroup, kGroupSize, {"axis", std::int64_t{0}}, {"again", false}},
           .inputs = {"x"},
           .infer = infer_all_gather,
           .cost = sends_input,
