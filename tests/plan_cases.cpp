@@ -75,7 +75,8 @@ std::vector<PlanCase> plan_cases() {
   cases.push_back({"sequence_parallel_interleaved", interleaved});
   cases.push_back(
       {"sequence_parallel_zero1", {.tp = 2, .dp = 2, .sequence_parallel = true, .zero_stage = 1}});
-  cases.push_back({"sequence_parallel_bf16", {.tp = 2, .dp = 2, .sequence_parallel = true}, bf16});
+  cases.push_back(
+      {"sequence_parallel_bf16", {.tp = 2, .dp = 2, .sequence_parallel = true, .zero_stage = 1}, bf16});
   cases.push_back({"sequence_parallel_recompute_interleaved_zero1", interleaved_zero1, full});
   StepRequest sgd_sai;
   sgd_sai.optimizer.kind = OptimizerKind::kSgdSai;
