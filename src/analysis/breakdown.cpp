@@ -72,6 +72,7 @@ Breakdown break_down(const Timeline& timeline) {
   result.communication = length(communicating);
   result.memory = length(moving);
   result.exposed_communication = result.communication - overlap(communicating, computing);
+  result.transfer = result.exposed_communication;
   const Intervals both = united(computing, communicating);
   result.exposed_memory = result.memory - overlap(moving, both);
   result.idle = result.span - length(both) - result.exposed_memory;

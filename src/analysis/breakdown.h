@@ -3,6 +3,7 @@
 //   const Breakdown breakdown = break_down(timeline);
 //   breakdown.compute + breakdown.exposed_communication + breakdown.exposed_memory + breakdown.idle
 //       == breakdown.span
+//   breakdown.transfer + breakdown.late_rank + breakdown.late_message == breakdown.exposed_communication
 //
 // The span is from the first start to the last end of the device's nodes. A moment counts once: as
 // computation when anything computed, else as communication when anything communicated, else as memory, else
@@ -41,6 +42,11 @@ struct Breakdown {
   Nanoseconds communication = {};  // while something communicated, and so on
   Nanoseconds memory = {};
   Nanoseconds exposed_communication = {};
+  // Parts of exposed_communication. break_down() takes all of it for transfer: waiting is known once the
+  // calls of all ranks are matched (exposed_waits()).
+  Nanoseconds transfer = {};      // while data moved
+  Nanoseconds late_rank = {};     // while nothing moved, and a collective waited for a rank that came late
+  Nanoseconds late_message = {};  // while a message waited for its other end, as in a pipeline's bubble
   Nanoseconds exposed_memory = {};
   Nanoseconds idle = {};
   ActivitySums compute_sum = {}, communication_sum = {}, memory_sum = {};

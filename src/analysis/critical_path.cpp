@@ -10,31 +10,69 @@
 namespace nadi {
 namespace {
 
-constexpr int kMaxNesting = 1000;  // as in op_table.cpp
+Nanoseconds& total_of(CriticalSums& sums, Activity activity) {
+  switch (activity) {
+    case Activity::kNone:
+      return sums.waiting;
+    case Activity::kHost:
+      return sums.host;
+    case Activity::kCompute:
+      return sums.compute;
+    case Activity::kCommunication:
+      return sums.communication;
+    case Activity::kMemory:
+      return sums.memory;
+  }
+  unreachable();
+}
 
-enum class Unknown : std::uint32_t { kLaunchDelay, kUntraced };
+// Where the transfer of a call begins, and with whom the path goes on before that.
+struct Join {
+  Nanoseconds complete = {};
+  std::uint32_t rank = kNobody;  // kNobody: with the rank itself
+  std::uint32_t node = kNoRow;
+};
+// By rank: nodes that waited for another rank.
+using Joins = std::vector<std::map<std::uint32_t, Join>>;
 
 class PathWalk {
  public:
-  explicit PathWalk(const Timeline& timeline) : timeline_(timeline), visited_(timeline.size()) {}
+  PathWalk(const std::vector<PathForest>& forests, const Joins& joins) : forests_(forests), joins_(joins) {
+    for (const PathForest& forest : forests) visited_.emplace_back(forest.size());
+  }
 
-  CriticalPath run() {
-    std::uint32_t row = last_row();
-    if (row == kNoRow) return {};
-    Nanoseconds until = finish(row);
+  CriticalPath run(std::uint32_t rank) {
+    std::uint32_t at = forests_[rank].last();
+    if (at == kNoRow) return {};
+    Nanoseconds until = forests_[rank].node(at).end;
     path_.end = until;
-    while (row != kNoRow) {
-      ++path_.nodes;
-      visited_[row] = true;
-      const Nanoseconds begun = std::min(until, begin(row, until));
-      charge(row, until - begun);
-      const std::uint32_t parent = latest_parent(row, begun);
-      until = begun;
-      if (parent != kNoRow) {
-        until = std::min(finish(parent), begun);
-        charge_gap({until, begun}, row, parent);
+    bool came_across = false;
+    while (at != kNoRow && !visited_[rank][at]) {
+      visited_[rank][at] = true;
+      const PathForest& forest = forests_[rank];
+      const PathNode& node = forest.node(at);
+      if (const Join* join = join_of(rank, at)) {
+        // Only the transfer: the wait before it is the late rank's.
+        const Nanoseconds complete = std::min(until, join->complete);
+        charge(rank, node, until - complete);
+        until = complete;
+        ++path_.crossings;
+        came_across = true;
+        rank = join->rank;
+        at = join->node;
+        continue;
       }
-      row = parent;
+      const Nanoseconds begun = std::min(until, node.begin);
+      // Of the late rank's call the transfer was charged already.
+      if (!came_across || until > begun) charge(rank, node, until - begun);
+      came_across = false;
+      until = begun;
+      if (node.parent != kNoRow) {
+        for (const PathGap& gap : forest.gaps(at))
+          charge_gap(rank, gap, std::min(gap.to, until) - std::min(gap.from, until));
+        until = std::min(until, forest.node(node.parent).end);
+      }
+      at = node.parent;
     }
     path_.start = until;
     collect();
@@ -42,150 +80,115 @@ class PathWalk {
   }
 
  private:
-  struct Gap {
-    Nanoseconds from, to;
-  };
-
-  Nanoseconds finish(std::uint32_t row) const {
-    return timeline_.activity(row) == Activity::kHost ? timeline_.inclusive_end(row) : timeline_.end(row);
+  const Join* join_of(std::uint32_t rank, std::uint32_t node) const {
+    if (joins_.empty()) return nullptr;
+    const auto join = joins_[rank].find(node);
+    return join == joins_[rank].end() ? nullptr : &join->second;
   }
 
-  // A call that synchronises counts from the end of what it waited for.
-  Nanoseconds begin(std::uint32_t row, Nanoseconds until) const {
-    Nanoseconds begun = timeline_.start(row);
-    if (timeline_.activity(row) != Activity::kHost) return begun;
-    for (const std::uint32_t parent : timeline_.dependencies().parents(row))
-      if (is_device(timeline_.activity(parent)))
-        begun = std::max(begun, std::min(timeline_.end(parent), until));
-    return begun;
+  void charge(std::uint32_t rank, const PathNode& node, Nanoseconds time) {
+    ++path_.nodes;
+    ++ranks_[rank].nodes;
+    add(rank, {node.activity, std::string(forests_[rank].name(node.name))}, forests_[rank].phase(node.phase),
+        time);
   }
 
-  // The last to end of the nodes that nothing depends on: an op that encloses others ends after them but does
-  // not come after them.
-  std::uint32_t last_row() const {
-    std::vector<bool> is_parent(timeline_.size());
-    for (std::uint32_t row = 0; row < timeline_.size(); ++row)
-      if (timeline_.activity(row) != Activity::kNone)
-        for (const std::uint32_t parent : timeline_.dependencies().parents(row)) is_parent[parent] = true;
-    std::uint32_t last = kNoRow;
-    for (std::uint32_t row = 0; row < timeline_.size(); ++row)
-      if (timeline_.activity(row) != Activity::kNone && timeline_.has_time(row) && !is_parent[row] &&
-          (last == kNoRow || finish(row) >= finish(last)))
-        last = row;
-    return last;
+  void charge_gap(std::uint32_t rank, const PathGap& gap, Nanoseconds time) {
+    if (time == Nanoseconds{}) return;
+    add(rank, {gap.activity, std::string(forests_[rank].name(gap.name))}, forests_[rank].phase(gap.phase),
+        time);
   }
 
-  std::uint32_t latest_parent(std::uint32_t row, Nanoseconds begun) const {
-    const auto parents = timeline_.dependencies().parents(row);
-    const std::size_t control = timeline_.trace().ctrl_deps(row).size();
-    const auto order = [&](std::uint32_t parent) {
-      return std::tuple(std::min(finish(parent), begun), timeline_.start(parent), parent);
-    };
-    std::uint32_t latest = kNoRow;
-    for (std::size_t i = 0; i < parents.size(); ++i) {
-      const Activity activity = timeline_.activity(parents[i]);
-      const bool encloses = i < control && control < parents.size() && activity == Activity::kHost;
-      if (activity == Activity::kNone || encloses || !timeline_.has_time(parents[i])) continue;
-      if (latest == kNoRow || order(parents[i]) > order(latest)) latest = parents[i];
-    }
-    const std::uint32_t before = before_on_lane(row);
-    // Times that contradict the dependencies could lead round in a circle.
-    if (before != kNoRow && !visited_[before] && timeline_.end(before) <= begun &&
-        (latest == kNoRow || order(before) > order(latest)))
-      latest = before;
-    return latest != kNoRow && visited_[latest] ? kNoRow : latest;
-  }
-
-  std::uint32_t before_on_lane(std::uint32_t row) const {
-    if (!is_device(timeline_.activity(row))) return kNoRow;
-    const auto rows = timeline_.rows_of(timeline_.lane(row));
-    const auto place = std::ranges::lower_bound(
-        rows, std::pair(timeline_.start(row), row), {},
-        [this](std::uint32_t other) { return std::pair(timeline_.start(other), other); });
-    return place == rows.begin() ? kNoRow : *(place - 1);
-  }
-
-  void charge_gap(Gap gap, std::uint32_t row, std::uint32_t parent) {
-    if (gap.from >= gap.to) return;
-    const bool from_host = timeline_.activity(parent) == Activity::kHost;
-    if (from_host && is_device(timeline_.activity(row)))
-      return charge_unknown(Unknown::kLaunchDelay, gap.to - gap.from);
-    // What is left of the ops around the parent, from the innermost outwards.
-    std::uint32_t op = from_host ? timeline_.enclosing(parent) : kNoRow;
-    for (int depth = 0; op != kNoRow && gap.from < gap.to && depth < kMaxNesting; ++depth) {
-      const Nanoseconds end = std::min(timeline_.inclusive_end(op), gap.to);
-      if (end > gap.from) {
-        charge(op, end - gap.from);
-        gap.from = end;
-      }
-      op = timeline_.enclosing(op);
-    }
-    if (gap.from < gap.to) charge_unknown(Unknown::kUntraced, gap.to - gap.from);
-  }
-
-  void charge(std::uint32_t row, Nanoseconds time) {
-    const Activity activity = timeline_.activity(row);
-    CriticalRow& entry = rows_[{activity, timeline_.label(row)}];
+  void add(std::uint32_t rank, const std::pair<Activity, std::string>& key, std::string_view phase,
+           Nanoseconds time) {
+    CriticalRow& entry = rows_[key];
     ++entry.nodes;
     entry.time += time;
-    phases_[timeline_.phase(row)] += time;
-    total_of(activity) += time;
-  }
-
-  void charge_unknown(Unknown kind, Nanoseconds time) {
-    CriticalRow& entry = rows_[{Activity::kNone, static_cast<std::uint32_t>(kind)}];
-    ++entry.nodes;
-    entry.time += time;
-    phases_[0] += time;
-    path_.waiting += time;
-  }
-
-  Nanoseconds& total_of(Activity activity) {
-    switch (activity) {
-      case Activity::kNone:
-        return path_.waiting;
-      case Activity::kHost:
-        return path_.host;
-      case Activity::kCompute:
-        return path_.compute;
-      case Activity::kCommunication:
-        return path_.communication;
-      case Activity::kMemory:
-        return path_.memory;
-    }
-    unreachable();
+    phases_[std::string(phase)] += time;
+    total_of(path_, key.first) += time;
+    total_of(ranks_[rank], key.first) += time;
   }
 
   void collect() {
     for (auto& [key, row] : rows_) {
       row.activity = key.first;
-      if (row.activity != Activity::kNone)
-        row.name = timeline_.text(key.second);
-      else
-        row.name = Unknown{key.second} == Unknown::kLaunchDelay ? "launch delay" : "untraced";
+      row.name = key.second;
       path_.rows.push_back(row);
     }
     std::ranges::sort(path_.rows, [](const CriticalRow& a, const CriticalRow& b) {
       return std::tie(b.time, a.activity, a.name) < std::tie(a.time, b.activity, b.name);
     });
-    for (const auto& [phase, time] : phases_)
-      path_.phases.push_back({std::string(timeline_.text(phase)), time});
+    for (const auto& [phase, time] : phases_) path_.phases.push_back({phase, time});
     std::ranges::sort(path_.phases, [](const CriticalPhase& a, const CriticalPhase& b) {
       return std::tie(b.time, a.phase) < std::tie(a.time, b.phase);
     });
+    for (auto& [position, sums] : ranks_) {
+      sums.rank = forests_[position].rank();
+      path_.ranks.push_back(sums);
+    }
+    std::ranges::sort(path_.ranks, {}, &CriticalRank::rank);
   }
 
-  const Timeline& timeline_;
-  std::vector<bool> visited_;
+  const std::vector<PathForest>& forests_;
+  const Joins& joins_;
+  std::vector<std::vector<bool>> visited_;
   CriticalPath path_;
-  std::map<std::pair<Activity, std::uint32_t>, CriticalRow> rows_;
-  std::map<std::uint32_t, Nanoseconds> phases_;
+  std::map<std::pair<Activity, std::string>, CriticalRow> rows_;
+  std::map<std::string, Nanoseconds> phases_;
+  std::map<std::uint32_t, CriticalRank> ranks_;
 };
+
+Joins joins_of(const std::vector<PathForest>& forests, const std::vector<RankCalls>& ranks,
+               const Meetings& meetings) {
+  Joins joins(forests.size());
+  for (std::size_t rank = 0; rank < forests.size(); ++rank) {
+    for (std::size_t i = 0; i < ranks[rank].calls.size(); ++i) {
+      const Arrival& arrival = meetings.of_call(rank, i);
+      if (arrival.wait > Nanoseconds{} && arrival.last_rank != rank)
+        joins[rank].emplace(forests[rank].calls()[i],
+                            Join{.complete = ranks[rank].calls[i].start + arrival.wait,
+                                 .rank = arrival.last_rank,
+                                 .node = forests[arrival.last_rank].calls()[arrival.last_call]});
+    }
+    for (std::size_t i = 0; i < ranks[rank].messages.size(); ++i) {
+      const Arrival& arrival = meetings.of_message(rank, i);
+      if (arrival.wait > Nanoseconds{} && arrival.last_rank != rank)
+        joins[rank].emplace(forests[rank].messages()[i],
+                            Join{.complete = ranks[rank].messages[i].start + arrival.wait,
+                                 .rank = arrival.last_rank,
+                                 .node = forests[arrival.last_rank].messages()[arrival.last_call]});
+    }
+  }
+  return joins;
+}
 
 }  // namespace
 
 CriticalPath critical_path(const Timeline& timeline) {
-  return PathWalk(timeline).run();
+  const std::vector<PathForest> forests{PathForest(timeline, {})};
+  const Joins none;
+  return PathWalk(forests, none).run(0);
+}
+
+bool joins_paths(const Meetings& meetings) {
+  return meetings.measure() == WaitMeasure::kArrival && meetings.matched() + meetings.matched_messages() > 0;
+}
+
+std::vector<CriticalPath> critical_paths(const std::vector<PathForest>& forests,
+                                         const std::vector<RankCalls>& ranks, const Meetings& meetings) {
+  const bool joined = joins_paths(meetings);
+  const Joins joins = joined ? joins_of(forests, ranks, meetings) : Joins();
+  std::vector<CriticalPath> paths;
+  std::uint32_t last = 0;
+  for (std::uint32_t rank = 0; rank < forests.size(); ++rank) {
+    const auto end = [&](std::uint32_t of) { return forests[of].node(forests[of].last()).end; };
+    if (!joined)
+      paths.push_back(PathWalk(forests, joins).run(rank));
+    else if (forests[rank].last() != kNoRow && (forests[last].last() == kNoRow || end(rank) > end(last)))
+      last = rank;
+  }
+  if (joined) paths.push_back(PathWalk(forests, joins).run(last));
+  return paths;
 }
 
 LongestChain longest_chain(const Timeline& timeline) {

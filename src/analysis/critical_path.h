@@ -1,23 +1,26 @@
-// The chain of nodes that decided when the trace ended: from the last node back through the dependency that
-// ended last, and so on to one that waited for nothing.
+// The chain of nodes that decided when a run ended: from the last node back through the dependency that ended
+// last, and so on to one that waited for nothing. It goes across ranks.
 //
-//   const CriticalPath path = critical_path(timeline);
+//   const CriticalPath path = critical_path(timeline);                         // of one rank
+//   const std::vector<CriticalPath> paths = critical_paths(forests, ranks, meetings);
 //   path.host + path.compute + path.communication + path.memory + path.waiting == path.end - path.start
 //
 // Each moment of the path belongs to the node that was running on it, or to nobody known. Two kinds of the
 // latter: from the end of a launch call to the start on the device ("launch delay"), and all else
-// ("untraced"). Time of the host between two ops belongs to the op that encloses it.
+// ("untraced"). Time of the host between two ops belongs to the op that encloses it. path_forest.h says what
+// a node waited for.
 //
-// A lane of the device runs one node after the other, so a node waits for the one before it on its lane, too,
-// whether or not the trace says so. Control dependencies on the host's ops say what is nested in what; a node
-// that has data dependencies waits for those. A host's call that waited for the device (it synchronises)
-// starts to count when the work it waited for had ended. Needs times.
+// A collective or message that waited for a late rank (meetings.h) is on the path with its transfer only:
+// from there the path goes on with what the late rank did before. This needs one clock for all ranks. Where
+// clocks are not believed, or no calls match, each rank has a path of its own. Needs times.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "nadi/analysis/meetings.h"
+#include "nadi/analysis/path_forest.h"
 #include "nadi/analysis/timeline.h"
 
 namespace nadi {
@@ -34,16 +37,35 @@ struct CriticalPhase {
   Nanoseconds time = {};
 };
 
-struct CriticalPath {
-  Nanoseconds start = {}, end = {};
+struct CriticalSums {
   std::int64_t nodes = 0;
   Nanoseconds host = {}, compute = {}, communication = {}, memory = {}, waiting = {};
+
+  Nanoseconds length() const { return host + compute + communication + memory + waiting; }
+};
+
+struct CriticalRank : CriticalSums {
+  std::int64_t rank = 0;
+};
+
+struct CriticalPath : CriticalSums {
+  Nanoseconds start = {}, end = {};
+  std::int64_t crossings = 0;              // from one rank to another
+  std::vector<CriticalRank> ranks = {};    // what is spent on each rank that it touches, by rank
   std::vector<CriticalRow> rows = {};      // the longest first
   std::vector<CriticalPhase> phases = {};  // the longest first
 };
 
 // Empty (nodes is 0) for a trace without nodes.
 CriticalPath critical_path(const Timeline& timeline);
+
+// One path across all ranks, or one for each rank; see above. `forests` and `ranks` are in the same order,
+// that of the meetings.
+std::vector<CriticalPath> critical_paths(const std::vector<PathForest>& forests,
+                                         const std::vector<RankCalls>& ranks, const Meetings& meetings);
+
+// Whether there is one path for all ranks.
+bool joins_paths(const Meetings& meetings);
 
 // For traces without times: nodes on the longest chain of dependencies, and the work on the heaviest.
 struct LongestChain {

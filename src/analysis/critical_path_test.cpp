@@ -192,6 +192,117 @@ TEST(CriticalPath, AgreesWithLookingThroughAllNodes) {
   }
 }
 
+struct RanksForTests {
+  std::vector<TimelineForTests> timelines;
+  std::vector<RankCalls> calls;
+  std::vector<PathForest> forests;
+
+  void add(const std::vector<NodeForTests>& nodes) {
+    timelines.push_back(timeline_for_tests(nodes));
+    calls.push_back(calls_of(*timelines.back(), static_cast<std::int64_t>(calls.size())));
+    forests.emplace_back(*timelines.back(), calls.back());
+  }
+  std::vector<CriticalPath> paths() const { return critical_paths(forests, calls, Meetings(calls)); }
+};
+
+NodeForTests all_reduce(std::uint64_t id, std::int64_t start, std::int64_t end,
+                        std::vector<std::uint64_t> data) {
+  return {.id = id,
+          .name = "reduce",
+          .start = start,
+          .end = end,
+          .type = NodeType::kCommColl,
+          .data = std::move(data),
+          .more = collective_for_tests(CollectiveType::kAllReduce, 8, 1)};
+}
+
+TEST(CriticalPath, GoesAcrossRanks) {
+  //  rank 0   a [10, 20)  reduce [20 ........ 70)  b [70, 100)
+  //  rank 1   c [10 ............ 60)  reduce [60, 70)  d [70, 80)
+  // Rank 0 ends last; its reduce waited for rank 1: b, 10 of transfer, then c.
+  RanksForTests ranks;
+  ranks.add({{.id = 1, .name = "a", .start = 10, .end = 20},
+             all_reduce(2, 20, 70, {1}),
+             {.id = 3, .name = "b", .start = 70, .end = 100, .data = {2}}});
+  ranks.add({{.id = 1, .name = "c", .start = 10, .end = 60},
+             all_reduce(2, 60, 70, {1}),
+             {.id = 3, .name = "d", .start = 70, .end = 80, .data = {2}}});
+  const std::vector<CriticalPath> paths = ranks.paths();
+  ASSERT_EQ(paths.size(), 1);
+  const CriticalPath& path = paths[0];
+  EXPECT_EQ(times_of(path), (Times{{"b", 30}, {"reduce", 10}, {"c", 50}}));
+  EXPECT_EQ(path.start, Nanoseconds{10});
+  EXPECT_EQ(path.end, Nanoseconds{100});
+  EXPECT_EQ(path.crossings, 1);
+  ASSERT_EQ(path.ranks.size(), 2);
+  EXPECT_EQ(path.ranks[0].length(), Nanoseconds{40});
+  EXPECT_EQ(path.ranks[1].length(), Nanoseconds{50});
+  EXPECT_EQ(path.communication, Nanoseconds{10});
+}
+
+TEST(CriticalPath, GoesFromAReceiveToItsSender) {
+  const auto message = [](std::uint64_t id, NodeType type, std::int64_t start, std::int64_t end,
+                          std::vector<std::uint64_t> data) -> NodeForTests {
+    return {.id = id,
+            .name = "message",
+            .start = start,
+            .end = end,
+            .type = type,
+            .data = std::move(data),
+            .more = [=](TraceNode& node) {
+              if (type == NodeType::kCommSend)
+                add_comm_dst(node, 1);
+              else
+                add_comm_src(node, 0);
+            }};
+  };
+  RanksForTests ranks;
+  ranks.add({{.id = 1, .name = "first stage", .start = 10, .end = 50},
+             message(2, NodeType::kCommSend, 50, 52, {1})});
+  ranks.add({message(1, NodeType::kCommRecv, 10, 55, {}),
+             {.id = 2, .name = "second stage", .start = 56, .end = 90, .data = {1}}});
+  const std::vector<CriticalPath> paths = ranks.paths();
+  ASSERT_EQ(paths.size(), 1);
+  EXPECT_EQ(times_of(paths[0]),
+            (Times{{"second stage", 34}, {"untraced", 1}, {"message", 5}, {"first stage", 40}}));
+  EXPECT_EQ(paths[0].length(), Nanoseconds{80});
+}
+
+TEST(CriticalPath, StaysOnItsRankWhereClocksAreUnrelated) {
+  RanksForTests ranks;
+  ranks.add({{.id = 1, .name = "a", .start = 10, .end = 20}, all_reduce(2, 20, 70, {1})});
+  ranks.add({{.id = 1, .name = "c", .start = 5010, .end = 5060}, all_reduce(2, 5060, 5070, {1})});
+  const std::vector<CriticalPath> paths = ranks.paths();
+  ASSERT_EQ(paths.size(), 2);
+  EXPECT_EQ(times_of(paths[0]), (Times{{"a", 10}, {"reduce", 50}}));
+  EXPECT_EQ(times_of(paths[1]), (Times{{"c", 50}, {"reduce", 10}}));
+}
+
+// On random ranks, whose collectives meet or do not: the path never goes forward in time, ends where the last
+// rank ends, and its parts add up.
+TEST(CriticalPath, AcrossRandomRanksPartsAddUp) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    RanksForTests ranks;
+    for (std::uint64_t rank = 0; rank < 2 + seed % 3; ++rank)
+      ranks.add(random_device_nodes(100 * seed + rank, 40, 300));
+    for (const CriticalPath& path : ranks.paths()) {
+      EXPECT_EQ(path.length(), path.end - path.start) << seed;
+      CriticalSums sums;
+      for (const CriticalRank& rank : path.ranks) {
+        sums.nodes += rank.nodes;
+        sums.waiting += rank.length();
+      }
+      EXPECT_EQ(sums.waiting, path.length());
+      EXPECT_EQ(sums.nodes, path.nodes);
+      Nanoseconds rows, phases;
+      for (const CriticalRow& row : path.rows) rows += row.time;
+      for (const CriticalPhase& row : path.phases) phases += row.time;
+      EXPECT_EQ(rows, path.length());
+      EXPECT_EQ(phases, path.length());
+    }
+  }
+}
+
 TEST(CriticalPath, WithoutTimesTheLongestChain) {
   const auto work = [](std::int64_t flops) {
     return [=](TraceNode& node) { add_num_ops(node, Flops{flops}); };

@@ -1,12 +1,16 @@
-// Why a lane of the device was idle between two of its nodes. The causes are those of Holistic Trace
-// Analysis, with one more, since our traces know what a node waited for:
+// Why the device was idle between two nodes: each lane for itself, and all lanes together. The causes are
+// those of Holistic Trace Analysis, with two more, since our traces know what a node waited for:
 //
-//   host         the next node's launch call started only after the lane had become idle: the host was late
-//   kernel       the node was launched in time and the gap is short (below `kernel_gap`): what it costs to
-//                start one kernel after the other
-//   dependency   the node waited for one on another lane of the device, which ended after the lane had become
-//                idle
-//   other        none of these: the trace does not tell
+//   host              the next node's launch call started only after the lane had become idle: the host was
+//                     late
+//   synchronisation   the same, and when the lane became idle the launching thread was in a call that waited
+//                     for the device: nothing could be queued
+//   kernel            the node was launched in time and the gap is short (below `kernel_gap`): what it costs
+//   to
+//                     start one kernel after the other
+//   dependency        the node waited for one on another lane of the device, which ended after the lane had
+//                     become idle
+//   other             none of these: the trace does not tell
 //
 // The first that applies counts for the whole gap. What lies before a lane's first node and after its last is
 // no gap. Needs times.
@@ -31,13 +35,21 @@ struct IdleCause {
 
 struct LaneIdle {
   std::string lane = {};
-  IdleCause host = {}, kernel = {}, dependency = {}, other = {};
+  IdleCause host = {}, synchronisation = {}, kernel = {}, dependency = {}, other = {};
   Nanoseconds longest = {};
 
-  Nanoseconds total() const { return host.time + kernel.time + dependency.time + other.time; }
+  Nanoseconds total() const {
+    return host.time + synchronisation.time + kernel.time + dependency.time + other.time;
+  }
 };
 
-// Lanes of the device, in their order.
-std::vector<LaneIdle> idle_causes(const Timeline& timeline, const IdleOptions& options = {});
+struct IdleCauses {
+  // While no lane was busy: its total is Breakdown::idle. What started next on any lane decides; a dependency
+  // is none of the causes, since no other lane is busy.
+  LaneIdle device = {.lane = "device"};
+  std::vector<LaneIdle> lanes = {};  // of the device, in their order
+};
+
+IdleCauses idle_causes(const Timeline& timeline, const IdleOptions& options = {});
 
 }  // namespace nadi

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "nadi/analysis/breakdown.h"
 #include "nadi/analysis/timeline_for_tests.h"
 
 namespace nadi {
@@ -20,7 +21,7 @@ TEST(Idle, CausesOfGaps) {
       {.id = 15, .start = 750, .end = 760, .data = {14}, .stream = 7},         // 40 after: nobody knows
       {.id = 20, .start = 150, .end = 250, .type = NodeType::kCommColl, .stream = 8},
   });
-  const std::vector<LaneIdle> lanes = idle_causes(*timeline);
+  const std::vector<LaneIdle> lanes = idle_causes(*timeline).lanes;
   ASSERT_EQ(lanes.size(), 2);
   EXPECT_EQ(lanes[0].lane, "stream 7");
   EXPECT_EQ(lanes[0].kernel.time, Nanoseconds{20});
@@ -33,15 +34,44 @@ TEST(Idle, CausesOfGaps) {
   EXPECT_EQ(lanes[1].total(), Nanoseconds{});
 
   // With a wider bound the last gap is one between kernels, too, and so is the one that waited.
-  const LaneIdle wide = idle_causes(*timeline, {.kernel_gap = Nanoseconds{100}})[0];
+  const LaneIdle wide = idle_causes(*timeline, {.kernel_gap = Nanoseconds{100}}).lanes[0];
   EXPECT_EQ(wide.kernel.time, Nanoseconds{120});
+}
+
+TEST(Idle, OfTheDeviceAsAWhole) {
+  //  stream 7  [10, 20)                    [50, 60)            [100, 110)
+  //  stream 8            [25, 30)                    [65, 70)             [110, 120)
+  //  host                     sync [27, 32)  launches at 33 the one at 50, at 58 the one at 65, at 90 that at
+  //  100
+  // Idle: 5 (launched in time, and nobody knows), 20 (the host was in its call until the device was idle),
+  // 5 (launched in time), 30 (launched at 90).
+  const auto timeline = timeline_for_tests({
+      {.id = 1, .start = 1, .end = 2, .host = true},
+      {.id = 11, .start = 10, .end = 20, .data = {1}, .stream = 7},
+      {.id = 12, .start = 25, .end = 30, .data = {1}, .stream = 8},
+      {.id = 2, .name = "sync", .start = 27, .end = 32, .data = {12}, .host = true},
+      {.id = 3, .start = 33, .end = 35, .data = {2}, .host = true},
+      {.id = 13, .start = 50, .end = 60, .data = {3}, .stream = 7},
+      {.id = 4, .start = 58, .end = 59, .data = {3}, .host = true},
+      {.id = 14, .start = 65, .end = 70, .data = {4}, .stream = 8},
+      {.id = 5, .start = 90, .end = 91, .data = {4}, .host = true},
+      {.id = 15, .start = 100, .end = 110, .data = {5}, .stream = 7},
+      {.id = 16, .start = 110, .end = 120, .data = {5}, .stream = 8},
+  });
+  const LaneIdle device = idle_causes(*timeline, {.kernel_gap = Nanoseconds{1}}).device;
+  EXPECT_EQ(device.synchronisation.time, Nanoseconds{20});
+  EXPECT_EQ(device.synchronisation.gaps, 1);
+  EXPECT_EQ(device.host.time, Nanoseconds{30});
+  EXPECT_EQ(device.other.time, Nanoseconds{5 + 5});
+  EXPECT_EQ(device.total(), Nanoseconds{60});
+  EXPECT_EQ(device.total(), break_down(*timeline).idle);
 }
 
 // Reference: every nanosecond between the lane's first start and last end at which none of its nodes runs.
 TEST(Idle, GapsAreWhatIsNotBusy) {
   for (std::uint64_t seed = 200; seed < 220; ++seed) {
     const std::vector<NodeForTests> nodes = random_device_nodes(seed, 30, 300);
-    for (const LaneIdle& lane : idle_causes(*timeline_for_tests(nodes))) {
+    for (const LaneIdle& lane : idle_causes(*timeline_for_tests(nodes)).lanes) {
       std::int64_t first = 1 << 20, last = 0, idle = 0;
       const auto is_here = [&](const NodeForTests& node) {
         return lane.lane == "stream " + std::to_string(node.stream);
@@ -59,6 +89,8 @@ TEST(Idle, GapsAreWhatIsNotBusy) {
       }
       EXPECT_EQ(lane.total().count(), idle);
     }
+    const auto timeline = timeline_for_tests(nodes);
+    EXPECT_EQ(idle_causes(*timeline).device.total(), break_down(*timeline).idle);
   }
 }
 

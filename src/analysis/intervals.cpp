@@ -27,6 +27,20 @@ Intervals united(const Intervals& a, const Intervals& b) {
   return merged(std::move(all));
 }
 
+Intervals without(const Intervals& a, const Intervals& b) {
+  Intervals rest;
+  std::size_t j = 0;
+  for (Interval left : a) {
+    while (j < b.size() && b[j].end <= left.start) ++j;
+    for (std::size_t k = j; k < b.size() && b[k].start < left.end; ++k) {
+      if (b[k].start > left.start) rest.push_back({left.start, b[k].start});
+      left.start = std::max(left.start, b[k].end);
+    }
+    if (left.start < left.end) rest.push_back(left);
+  }
+  return rest;
+}
+
 Nanoseconds length(const Intervals& set) {
   Nanoseconds sum;
   for (const auto& [start, end] : set) sum += end - start;

@@ -25,6 +25,9 @@ Intervals merged(Intervals intervals);
 // Of two sets, what is in either. O(n).
 Intervals united(const Intervals& a, const Intervals& b);
 
+// Of two sets, what is in the first and not in the second. O(n).
+Intervals without(const Intervals& a, const Intervals& b);
+
 // Of sets.
 Nanoseconds length(const Intervals& set);
 Nanoseconds overlap(const Intervals& a, const Intervals& b);  // O(n)

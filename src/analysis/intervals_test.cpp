@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <random>
 #include <set>
 
@@ -42,12 +44,14 @@ TEST(Intervals, AgreeWithSetsOfMoments) {
         set.push_back(interval(start, start + static_cast<std::int64_t>(random() % 10)));
       }
     const std::set<std::int64_t> a = moments(sets[0]), b = moments(sets[1]);
-    std::set<std::int64_t> both, either = a;
+    std::set<std::int64_t> both, either = a, rest;
+    std::ranges::set_difference(a, b, std::inserter(rest, rest.end()));
     for (const std::int64_t t : b) (a.contains(t) ? both : either).insert(t);
     const Intervals first = merged(sets[0]), second = merged(sets[1]);
     EXPECT_EQ(length(first).count(), static_cast<std::int64_t>(a.size()));
     EXPECT_EQ(moments(first), a);
     EXPECT_EQ(overlap(first, second).count(), static_cast<std::int64_t>(both.size()));
+    EXPECT_EQ(moments(without(first, second)), rest);
     either.insert(b.begin(), b.end());
     EXPECT_EQ(moments(united(first, second)), either);
   }

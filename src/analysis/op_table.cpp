@@ -6,6 +6,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "nadi/base/error.h"
+#include "nadi/base/natural_order.h"
+
 namespace nadi {
 namespace {
 
@@ -22,6 +25,25 @@ bool more_device(const GroupRow& a, const GroupRow& b) {
   const Nanoseconds device_a = a.device(), device_b = b.device();
   return std::tie(device_b, b.host, b.work.amount, a.name) <
          std::tie(device_a, a.host, a.work.amount, b.name);
+}
+
+bool earlier_layer(const GroupRow& a, const GroupRow& b) {
+  if (a.name.empty() != b.name.empty()) return b.name.empty();
+  return natural_less(a.name, b.name);
+}
+
+void put_in_order(std::vector<GroupRow>& rows, Grouping grouping) {
+  switch (grouping) {
+    case Grouping::kLayer:
+      std::ranges::sort(rows, earlier_layer);
+      return;
+    case Grouping::kPhase:
+      std::ranges::sort(rows, more_device);
+      return;
+    case Grouping::kStep:
+      return;
+  }
+  unreachable();
 }
 
 class OpTable {
@@ -165,11 +187,11 @@ std::vector<GroupRow> group_rows(const Timeline& timeline, Grouping grouping) {
                                                : std::string(timeline.text(static_cast<std::uint32_t>(key)));
     rows.push_back(std::move(group));
   }
-  if (grouping != Grouping::kStep) std::ranges::sort(rows, more_device);
+  put_in_order(rows, grouping);
   return rows;
 }
 
-void add_group_rows(std::vector<GroupRow>& rows, const std::vector<GroupRow>& others) {
+void add_group_rows(std::vector<GroupRow>& rows, const std::vector<GroupRow>& others, Grouping grouping) {
   std::map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < rows.size(); ++i) places[rows[i].name] = i;
   for (const GroupRow& other : others) {
@@ -192,7 +214,7 @@ void add_group_rows(std::vector<GroupRow>& rows, const std::vector<GroupRow>& ot
     row.work.add(other.work);
     row.bytes.add(other.bytes);
   }
-  std::ranges::sort(rows, more_device);
+  put_in_order(rows, grouping);
 }
 
 }  // namespace nadi

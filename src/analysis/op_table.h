@@ -59,9 +59,10 @@ struct GroupRow {
   Nanoseconds device() const { return compute + communication + memory; }
 };
 
-// Steps in their order, others by the device's time, then the host's, then work, the most first. Empty where
+// Steps in their order, layers in that of their names with numbers as numbers ("h.2" before "h.10"), nodes
+// without a layer last; phases by the device's time, then the host's, then work, the most first. Empty where
 // no node says anything.
 std::vector<GroupRow> group_rows(const Timeline& timeline, Grouping grouping);
-void add_group_rows(std::vector<GroupRow>& rows, const std::vector<GroupRow>& others);
+void add_group_rows(std::vector<GroupRow>& rows, const std::vector<GroupRow>& others, Grouping grouping);
 
 }  // namespace nadi

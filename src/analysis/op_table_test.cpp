@@ -65,6 +65,27 @@ TEST(OpTable, DeviceTimeBelongsToAllOpsAroundTheLaunch) {
   EXPECT_EQ(row_named(rows, "inner").time.total(), Nanoseconds{2});
 }
 
+TEST(OpTable, LayersAreInTheOrderOfTheirNumbers) {
+  const auto of = [](std::string_view layer) {
+    return [=](TraceNode& node) { node.attributes.add_text("layer", layer); };
+  };
+  const auto names = [](const std::vector<GroupRow>& rows) {
+    std::vector<std::string> result;
+    for (const GroupRow& row : rows) result.push_back(row.name);
+    return result;
+  };
+  // h.10 takes the longest, and a node without a layer comes last.
+  const auto timeline = timeline_for_tests({{.id = 1, .start = 1, .end = 90, .more = of("h.10")},
+                                            {.id = 2, .start = 1, .end = 2},
+                                            {.id = 3, .start = 90, .end = 98, .more = of("h.2")},
+                                            {.id = 4, .start = 98, .end = 99, .more = of("ln_f")}});
+  std::vector<GroupRow> rows = group_rows(*timeline, Grouping::kLayer);
+  EXPECT_EQ(names(rows), (std::vector<std::string>{"h.2", "h.10", "ln_f", ""}));
+  const auto other = timeline_for_tests({{.id = 1, .start = 1, .end = 9, .more = of("h.3")}});
+  add_group_rows(rows, group_rows(*other, Grouping::kLayer), Grouping::kLayer);
+  EXPECT_EQ(names(rows), (std::vector<std::string>{"h.2", "h.3", "h.10", "ln_f", ""}));
+}
+
 TEST(OpTable, Groups) {
   const auto of = [](std::string_view layer, std::int64_t step) {
     return [=](TraceNode& node) {
@@ -79,10 +100,10 @@ TEST(OpTable, Groups) {
        {.id = 4, .more = of("h.1", 10)}});  // without times
   const std::vector<GroupRow> layers = group_rows(*timeline, Grouping::kLayer);
   ASSERT_EQ(layers.size(), 2);
-  EXPECT_EQ(layers[0].name, "h.1");
-  EXPECT_EQ(layers[0].compute, Nanoseconds{5});
-  EXPECT_EQ(layers[0].communication, Nanoseconds{1});
-  EXPECT_EQ(layers[0].nodes, 3);
+  EXPECT_EQ(layers[1].name, "h.1");
+  EXPECT_EQ(layers[1].compute, Nanoseconds{5});
+  EXPECT_EQ(layers[1].communication, Nanoseconds{1});
+  EXPECT_EQ(layers[1].nodes, 3);
   const std::vector<GroupRow> steps = group_rows(*timeline, Grouping::kStep);
   ASSERT_EQ(steps.size(), 2);
   EXPECT_EQ(steps[0].name, "9");

@@ -77,6 +77,7 @@ std::vector<CommunicationRow> communication_rows(const Timeline& timeline, const
       row.collective = call.collective;
       row.kind = kind_of(call);
       row.group = timeline.text(call.group);
+      row.group_number = call.group;
       row.members = members_of(call, row.group, sizes);
     }
     ++row.calls;

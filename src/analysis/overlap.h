@@ -29,14 +29,17 @@ struct CommunicationRow {
   std::optional<CollectiveType> collective = {};
   std::string kind = {};                     // "ALL_REDUCE": see kind_of()
   std::string group = {};                    // pg_name; "" where there is none
+  std::uint32_t group_number = 0;            // of the text of pg_name in the trace
   std::optional<std::int64_t> members = {};  // of the group; of a message the two ends
   std::int64_t calls = 0;
   Nanoseconds time = {};       // of each call, summed
   Nanoseconds under_way = {};  // while at least one call lasted
   Nanoseconds exposed = {};    // of that, while nothing computed
+  Nanoseconds waited = {};     // of `time`, for a rank that came late; 0 until calls of all ranks are matched
   std::int64_t calls_without_size = 0;
   Bytes bytes = {};  // comm_size, summed
 
+  Nanoseconds transfer() const { return time - waited; }
   Nanoseconds hidden() const { return under_way - exposed; }
   // Sizes as nccl-tests counts, and the same times the bus factor: 2 (n - 1) / n for an all-reduce among n,
   // (n - 1) / n for all-gather, reduce-scatter and all-to-all, 1 for the others. Nothing where a call's size

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
+#include "nadi/analysis/meetings.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
@@ -41,6 +43,15 @@ void count_nodes(const Timeline& timeline, RankAnalysis& rank) {
   }
 }
 
+// What the rank's times count from, minus what those of the first rank do.
+Nanoseconds clock_offset(RunAnalysis& run, const Trace& trace) {
+  const TraceAttribute* base = trace.metadata.attributes.find("base_time_ns");
+  const std::optional<std::int64_t> said = base != nullptr ? base->integer() : std::nullopt;
+  if (!said) return {};
+  if (!run.base_time) run.base_time = Nanoseconds{*said};
+  return Nanoseconds{*said} - *run.base_time;
+}
+
 void add_checked_rank(RunAnalysis& run, const RankInput& input, const AnalysisOptions& options) {
   const TraceDependencies dependencies(input.trace, {.file = input.file, .record_bytes = {}});
   const Timeline timeline(input.trace, dependencies, {.step = options.step});
@@ -54,9 +65,12 @@ void add_checked_rank(RunAnalysis& run, const RankInput& input, const AnalysisOp
   rank.breakdown = break_down(timeline);
   rank.communications = communication_rows(timeline, options.groups);
   rank.step_rows = group_rows(timeline, Grouping::kStep);
+  rank.has_streams = timeline.has_streams();
+  rank.is_own_run = timeline.has_own_ops() && !timeline.has_streams();
   add_op_rows(run.ops, op_rows(timeline));
-  add_group_rows(run.layers, group_rows(timeline, Grouping::kLayer));
-  add_group_rows(run.phases, group_rows(timeline, Grouping::kPhase));
+  add_kind_rows(run.kinds, kind_rows(timeline));
+  add_group_rows(run.layers, group_rows(timeline, Grouping::kLayer), Grouping::kLayer);
+  add_group_rows(run.phases, group_rows(timeline, Grouping::kPhase), Grouping::kPhase);
   if (rank.clock == TimelineClock::kNone) {
     rank.chain = longest_chain(timeline);
     return;
@@ -64,9 +78,41 @@ void add_checked_rank(RunAnalysis& run, const RankInput& input, const AnalysisOp
   rank.idle = idle_causes(timeline, options.idle);
   rank.launches = launch_statistics(timeline, options.launches);
   rank.queues = queue_lengths(timeline, options.launches);
-  rank.critical_path = critical_path(timeline);
-  run.collectives.push_back(collectives_of(timeline, input.rank));
+  const Nanoseconds offset = clock_offset(run, input.trace);
+  run.calls.push_back(calls_of(timeline, input.rank, offset));
+  run.forests.emplace_back(timeline, run.calls.back(), offset);
   if (options.profile) run.profile.add(timeline);
+}
+
+// Waiting of a rank's calls, by kind and group.
+void split_waits(RankAnalysis& rank, const RankCalls& calls, const Meetings& meetings, std::size_t position) {
+  const ExposedWaits exposed = exposed_waits(calls, meetings, position);
+  rank.breakdown.transfer = exposed.transfer;
+  rank.breakdown.late_rank = exposed.late_rank;
+  rank.breakdown.late_message = exposed.late_message;
+  std::map<std::pair<std::string, std::uint32_t>, Nanoseconds> waited;
+  for (std::size_t i = 0; i < calls.calls.size(); ++i)
+    waited[{calls.kinds[calls.calls[i].kind], calls.calls[i].text}] += meetings.of_call(position, i).wait;
+  for (std::size_t i = 0; i < calls.messages.size(); ++i)
+    waited[{calls.messages[i].sends ? "SEND" : "RECV", calls.messages[i].text}] +=
+        meetings.of_message(position, i).wait;
+  for (CommunicationRow& row : rank.communications)
+    if (const auto wait = waited.find({row.kind, row.group_number}); wait != waited.end())
+      row.waited = wait->second;
+}
+
+void join_ranks(RunAnalysis& run) {
+  const Meetings meetings(run.calls);
+  run.stragglers = find_stragglers(run.calls, meetings);
+  run.matched_messages = meetings.matched_messages();
+  run.unmatched_messages = meetings.unmatched_messages();
+  run.paths = critical_paths(run.forests, run.calls, meetings);
+  run.path_crosses_ranks = joins_paths(meetings);
+  for (std::size_t position = 0; position < run.calls.size(); ++position)
+    split_waits(*std::ranges::find(run.ranks, run.calls[position].rank, &RankAnalysis::rank),
+                run.calls[position], meetings, position);
+  run.calls.clear();
+  run.forests.clear();
 }
 
 }  // namespace
@@ -82,7 +128,10 @@ void add_rank(RunAnalysis& run, const RankInput& input, const AnalysisOptions& o
 }
 
 void finish(RunAnalysis& run) {
-  run.stragglers = find_stragglers(run.collectives);
+  std::ranges::sort(run.ranks, {}, &RankAnalysis::rank);
+  std::ranges::sort(run.calls, {}, &RankCalls::rank);
+  std::ranges::sort(run.forests, {}, &PathForest::rank);
+  join_ranks(run);
   std::map<std::string, std::set<std::int64_t>> users;
   for (const RankAnalysis& rank : run.ranks)
     for (const CommunicationRow& row : rank.communications) users[row.group].insert(rank.rank);

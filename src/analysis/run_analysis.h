@@ -9,8 +9,11 @@
 //   run.ranks[0].breakdown.idle, run.ops, run.stragglers, ...
 //
 // Ranks are analysed one after the other, so that one trace is in memory at a time; what is kept of each
-// grows with the number of different ops and of collectives, not with that of nodes (except with `profile`,
-// which keeps a sum for each op of a step).
+// grows with the number of different ops, of collectives and messages, and of nodes that a critical path may
+// touch (path_forest.h); with `profile` also with the number of ops of a step.
+//
+// Clocks of ranks are taken as recorded. Profiles say what their times count from (`base_time_ns` of the
+// metadata): where that differs between ranks, times are shifted by the difference.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +28,10 @@
 #include "nadi/analysis/launches.h"
 #include "nadi/analysis/op_table.h"
 #include "nadi/analysis/overlap.h"
+#include "nadi/analysis/path_forest.h"
+#include "nadi/analysis/rank_calls.h"
 #include "nadi/analysis/stragglers.h"
+#include "nadi/analysis/work_kind.h"
 
 namespace nadi {
 
@@ -49,22 +55,30 @@ struct RankAnalysis {
   Nanoseconds start = {}, end = {};
   Breakdown breakdown = {};
   std::vector<CommunicationRow> communications = {};
-  std::vector<LaneIdle> idle = {};
+  IdleCauses idle = {};
   std::vector<GroupRow> step_rows = {};
   LaunchStatistics launches = {};
   std::vector<QueueRow> queues = {};
-  CriticalPath critical_path = {};
-  LongestChain chain = {};  // where there is no clock
+  LongestChain chain = {};   // where there is no clock
+  bool has_streams = false;  // some node of the device names its stream: it ran on a GPU
+  bool is_own_run = false;   // the trace is of a run of Nadi on a CPU, or of a step that it would run
 };
 
 struct RunAnalysis {
   std::vector<RankAnalysis> ranks = {};
   // Over all ranks.
   std::vector<OpRow> ops = {};
+  std::vector<KindRow> kinds = {};
   std::vector<GroupRow> layers = {}, phases = {};
   OpProfile profile;
-  std::vector<RankCollectives> collectives = {};
   Stragglers stragglers;
+  std::int64_t matched_messages = 0, unmatched_messages = 0;
+  std::vector<CriticalPath> paths = {};  // one across all ranks, or one for each (critical_path.h)
+  bool path_crosses_ranks = false;       // the former
+  // Of the ranks with times, until finish() has used them.
+  std::vector<RankCalls> calls = {};
+  std::vector<PathForest> forests = {};
+  std::optional<Nanoseconds> base_time = {};  // what the times of the first rank count from
 };
 
 struct RankInput {
@@ -77,8 +91,9 @@ struct RankInput {
 // does not have.
 void add_rank(RunAnalysis& run, const RankInput& input, const AnalysisOptions& options);
 
-// What can only be said about all ranks: stragglers, and the sizes of groups that no file tells, taken as the
-// number of ranks that use them.
+// Puts the ranks in order, and finds what can only be said about all of them: stragglers, waiting told from
+// transfer, the critical path, and the sizes of groups that no file tells, taken as the number of ranks that
+// use them.
 void finish(RunAnalysis& run);
 
 }  // namespace nadi

@@ -41,11 +41,38 @@ TEST(RunAnalysis, GroupsHaveAsManyMembersAsRanksThatUseThem) {
   EXPECT_EQ(run.ops[0].time.count(), 2);
 }
 
+// Rank 1 comes 6 late; its clock counts from another moment, as its metadata say.
+TEST(RunAnalysis, WaitingIsToldFromTransferWhereverClocksCountFrom) {
+  RunAnalysis run;
+  const auto after = [](NodeForTests node) {
+    node.data = {9};
+    return node;
+  };
+  const auto first = trace_for_tests({{.id = 9, .start = 1, .end = 11}, after(all_reduce(1, 11, 31))});
+  const auto second = trace_for_tests({{.id = 9, .start = 501, .end = 517}, after(all_reduce(1, 517, 531))});
+  first->metadata.attributes.add_int64("base_time_ns", 1'000'500);
+  second->metadata.attributes.add_int64("base_time_ns", 1'000'000);
+  add_rank(run, {.trace = *second, .file = "b.et", .rank = 1}, {});
+  add_rank(run, {.trace = *first, .file = "a.et", .rank = 0}, {});
+  finish(run);
+  EXPECT_EQ(run.ranks[0].rank, 0);  // whatever the order in which they were added
+  EXPECT_EQ(run.stragglers.measure, WaitMeasure::kArrival);
+  EXPECT_EQ(run.ranks[0].communications[0].waited, Nanoseconds{6});
+  EXPECT_EQ(run.ranks[0].communications[0].transfer(), Nanoseconds{14});
+  EXPECT_EQ(run.ranks[0].breakdown.late_rank, Nanoseconds{6});
+  EXPECT_EQ(run.ranks[0].breakdown.transfer, Nanoseconds{14});
+  EXPECT_EQ(run.ranks[1].breakdown.late_rank, Nanoseconds{});
+  EXPECT_TRUE(run.path_crosses_ranks);
+  ASSERT_EQ(run.paths.size(), 1);
+  EXPECT_EQ(run.paths[0].compute, Nanoseconds{16});  // that of rank 1
+  EXPECT_EQ(run.paths[0].communication, Nanoseconds{14});
+}
+
 TEST(RunAnalysis, WithoutTimesOnlyWhatIsKnown) {
   const RunAnalysis run = analyze_for_tests({{{.id = 1}, {.id = 2, .data = {1}}}});
   EXPECT_EQ(run.ranks[0].clock, TimelineClock::kNone);
   EXPECT_EQ(run.ranks[0].chain.nodes, 2);
-  EXPECT_EQ(run.ranks[0].critical_path.nodes, 0);
+  EXPECT_TRUE(run.paths.empty());
   EXPECT_EQ(run.stragglers.matched, 0);
 }
 
@@ -54,7 +81,8 @@ TEST(RunAnalysis, NodesWithoutTimesAreCountedAndDoNotStretchTheSpan) {
   EXPECT_EQ(run.ranks[0].without_times, 1);
   EXPECT_EQ(run.ranks[0].start, Nanoseconds{100});
   EXPECT_EQ(run.ranks[0].breakdown.span, Nanoseconds{20});
-  EXPECT_EQ(run.ranks[0].critical_path.start, Nanoseconds{100});
+  ASSERT_EQ(run.paths.size(), 1);
+  EXPECT_EQ(run.paths[0].start, Nanoseconds{100});
 }
 
 TEST(RunAnalysis, AStepThatIsNotThere) {

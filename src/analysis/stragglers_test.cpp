@@ -13,8 +13,7 @@ struct CallForTests {
   std::uint32_t group = 0;
 };
 
-RankCollectives rank_for_tests(std::int64_t rank, const std::vector<CallForTests>& calls,
-                               std::int64_t clock = 0) {
+RankCalls rank_for_tests(std::int64_t rank, const std::vector<CallForTests>& calls, std::int64_t clock = 0) {
   std::vector<NodeForTests> nodes;
   for (const CallForTests& call : calls)
     nodes.push_back({.id = nodes.size() + 1,
@@ -22,7 +21,11 @@ RankCollectives rank_for_tests(std::int64_t rank, const std::vector<CallForTests
                      .end = call.end + clock,
                      .type = NodeType::kCommColl,
                      .more = collective_for_tests(call.type, 8, call.group)});
-  return collectives_of(*timeline_for_tests(nodes), rank);
+  return calls_of(*timeline_for_tests(nodes), rank);
+}
+
+Stragglers find_stragglers(const std::vector<RankCalls>& ranks) {
+  return nadi::find_stragglers(ranks, Meetings(ranks));
 }
 
 TEST(Stragglers, ByArrival) {

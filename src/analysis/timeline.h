@@ -68,6 +68,8 @@ struct Communication {
   std::uint32_t group = 0;                        // number of the text of pg_name; 0 where there is none
   std::optional<Bytes> size = {};                 // comm_size: what this rank puts in
   std::optional<std::int64_t> members = {};       // of the group, where the node says it (pg_size)
+  std::optional<std::int64_t> peer = {};          // of a message: the rank at its other end
+  std::optional<std::int64_t> tag = {};           // of a message
 };
 // "ALL_REDUCE", "SEND", "RECV", "unknown".
 std::string_view kind_of(const Communication& communication);
@@ -127,6 +129,10 @@ class Timeline {
     return {lane_rows_.data() + lane_begins_[lane], lane_begins_[lane + 1] - lane_begins_[lane]};
   }
 
+  // Whether nodes of the device name streams, and whether some name their op, as those of our own traces do.
+  bool has_streams() const { return has_streams_; }
+  bool has_own_ops() const { return has_own_ops_; }
+
   // In the order of rows.
   std::span<const Communication> communications() const { return communications_; }
 
@@ -161,6 +167,7 @@ class Timeline {
   std::vector<std::uint32_t> lane_rows_;
   std::vector<Communication> communications_;
   std::vector<std::int64_t> steps_;
+  bool has_streams_ = false, has_own_ops_ = false;
 };
 
 }  // namespace nadi

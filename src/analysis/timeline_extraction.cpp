@@ -65,6 +65,11 @@ TimelineExtraction::TimelineExtraction(Timeline& timeline, const TimelineOptions
        [](Self&, const TraceAttribute& a, NodeFacts& f) { f.comm_size = count_of(a); }},
       {attribute_name::kCommType,
        [](Self&, const TraceAttribute& a, NodeFacts& f) { f.comm_type = a.integer(); }},
+      {attribute_name::kCommSrc,
+       [](Self&, const TraceAttribute& a, NodeFacts& f) { f.source = a.integer(); }},
+      {attribute_name::kCommDst,
+       [](Self&, const TraceAttribute& a, NodeFacts& f) { f.destination = a.integer(); }},
+      {attribute_name::kCommTag, [](Self&, const TraceAttribute& a, NodeFacts& f) { f.tag = a.integer(); }},
       {attribute_name::kProcessGroup,
        [](Self& s, const TraceAttribute& a, NodeFacts& f) { f.group = s.number_of(a.text); }},
       {"pg_size", [](Self&, const TraceAttribute& a, NodeFacts& f) { f.members = number_of_attribute(a); }},
@@ -151,6 +156,8 @@ void TimelineExtraction::add(std::uint32_t row, const NodeFacts& facts) {
   const Activity activity = activity_of(row, facts);
   timeline_.activities_[row] = activity;
   if (activity == Activity::kNone) return;
+  timeline_.has_streams_ = timeline_.has_streams_ || (is_device(activity) && facts.stream);
+  timeline_.has_own_ops_ = timeline_.has_own_ops_ || (is_device(activity) && facts.op != 0);
   timeline_.lane_of_[row] = lane_of(activity, facts);
   if (facts.phase != 0) put(timeline_.phases_, row, rows, facts.phase, 0U);
   if (facts.layer != 0) put(timeline_.layers_, row, rows, facts.layer, 0U);
@@ -160,6 +167,9 @@ void TimelineExtraction::add(std::uint32_t row, const NodeFacts& facts) {
   Communication call{.row = row, .type = trace_.type(row), .group = facts.group, .members = facts.members};
   if (facts.comm_type) call.collective = collective_type_from_number(*facts.comm_type);
   if (facts.comm_size) call.size = Bytes{*facts.comm_size};
+  if (call.type == NodeType::kCommSend) call.peer = facts.destination;
+  if (call.type == NodeType::kCommRecv) call.peer = facts.source;
+  call.tag = facts.tag;
   timeline_.communications_.push_back(call);
 }
 

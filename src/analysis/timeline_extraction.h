@@ -24,7 +24,8 @@ class TimelineExtraction {
   // What is wanted of a node's attributes.
   struct NodeFacts {
     bool is_cpu_op = false;
-    std::optional<std::int64_t> step, device, stream, num_ops, tensor_size, comm_size, comm_type, members;
+    std::optional<std::int64_t> step, device, stream, num_ops, tensor_size, comm_size, comm_type, members,
+        source, destination, tag;
     std::uint32_t op = 0, phase = 0, layer = 0, group = 0;
     std::string_view category, thread;
     std::int64_t thread_number = 0;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <ostream>
+#include <utility>
 
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
@@ -10,10 +11,12 @@
 #include "nadi/base/nearest.h"
 #include "nadi/cli/analyze_input.h"
 #include "nadi/cli/analyze_tables.h"
+#include "nadi/cli/analyze_verdict.h"
 #include "nadi/cli/command.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/file_patterns.h"
 #include "nadi/cli/flags.h"
+#include "nadi/cli/output_width.h"
 #include "nadi/cli/version.h"
 #include "nadi/cli/wrap.h"
 
@@ -67,8 +70,9 @@ void print_heading(const RunAnalysis& run, std::string_view label, Console& cons
     if (!rank.launches.rows.empty()) without_launch += rank.launches.without_launch;
   }
   const RankAnalysis& first = run.ranks.front();
-  std::string line = run.ranks.size() == 1
-                         ? format("{} (rank {})", first.file, first.rank)
+  std::string line = run.ranks.size() == 1 ? format("{} (rank {})", first.file, first.rank)
+                     : first.file == run.ranks.back().file
+                         ? format("{} ({} ranks)", first.file, run.ranks.size())
                          : format("{} ranks, {} to {}", run.ranks.size(), first.file, run.ranks.back().file);
   console.out << label << console.heading(line) << "\n";
   line = format("{} nodes", with_thousands(nodes));
@@ -84,6 +88,10 @@ void print_heading(const RunAnalysis& run, std::string_view label, Console& cons
   if (untimed > 0) console.out << format("{} nodes have no times\n", with_thousands(untimed));
   if (without_launch > 0)
     console.out << format("{} nodes of the device have no launch call\n", with_thousands(without_launch));
+  if (run.ranks.size() > 1 && span.count() > 0)
+    console.out << (run.stragglers.measure == WaitMeasure::kArrival
+                        ? "clocks of ranks are taken as recorded\n"
+                        : "clocks of ranks look unrelated: waiting is told by durations\n");
   if (run.stragglers.unmatched > 0)
     console.out << format("{} collectives have no partner on another rank\n",
                           with_thousands(run.stragglers.unmatched));
@@ -98,16 +106,47 @@ void require_times(const RunAnalysis& run) {
 
 struct Output {
   std::optional<std::string> table;
+  bool all = false;  // every table
   std::size_t rows = kShownRows;
 };
+
+// A sentence in as many lines as it needs; further ones are indented.
+std::string wrapped(std::string_view sentence, std::size_t width) {
+  constexpr std::string_view kIndent = "  ";
+  std::string text;
+  std::size_t at = 0;
+  for (const std::string& word : words_of(sentence)) {
+    if (at > 0 && at + 1 + word.size() > width) {
+      text += "\n";
+      text += kIndent;
+      at = kIndent.size();
+    } else if (at > 0) {
+      text += ' ';
+      ++at;
+    }
+    text += word;
+    at += word.size();
+  }
+  return text + "\n";
+}
+
+void print_verdict(const RunAnalysis& run, Console& console) {
+  bool first = true;
+  for (const std::string& line : verdict_lines(run)) {
+    const std::string text = wrapped(line, output_width(console.out));
+    console.out << (std::exchange(first, false) ? console.heading(text) : text);
+  }
+  console.out << "\n";
+}
 
 void print_tables(const std::vector<ReportTable>& tables, const Output& output, Console& console) {
   if (output.table && tables.empty())
     console.out << format("\n{}: the trace has nothing for this table\n", *output.table);
   for (const ReportTable& table : tables) {
     console.out << "\n" << console.heading(table.title) << "\n";
-    if (!table.note.empty()) console.out << "(" << table.note << ")\n";
-    console.out << table_text(table, {.rows = output.rows, .bold_titles = false});
+    if (!table.note.empty()) console.out << wrapped("(" + table.note + ")", output_width(console.out));
+    console.out << table_text(
+        table, {.rows = output.rows, .bold_titles = false, .width = output_width(console.out)});
   }
 }
 
@@ -125,12 +164,25 @@ void write_csv_files(const std::vector<ReportTable>& tables, const std::filesyst
   }
 }
 
+// Keeps these, in this order. Returns how many others there were.
+std::size_t keep_tables(std::vector<ReportTable>& tables, const std::vector<std::string>& names) {
+  std::vector<ReportTable> kept;
+  for (const std::string& name : names)
+    if (const auto table = std::ranges::find(tables, name, &ReportTable::name); table != tables.end())
+      kept.push_back(std::move(*table));
+  const std::size_t others = tables.size() - kept.size();
+  tables = std::move(kept);
+  return others;
+}
+
 class AnalyzeCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "FILE...",
-                          .help = "traces of the ranks of a run: files, or patterns in quotes",
-                          .many = true});
+    flags.set_positional(
+        {.name = "FILE...",
+         .help = "traces of the ranks of a run: Chakra (.et, JSON) or profiles of PyTorch (Kineto) with or "
+                 "without traces of its host, plain, gzip or zstd; patterns in quotes",
+         .many = true});
     flags.add({.names = {"--against"},
                .value = "FILE...",
                .help = "what changed from FILE... to these: traces of another run",
@@ -149,11 +201,14 @@ class AnalyzeCommand : public Command {
                .value = "N",
                .help = "length at which a stream's queue counts as full",
                .fallback = "1024"});
+    flags.add({.names = {"--all"},
+               .help = "print every table, and not only those that the verdict is made of",
+               .group = "output"});
     flags.add({.names = {"--table"},
                .value = "NAME",
                .help = format("only this table: {}", fmt::join(analysis_table_names(), ", ")) +
                        format("; with --against {}", fmt::join(comparison_table_names(), ", ")),
-               .fallback = "all",
+               .fallback = "those of the verdict",
                .group = "output"});
     flags.add({.names = {"--top"},
                .value = "N",
@@ -192,10 +247,14 @@ class AnalyzeCommand : public Command {
       std::erase_if(tables, [&](const ReportTable& table) { return table.name != *output.table; });
     if (flags.given("--json")) {
       Json root{{"nadi_version", version()},
+                {"verdict", verdict_json(run)},
                 {"ranks", ranks_json(run)},
                 {"before", before ? ranks_json(*before) : Json(nullptr)},
                 {"matched_collectives", run.stragglers.matched},
-                {"unmatched_collectives", run.stragglers.unmatched}};
+                {"unmatched_collectives", run.stragglers.unmatched},
+                {"matched_messages", run.matched_messages},
+                {"unmatched_messages", run.unmatched_messages},
+                {"path_crosses_ranks", run.path_crosses_ranks}};
       for (const ReportTable& table : tables) root["tables"][json_key(table.name)] = table_json(table);
       console.out << dump_json(root);
       return;
@@ -203,20 +262,35 @@ class AnalyzeCommand : public Command {
     const bool one_for_csv = output.table && flags.given("--csv");  // its line of keys at least
     if (!one_for_csv) std::erase_if(tables, [](const ReportTable& table) { return table.rows.empty(); });
     if (flags.given("--csv")) return print_csv(tables, flags, console);
-    if (before) print_heading(*before, "before  ", console);
-    print_heading(run, before ? "after   " : "", console);
+    if (before) {
+      print_heading(*before, "before  ", console);
+      console.out << wrapped(verdict_lines(*before)[0], output_width(console.out));
+      print_heading(run, "after   ", console);
+      console.out << wrapped(verdict_lines(run)[0], output_width(console.out));
+    } else {
+      print_verdict(run, console);
+      print_heading(run, "", console);
+    }
+    std::size_t left_out = 0;
+    if (!before && !output.all && !output.table) left_out = keep_tables(tables, summary_table_names(run));
     print_tables(tables, output, console);
+    if (left_out > 0)
+      console.out << wrapped(
+          format("\n{} more tables: --all prints them, --table NAME one of them", left_out),
+          output_width(console.out));
   }
 
  private:
   static Output resolve_output(const Flags& flags, bool compares) {
     Output output{.table = flags.text("--table"),
+                  .all = flags.given("--all"),
                   .rows = static_cast<std::size_t>(flags.integer("--top", 0).value_or(kShownRows))};
     const std::vector<std::string> names = compares ? comparison_table_names() : analysis_table_names();
     if (output.table && std::ranges::find(names, *output.table) == names.end())
       throw usage_error(
           format("--table does not take '{}'{}", *output.table, compares ? " with --against" : ""),
           did_you_mean(*output.table, {names.begin(), names.end()}));
+    if (output.all && output.table) throw usage_error("--all and --table exclude each other");
     if (flags.given("--csv") && flags.given("--json"))
       throw usage_error("--csv and --json exclude each other");
     if (flags.given("--csv") && !flags.given("--output") && !output.table)

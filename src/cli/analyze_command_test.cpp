@@ -11,9 +11,11 @@
 namespace nadi {
 namespace {
 
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 struct TestNode {
   std::string name;
@@ -68,19 +70,41 @@ TEST(Analyze, TwoRanks) {
   EXPECT_EQ(json["ranks"].size(), 2);
   EXPECT_EQ(json["ranks"][1]["steps"], Json::array({4}));
   const Json& breakdown = json["tables"]["breakdown"];
-  EXPECT_EQ(breakdown[0]["span_ns"], 50'000);
-  EXPECT_EQ(breakdown[0]["compute_ns"], 20'000);
-  EXPECT_EQ(breakdown[0]["exposed_communication_ns"], 30'000);
-  EXPECT_EQ(breakdown[0]["exposed_communication_share"], 0.6);
-  EXPECT_EQ(breakdown[0]["idle_ns"], 0);
+  ASSERT_EQ(breakdown.size(), 3);
+  EXPECT_EQ(breakdown[0]["rank"], nullptr);  // both added up
+  EXPECT_EQ(breakdown[0]["span_ns"], 100'000);
+  EXPECT_EQ(breakdown[0]["compute_ns"], 60'000);
+  EXPECT_EQ(breakdown[1]["rank"], 0);
+  EXPECT_EQ(breakdown[1]["span_ns"], 50'000);
+  EXPECT_EQ(breakdown[1]["compute_ns"], 20'000);
+  EXPECT_EQ(breakdown[1]["exposed_communication_ns"], 30'000);
+  EXPECT_EQ(breakdown[1]["exposed_communication_share"], 0.6);
+  EXPECT_EQ(breakdown[1]["late_rank_ns"], 20'000);
+  EXPECT_EQ(breakdown[1]["transfer_ns"], 10'000);
+  EXPECT_EQ(breakdown[1]["late_message_ns"], 0);
+  EXPECT_EQ(breakdown[1]["idle_ns"], 0);
   const Json& communication = json["tables"]["communication"];
   EXPECT_EQ(communication[0]["members"], 2);  // both ranks use the group
-  EXPECT_EQ(communication[0]["bus_bytes_per_second"], 1000 / 30e-6);
+  EXPECT_EQ(communication[0]["time_ns"], 30'000);
+  EXPECT_EQ(communication[0]["waited_ns"], 20'000);
+  EXPECT_NEAR(communication[0]["bus_bytes_per_second"].get<double>(), 1000 / 10e-6, 1);  // of the transfer
   const Json& stragglers = json["tables"]["stragglers"];
   EXPECT_EQ(stragglers[1]["last"], 1);
   EXPECT_EQ(stragglers[1]["caused_ns"], 20'000);
   EXPECT_EQ(stragglers[0]["suffered_ns"], 20'000);
-  EXPECT_EQ(json["tables"]["critical_path"][0]["length_ns"], 50'000);
+  // The path: 10 of add and 10 of transfer on rank 0, and before that the 30 of mm on rank 1.
+  EXPECT_EQ(json["path_crosses_ranks"], true);
+  const Json& path = json["tables"]["critical_path"];
+  ASSERT_EQ(path.size(), 3);
+  EXPECT_EQ(path[0]["rank"], nullptr);
+  EXPECT_EQ(path[0]["length_ns"], 50'000);
+  EXPECT_EQ(path[0]["compute_ns"], 40'000);
+  EXPECT_EQ(path[0]["crossings"], 1);
+  EXPECT_EQ(path[1]["length_ns"], 20'000);
+  EXPECT_EQ(path[2]["rank"], 1);
+  EXPECT_EQ(path[2]["length_ns"], 30'000);
+  EXPECT_EQ(json["verdict"]["limit"], "compute-bound");
+  EXPECT_EQ(json["verdict"]["limit_share"], 0.6);
   EXPECT_EQ(json["tables"]["ops"][0]["name"], "mm");  // 40 us, as the all-reduce: computation comes first
   EXPECT_EQ(json["matched_collectives"], 1);
 }
@@ -91,11 +115,34 @@ TEST(Analyze, Text) {
   const CliRun result = run("analyze out/run.0.et out/run.1.et");
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.err, "");
-  EXPECT_THAT(result.out, HasSubstr("2 ranks, out/run.0.et to out/run.1.et\n6 nodes, step 4, 50.0 us\n"));
-  EXPECT_THAT(result.out, HasSubstr("   1  50.0 us  40.0 us  80.0%        10.0 us  20.0%"));
-  EXPECT_THAT(result.out, HasSubstr("Who let the others wait\n(by the starts of matched collectives)\n"));
-  for (std::size_t at = 0; at < result.out.size(); at = result.out.find('\n', at) + 1)
-    EXPECT_LE(result.out.find('\n', at) - at, 100) << result.out.substr(at, 120);
+  EXPECT_THAT(
+      result.out,
+      StartsWith("compute-bound: the device computes 60.0% of the time, mainly matrix products (40.0% of the "
+                 "time of\n  all ops)\n"
+                 "of 100 us on 2 ranks: compute 60.0%, transfer 20.0%, waiting for a late rank 20.0%, idle "
+                 "0.0%\n"
+                 "ops: matrix product 40.0%, communication 40.0%, elementwise 20.0%\n"
+                 "\n"
+                 "2 ranks, out/run.0.et to out/run.1.et\n6 nodes, step 4, 50.0 us\n"
+                 "clocks of ranks are taken as recorded\n"));
+  EXPECT_THAT(
+      result.out,
+      HasSubstr(
+          "rank     span  compute           transfer           late rank           idle  hidden comm.\n"
+          " all   100 us    60.0%  60.0 us     20.0%  20.0 us      20.0%  20.0 us  0.0%          0.0%\n"
+          "   0  50.0 us    40.0%  20.0 us     20.0%  10.0 us      40.0%  20.0 us  0.0%          0.0%\n"
+          "   1  50.0 us    80.0%  40.0 us     20.0%  10.0 us       0.0%     0 ns  0.0%          0.0%\n"));
+  EXPECT_THAT(result.out, Not(HasSubstr("Lanes")));
+  EXPECT_THAT(result.out,
+              ContainsRegex("\n[0-9]+ more tables: --all prints them, --table NAME one of them\n$"));
+  const CliRun all = run("analyze out/run.0.et out/run.1.et --all");
+  EXPECT_THAT(all.out,
+              HasSubstr("Stragglers: who let the others wait\n(by the starts of matched collectives)\n"));
+  EXPECT_THAT(all.out, HasSubstr("Lanes"));
+  EXPECT_THAT(all.out, Not(HasSubstr("more tables")));
+  for (const std::string& text : {result.out, all.out})
+    for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+      EXPECT_LE(text.find('\n', at) - at, 100) << text.substr(at, 120);
   const CliRun one = run("analyze out/run.0.et --table critical-ops");
   EXPECT_THAT(one.out, HasSubstr("Ops on the critical path\n"));
   EXPECT_THAT(one.out, Not(HasSubstr("Lanes")));
@@ -115,12 +162,20 @@ TEST(Analyze, WithoutTimesNothingLooksMeasured) {
   ASSERT_EQ(run("trace config.json --tp 2 -o out/step").code, 0);
   const CliRun text = run("analyze 'out/step.*.et'");
   EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(
+      text.out,
+      StartsWith("not timed: the trace says what is to be done, and not how long it takes\n2 ranks: "));
   EXPECT_THAT(text.out, HasSubstr("without times"));
   EXPECT_THAT(text.out, Not(HasSubstr(" ns")));
   const Json json = run_json("analyze 'out/step.*.et'");
   EXPECT_EQ(json["ranks"][0]["clock"], "none");
   EXPECT_EQ(json["tables"]["breakdown"], Json::array());
   EXPECT_EQ(json["tables"]["critical_path"], Json::array());
+  EXPECT_EQ(json["verdict"]["limit"], "not timed");
+  EXPECT_EQ(json["verdict"]["limit_share"], nullptr);
+  EXPECT_EQ(json["tables"]["kinds"][0]["kind"], "matrix product");
+  EXPECT_EQ(json["tables"]["kinds"][0]["time_ns"], nullptr);
+  EXPECT_GT(json["tables"]["kinds"][0]["flops"], 0);
   EXPECT_GT(json["tables"]["work"][0]["longest_chain_nodes"], 10);
   for (const Json& op : json["tables"]["ops"]) EXPECT_EQ(op["time_ns"], nullptr);
   EXPECT_EQ(json["tables"]["ops"][0]["name"], "matmul");  // the most work first
@@ -161,6 +216,8 @@ TEST(Analyze, WhatChanged) {
   EXPECT_EQ(changes[3]["kind"], "new");
   const CliRun text = run("analyze out/other.0.et --against out/run.0.et");
   EXPECT_THAT(text.out, HasSubstr("before  out/run.0.et (rank 0)"));
+  EXPECT_THAT(text.out, HasSubstr("\ncommunication-bound: 60.0% of the time"));
+  EXPECT_THAT(text.out, HasSubstr("\ncompute-bound: the device computes 70.0% of the time"));
   EXPECT_THAT(text.out, HasSubstr("+15.0 us  +150.0%"));
 }
 
@@ -174,6 +231,7 @@ TEST(Analyze, WhatIsWrongWithTheCommandLine) {
   EXPECT_THAT(refusal("analyze out/run.0.et --table opss"), HasSubstr("did you mean 'ops'?"));
   EXPECT_THAT(refusal("analyze out/run.0.et --table changes"), HasSubstr("--table does not take 'changes'"));
   EXPECT_THAT(refusal("analyze out/run.0.et --csv"), HasSubstr("--csv prints one table, and there are many"));
+  EXPECT_THAT(refusal("analyze out/run.0.et --all --table ops"), HasSubstr("exclude each other"));
   EXPECT_THAT(refusal("analyze out/run.0.et --csv --json"), HasSubstr("exclude each other"));
   EXPECT_THAT(refusal("analyze out/run.0.et -o x"), HasSubstr("-o, --output is for --csv"));
   EXPECT_THAT(refusal("analyze out/run.0.et --step 5"), HasSubstr("no node of out/run.0.et is of step 5"));
@@ -183,7 +241,7 @@ TEST(Analyze, WhatIsWrongWithTheCommandLine) {
 
 TEST(Analyze, NamesOfTables) {
   EXPECT_THAT(comparison_table_names(), ElementsAre("totals", "changes", "occurrences"));
-  EXPECT_EQ(analysis_table_names().size(), 17);
+  EXPECT_EQ(analysis_table_names().size(), 18);
   EXPECT_EQ(analysis_table_names().front(), "breakdown");
 }
 

@@ -1,13 +1,17 @@
 #include "nadi/cli/analyze_input.h"
 
-#include <algorithm>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/check/group_members.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/progress_line.h"
+#include "nadi/convert/converted_trace.h"
+#include "nadi/pytorch/file_kind.h"
+#include "nadi/pytorch/kineto_reader.h"
 #include "nadi/trace/rank_files.h"
 #include "nadi/trace/trace_files.h"
 
@@ -16,9 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::int64_t rank_of(const Trace& trace, const fs::path& file, std::int64_t place) {
-  if (const auto said = rank_of(trace.metadata)) return *said;
-  return parse_rank_file_name(file).rank.value_or(place);
+void note(Console& console, const fs::path& file, std::uint64_t count, std::string_view what) {
+  if (count > 0)
+    console.err << format("note: {}: {} {}\n", file.string(),
+                          with_thousands(static_cast<std::int64_t>(count)), what);
 }
 
 GroupSizes group_sizes(const fs::path& trace) {
@@ -39,42 +44,134 @@ Trace read_trace(const fs::path& file, bool lenient, Console& console) {
   }
   TraceFileReport report;
   Trace trace = read_any_trace(file, options, &report);
-  const auto note = [&](std::uint64_t count, std::string_view what) {
-    if (count > 0)
-      console.err << format("note: {}: {} {}\n", file.string(),
-                            with_thousands(static_cast<std::int64_t>(count)), what);
-  };
-  note(report.stats.dropped_dependencies, "dependencies on nodes that are not there dropped");
-  note(report.stats.dropped_records, "damaged records dropped");
-  note(report.stats.replaced_characters, "control characters taken as spaces");
+  note(console, file, report.stats.dropped_dependencies, "dependencies on nodes that are not there dropped");
+  note(console, file, report.stats.dropped_records, "damaged records dropped");
+  note(console, file, report.stats.replaced_characters, "control characters taken as spaces");
   if (report.stats.cut_short) console.err << format("note: {} is cut short\n", file.string());
   return trace;
 }
+
+// What the files are.
+struct AnalyzeInput {
+  std::vector<fs::path> chakra = {}, profiles = {}, hosts = {};
+};
+
+AnalyzeInput sort_files(const std::vector<fs::path>& files) {
+  AnalyzeInput input;
+  for (const fs::path& file : files) {
+    std::error_code ignored;
+    const JsonFileKind kind = fs::exists(file, ignored) ? json_file_kind(file) : JsonFileKind::kOther;
+    (kind == JsonFileKind::kKineto        ? input.profiles
+     : kind == JsonFileKind::kPytorchHost ? input.hosts
+                                          : input.chakra)
+        .push_back(file);
+  }
+  if (!input.chakra.empty() && input.chakra.size() < files.size())
+    throw usage_error(format("{} is a Chakra trace, and others are of PyTorch", input.chakra[0].string()),
+                      "analyze them on their own, or convert all of them: nadi convert");
+  if (!input.hosts.empty() && input.profiles.empty())
+    throw usage_error(format("{} is the host's half of a trace and has no times", input.hosts[0].string()),
+                      "give the profile of the same run, too");
+  if (!input.hosts.empty() && input.hosts.size() != input.profiles.size())
+    throw usage_error(
+        format("{} traces of the host and {} profiles", input.hosts.size(), input.profiles.size()),
+        "they are taken in pairs, in the order of their names");
+  return input;
+}
+
+class RunReading {
+ public:
+  RunReading(AnalysisOptions options, bool lenient, Console& console)
+      : options_(std::move(options)), lenient_(lenient), console_(console) {}
+
+  RunAnalysis run(const std::vector<fs::path>& files) {
+    const AnalyzeInput input = sort_files(files);
+    options_.groups = group_sizes(files.front());
+    if (files.size() > 1) options_.groups.try_emplace("0", static_cast<std::int64_t>(files.size()));
+    ProgressLine progress(console_, "traces", steady_clock());
+    const auto total = static_cast<std::int64_t>(input.chakra.size() + input.profiles.size());
+    for (std::size_t i = 0; i < input.chakra.size(); ++i) {
+      progress.update(static_cast<std::int64_t>(i), total);
+      const Trace trace = read_trace(input.chakra[i], lenient_, console_);
+      add(trace, input.chakra[i], nadi::rank_of(trace.metadata), i);
+    }
+    for (std::size_t i = 0; i < input.profiles.size(); ++i) {
+      progress.update(static_cast<std::int64_t>(i), total);
+      add_profile(input.profiles[i], input.hosts.empty() ? nullptr : &input.hosts[i], i);
+    }
+    finish(run_);
+    return std::move(run_);
+  }
+
+ private:
+  void add_profile(const fs::path& file, const fs::path* host_file, std::size_t place) {
+    const JsonDamage damage = lenient_ ? JsonDamage::kSkip : JsonDamage::kRefuse;
+    const auto watch = [this](std::uint64_t) { console_.check_interrupted(); };
+    const auto kineto = std::make_shared<const KinetoTrace>(
+        read_kineto(file, {.damage = damage, .attributes = true, .progress = watch}));
+    note_damage(file, kineto->counts.damage);
+    note(console_, file, kineto->counts.without_duration, "events without a duration dropped");
+    std::shared_ptr<const HostTrace> host;
+    if (host_file != nullptr) {
+      host = std::make_shared<const HostTrace>(
+          read_host_trace(*host_file, {.damage = damage, .attributes = true, .progress = watch}));
+      note_damage(*host_file, host->damage);
+    }
+    const std::vector<ProfiledRank> ranks = profiled_ranks(*kineto);
+    if (ranks.size() > 1 && host != nullptr)
+      throw usage_error(
+          format("{} holds {} processes, and {} one", file.string(), ranks.size(), host_file->string()));
+    if (ranks.size() > 1) options_.groups.insert_or_assign("0", static_cast<std::int64_t>(ranks.size()));
+    if (kineto->world_size) options_.groups.insert_or_assign("0", *kineto->world_size);
+    for (std::size_t k = 0; k < ranks.size(); ++k) {
+      const std::size_t position = ranks.size() > 1 ? k : place;
+      const std::int64_t rank = number_of(ranks[k].rank, file, position);
+      const ConvertedTrace converted(
+          {.kineto = kineto, .host = host, .process = ranks[k].process, .rank = rank}, groups_);
+      if (converted.size() == 0)
+        throw input_error({.file = file.string()}, "no event of this profile becomes a node");
+      for (const auto& [group, members] : groups_.members())
+        if (!members.empty())
+          options_.groups.insert_or_assign(format("{}", group), static_cast<std::int64_t>(members.size()));
+      add(to_trace(converted), file, rank, position);
+    }
+  }
+
+  void add(const Trace& trace, const fs::path& file, const std::optional<std::int64_t>& said,
+           std::size_t place) {
+    const std::int64_t rank = number_of(said, file, place);
+    const auto [other, is_new] = ranks_.emplace(rank, file);
+    if (!is_new)
+      throw usage_error(format("{} and {} are both of rank {}", other->second.string(), file.string(), rank),
+                        "give the traces of one run; --against takes those of another");
+    add_rank(run_, {.trace = trace, .file = file.string(), .rank = rank}, options_);
+  }
+
+  static std::int64_t number_of(const std::optional<std::int64_t>& said, const fs::path& file,
+                                std::size_t place) {
+    if (said) return *said;
+    return parse_rank_file_name(file).rank.value_or(static_cast<std::int64_t>(place));
+  }
+
+  void note_damage(const fs::path& file, const JsonRecordCounts& damage) {
+    note(console_, file, damage.dropped_records, "damaged records dropped");
+    note(console_, file, damage.replaced_characters, "control characters taken as spaces");
+    if (damage.cut_short) console_.err << format("note: {} is cut short\n", file.string());
+  }
+
+  AnalysisOptions options_;
+  const bool lenient_;
+  Console& console_;
+  GroupNumbers groups_;
+  std::map<std::int64_t, fs::path> ranks_;
+  RunAnalysis run_;
+};
 
 }  // namespace
 
 RunAnalysis analyze_files(const std::vector<fs::path>& files, AnalysisOptions options, bool lenient,
                           Console& console) {
-  RunAnalysis run;
-  options.groups = group_sizes(files.front());
-  if (files.size() > 1) options.groups.try_emplace("0", static_cast<std::int64_t>(files.size()));
-  ProgressLine progress(console, "traces", steady_clock());
-  std::map<std::int64_t, fs::path> ranks;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    progress.update(static_cast<std::int64_t>(i), static_cast<std::int64_t>(files.size()));
-    const Trace trace = read_trace(files[i], lenient, console);
-    const std::int64_t rank = rank_of(trace, files[i], static_cast<std::int64_t>(i));
-    const auto [other, is_new] = ranks.emplace(rank, files[i]);
-    if (!is_new)
-      throw usage_error(
-          format("{} and {} are both of rank {}", other->second.string(), files[i].string(), rank),
-          "give the traces of one run; --against takes those of another");
-    add_rank(run, {.trace = trace, .file = files[i].string(), .rank = rank}, options);
-  }
-  std::ranges::sort(run.ranks, {}, [](const RankAnalysis& rank) { return rank.rank; });
-  std::ranges::sort(run.collectives, {}, [](const RankCollectives& rank) { return rank.rank; });
-  finish(run);
-  return run;
+  return RunReading(std::move(options), lenient, console).run(files);
 }
 
 }  // namespace nadi

@@ -10,9 +10,13 @@ namespace nadi {
 
 struct Console;
 
-// Reads and analyses each. The rank of a trace is what its metadata says (`rank`), else the number in its
-// name (run.3.et), else its place in the list; two of the same rank are Error (usage). The sizes of groups
-// come from <prefix>.groups.json, next to <prefix>.<rank>.et, where it is.
+// Reads and analyses each. Files are told apart by their content: Chakra traces, or profiles (Kineto) of
+// PyTorch and of our own runs, which are converted in memory as `nadi convert` does; traces of PyTorch's host
+// go with the profiles in their order. A profile may hold several ranks.
+//
+// The rank of a trace is what its metadata says (`rank`), else the number in its name (run.3.et), else its
+// place in the list; two of the same rank are Error (usage). The sizes of groups come from the profiles, or
+// from <prefix>.groups.json next to <prefix>.<rank>.et, where it is.
 RunAnalysis analyze_files(const std::vector<std::filesystem::path>& files, AnalysisOptions options,
                           bool lenient, Console& console);
 

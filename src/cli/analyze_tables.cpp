@@ -1,60 +1,76 @@
 #include "nadi/cli/analyze_tables.h"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 #include "nadi/analysis/run_analysis.h"
+#include "nadi/analysis/verdict.h"
+#include "nadi/base/error.h"
+#include "nadi/cli/analyze_cells.h"
 
 namespace nadi {
 namespace {
 
-using Cells = std::vector<ReportCell>;
-
-ReportCell text(std::string_view value) {
-  return std::string(value);
-}
-ReportCell named(std::string_view value) {
-  return value.empty() ? ReportCell() : ReportCell(std::string(value));
-}
-ReportCell time(Nanoseconds value) {
-  return value.count();
-}
-// Of what was not measured nothing is shown, rather than a zero.
-ReportCell measured(Nanoseconds value, bool clock) {
-  return clock ? ReportCell(value.count()) : ReportCell();
-}
-ReportCell share(Nanoseconds part, Nanoseconds whole) {
-  if (whole.count() <= 0) return {};
-  return static_cast<double>(part.count()) / static_cast<double>(whole.count());
-}
-ReportCell amount(const KnownAmount& known) {
-  return known.nodes == 0 ? ReportCell() : ReportCell(known.amount);
-}
-ReportCell rate(const KnownAmount& known) {
-  return known.nodes == 0 || known.amount == 0 || known.time.count() <= 0 ? ReportCell()
-                                                                          : ReportCell(known.per_second());
-}
+using namespace analyze_cells;
 
 bool any_clock(const RunAnalysis& run) {
   return std::ranges::any_of(run.ranks,
                              [](const RankAnalysis& rank) { return rank.clock != TimelineClock::kNone; });
 }
 
+std::int64_t timed_ranks(const RunAnalysis& run) {
+  return std::ranges::count_if(run.ranks,
+                               [](const RankAnalysis& rank) { return rank.clock != TimelineClock::kNone; });
+}
+
+// All ranks that have times, added up.
+Breakdown sum_of(const RunAnalysis& run) {
+  Breakdown sum;
+  for (const RankAnalysis& rank : run.ranks) {
+    if (rank.clock == TimelineClock::kNone) continue;
+    const Breakdown& b = rank.breakdown;
+    for (const auto part :
+         {&Breakdown::span, &Breakdown::compute, &Breakdown::communication, &Breakdown::memory,
+          &Breakdown::exposed_communication, &Breakdown::transfer, &Breakdown::late_rank,
+          &Breakdown::late_message, &Breakdown::exposed_memory, &Breakdown::idle})
+      sum.*part += b.*part;
+    for (const auto part : {&Breakdown::compute_sum, &Breakdown::communication_sum, &Breakdown::memory_sum,
+                            &Breakdown::host_sum}) {
+      (sum.*part).nodes += (b.*part).nodes;
+      (sum.*part).time += (b.*part).time;
+    }
+  }
+  return sum;
+}
+
 ReportTable breakdown_table(const RunAnalysis& run) {
+  // What others had to do with it is known where calls of ranks were matched.
+  const bool joined = run.stragglers.matched + run.matched_messages > 0;
+  const Shown whole = joined ? Shown::kToPrograms : Shown::kUnlessZero;
+  const Shown whole_time = joined ? Shown::kToPrograms : Shown::kIfRoom;
+  const Shown part = joined ? Shown::kUnlessZero : Shown::kToPrograms;
+  const Shown part_time = joined ? Shown::kIfRoom : Shown::kToPrograms;
   ReportTable table{
       .name = "breakdown",
       .title = "Time of the device",
-      .note = "each moment counts once: computation before communication before memory",
-      .columns = {{"rank", "rank"},
+      .note = joined ? "each moment once: computation, else transfer, else waiting, else copies, else idle"
+                     : "each moment once: computation, else communication, else copies, else idle",
+      .columns = {rank_column(),
                   {"span_ns", "span", CellKind::kTime},
-                  {"compute_ns", "compute", CellKind::kTime, Shown::kUnlessZero},
-                  {"compute_share", "", CellKind::kShare, Shown::kUnlessZero},
-                  {"exposed_communication_ns", "communication", CellKind::kTime, Shown::kUnlessZero},
-                  {"exposed_communication_share", "", CellKind::kShare, Shown::kUnlessZero},
-                  {"exposed_memory_ns", "memory", CellKind::kTime, Shown::kUnlessZero},
-                  {"exposed_memory_share", "", CellKind::kShare, Shown::kUnlessZero},
-                  {"idle_ns", "idle", CellKind::kTime},
-                  {"idle_share", "", CellKind::kShare},
+                  {"compute_share", "compute", CellKind::kShare},
+                  {"compute_ns", "", CellKind::kTime, Shown::kIfRoom},
+                  {"exposed_communication_share", "communication", CellKind::kShare, whole},
+                  {"exposed_communication_ns", "", CellKind::kTime, whole_time},
+                  {"transfer_share", "transfer", CellKind::kShare, part},
+                  {"transfer_ns", "", CellKind::kTime, part_time},
+                  {"late_rank_share", "late rank", CellKind::kShare, part},
+                  {"late_rank_ns", "", CellKind::kTime, part_time},
+                  {"late_message_share", "pipeline", CellKind::kShare, part},
+                  {"late_message_ns", "", CellKind::kTime, part_time},
+                  {"exposed_memory_share", "copies", CellKind::kShare, Shown::kUnlessZero},
+                  {"exposed_memory_ns", "", CellKind::kTime, Shown::kIfRoom},
+                  {"idle_share", "idle", CellKind::kShare},
+                  {"idle_ns", "", CellKind::kTime, Shown::kIfRoom},
                   {"hidden_communication_share", "hidden comm.", CellKind::kShare},
                   {"communication_ns", "", CellKind::kTime, Shown::kToPrograms},
                   {"memory_ns", "", CellKind::kTime, Shown::kToPrograms},
@@ -62,16 +78,34 @@ ReportTable breakdown_table(const RunAnalysis& run) {
                   {"communication_sum_ns", "", CellKind::kTime, Shown::kToPrograms},
                   {"memory_sum_ns", "", CellKind::kTime, Shown::kToPrograms},
                   {"host_sum_ns", "", CellKind::kTime, Shown::kToPrograms}}};
-  for (const RankAnalysis& rank : run.ranks) {
-    if (rank.clock == TimelineClock::kNone) continue;
-    const Breakdown& b = rank.breakdown;
-    table.rows.push_back({rank.rank, time(b.span), time(b.compute), share(b.compute, b.span),
-                          time(b.exposed_communication), share(b.exposed_communication, b.span),
-                          time(b.exposed_memory), share(b.exposed_memory, b.span), time(b.idle),
-                          share(b.idle, b.span), share(b.hidden_communication(), b.communication),
-                          time(b.communication), time(b.memory), time(b.compute_sum.time),
-                          time(b.communication_sum.time), time(b.memory_sum.time), time(b.host_sum.time)});
-  }
+  const auto add = [&](ReportCell rank, const Breakdown& b) {
+    table.rows.push_back({std::move(rank),
+                          time(b.span),
+                          share(b.compute, b.span),
+                          time(b.compute),
+                          share(b.exposed_communication, b.span),
+                          time(b.exposed_communication),
+                          share(b.transfer, b.span),
+                          time(b.transfer),
+                          share(b.late_rank, b.span),
+                          time(b.late_rank),
+                          share(b.late_message, b.span),
+                          time(b.late_message),
+                          share(b.exposed_memory, b.span),
+                          time(b.exposed_memory),
+                          share(b.idle, b.span),
+                          time(b.idle),
+                          share(b.hidden_communication(), b.communication),
+                          time(b.communication),
+                          time(b.memory),
+                          time(b.compute_sum.time),
+                          time(b.communication_sum.time),
+                          time(b.memory_sum.time),
+                          time(b.host_sum.time)});
+  };
+  if (timed_ranks(run) > 1) add({}, sum_of(run));
+  for (const RankAnalysis& rank : run.ranks)
+    if (rank.clock != TimelineClock::kNone) add(rank.rank, rank.breakdown);
   return table;
 }
 
@@ -79,19 +113,59 @@ ReportTable work_table(const RunAnalysis& run) {
   ReportTable table{
       .name = "work",
       .title = "Work",
-      .note = "the longest chain: nodes that wait for each other; FLOPs: of the heaviest",
-      .columns = {{"rank", "rank"},
+      .note = "longest chain: nodes that depend on one another; FLOPs: of the heaviest chain",
+      .columns = {rank_column(),
                   {"compute_nodes", "compute nodes"},
                   {"communication_nodes", "communication nodes", CellKind::kCount, Shown::kUnlessZero},
                   {"memory_nodes", "memory nodes", CellKind::kCount, Shown::kUnlessZero},
                   {"host_nodes", "host nodes", CellKind::kCount, Shown::kUnlessZero},
                   {"longest_chain_nodes", "longest chain"},
                   {"heaviest_chain_flops", "FLOPs on it", CellKind::kFlops}}};
+  const auto add = [&](ReportCell rank, const Breakdown& b, const LongestChain& chain) {
+    table.rows.push_back({std::move(rank), b.compute_sum.nodes, b.communication_sum.nodes, b.memory_sum.nodes,
+                          b.host_sum.nodes, chain.nodes, chain.work.count()});
+  };
+  Breakdown sum;
+  LongestChain longest;
+  std::size_t ranks = 0;
+  for (const RankAnalysis& rank : run.ranks) {
+    if (rank.clock != TimelineClock::kNone) continue;
+    ++ranks;
+    for (const auto part : {&Breakdown::compute_sum, &Breakdown::communication_sum, &Breakdown::memory_sum,
+                            &Breakdown::host_sum})
+      (sum.*part).nodes += (rank.breakdown.*part).nodes;
+    longest.nodes = std::max(longest.nodes, rank.chain.nodes);
+    longest.work = std::max(longest.work, rank.chain.work);
+  }
+  if (ranks > 1) add({}, sum, longest);
   for (const RankAnalysis& rank : run.ranks)
-    if (rank.clock == TimelineClock::kNone)
-      table.rows.push_back({rank.rank, rank.breakdown.compute_sum.nodes,
-                            rank.breakdown.communication_sum.nodes, rank.breakdown.memory_sum.nodes,
-                            rank.breakdown.host_sum.nodes, rank.chain.nodes, rank.chain.work.count()});
+    if (rank.clock == TimelineClock::kNone) add(rank.rank, rank.breakdown, rank.chain);
+  return table;
+}
+
+// Of all ranks: what the kernels are.
+ReportTable kind_table(const RunAnalysis& run) {
+  const bool clock = any_clock(run);
+  ReportTable table{
+      .name = "kinds",
+      .title = "Kinds of work",
+      .note = clock ? "time of all nodes, added up; FLOP/s and bytes/s of the nodes that say theirs" : "",
+      .columns = {{"kind", "kind", CellKind::kText},
+                  {"nodes", "nodes"},
+                  {"time_share", "share", CellKind::kShare},
+                  {"time_ns", "time", CellKind::kTime},
+                  {"flops", "work", CellKind::kFlops, clock ? Shown::kToPrograms : Shown::kAlways},
+                  {"flops_per_second", "FLOP/s", CellKind::kFlopRate},
+                  {"bytes", "bytes", CellKind::kBytes, clock ? Shown::kToPrograms : Shown::kAlways},
+                  {"bytes_per_second", "bytes/s", CellKind::kByteRate},
+                  {"main_op", "mostly", CellKind::kKernel, Shown::kIfRoom},
+                  {"work_nodes", "", CellKind::kCount, Shown::kToPrograms}}};
+  Nanoseconds all;
+  for (const KindRow& row : run.kinds) all += row.time;
+  for (const KindRow& row : run.kinds)
+    table.rows.push_back({text(to_string(row.kind)), row.nodes, share(row.time, all),
+                          measured(row.time, clock), amount(row.work), rate(row.work), amount(row.bytes),
+                          rate(row.bytes), named(row.main_op()), row.work.nodes});
   return table;
 }
 
@@ -116,72 +190,60 @@ ReportTable lane_table(const RunAnalysis& run) {
   return table;
 }
 
+LaneIdle idle_sum_of(const RunAnalysis& run) {
+  LaneIdle sum{.lane = "device"};
+  for (const RankAnalysis& rank : run.ranks) {
+    const LaneIdle& device = rank.idle.device;
+    for (const auto cause : {&LaneIdle::host, &LaneIdle::synchronisation, &LaneIdle::kernel,
+                             &LaneIdle::dependency, &LaneIdle::other}) {
+      (sum.*cause).gaps += (device.*cause).gaps;
+      (sum.*cause).time += (device.*cause).time;
+    }
+    sum.longest = std::max(sum.longest, device.longest);
+  }
+  return sum;
+}
+
 ReportTable idle_table(const RunAnalysis& run) {
   ReportTable table{.name = "idle",
-                    .title = "Why lanes were idle between two nodes",
+                    .title = "Why the device was idle between two nodes",
                     .note =
-                        "host: launched too late; kernel: in time, a short gap; dependency: waited for "
-                        "another lane",
-                    .columns = {{"rank", "rank"},
+                        "host: the next launch came too late; sync: it did since the host had waited for the "
+                        "device; kernel: in time, a short gap; dependency: waited for another lane",
+                    .columns = {rank_column(),
                                 {"lane", "lane", CellKind::kText},
                                 {"idle_ns", "idle", CellKind::kTime},
-                                {"host_ns", "host", CellKind::kTime, Shown::kUnlessZero},
-                                {"host_share", "", CellKind::kShare, Shown::kUnlessZero},
-                                {"kernel_ns", "kernel", CellKind::kTime, Shown::kUnlessZero},
-                                {"kernel_share", "", CellKind::kShare, Shown::kUnlessZero},
-                                {"dependency_ns", "dependency", CellKind::kTime, Shown::kUnlessZero},
-                                {"dependency_share", "", CellKind::kShare, Shown::kUnlessZero},
-                                {"other_ns", "other", CellKind::kTime},
-                                {"other_share", "", CellKind::kShare},
+                                {"host_share", "host", CellKind::kShare, Shown::kUnlessZero},
+                                {"host_ns", "", CellKind::kTime, Shown::kIfRoom},
+                                {"synchronisation_share", "sync", CellKind::kShare, Shown::kUnlessZero},
+                                {"synchronisation_ns", "", CellKind::kTime, Shown::kIfRoom},
+                                {"kernel_share", "kernel", CellKind::kShare, Shown::kUnlessZero},
+                                {"kernel_ns", "", CellKind::kTime, Shown::kIfRoom},
+                                {"dependency_share", "dependency", CellKind::kShare, Shown::kUnlessZero},
+                                {"dependency_ns", "", CellKind::kTime, Shown::kIfRoom},
+                                {"other_share", "other", CellKind::kShare},
+                                {"other_ns", "", CellKind::kTime, Shown::kIfRoom},
                                 {"longest_ns", "longest", CellKind::kTime},
                                 {"host_gaps", "", CellKind::kCount, Shown::kToPrograms},
+                                {"synchronisation_gaps", "", CellKind::kCount, Shown::kToPrograms},
                                 {"kernel_gaps", "", CellKind::kCount, Shown::kToPrograms},
                                 {"dependency_gaps", "", CellKind::kCount, Shown::kToPrograms},
                                 {"other_gaps", "", CellKind::kCount, Shown::kToPrograms}}};
-  for (const RankAnalysis& rank : run.ranks)
-    for (const LaneIdle& lane : rank.idle) {
-      const Nanoseconds total = lane.total();
-      if (total == Nanoseconds{}) continue;
-      table.rows.push_back(
-          {rank.rank, text(lane.lane), time(total), time(lane.host.time), share(lane.host.time, total),
-           time(lane.kernel.time), share(lane.kernel.time, total), time(lane.dependency.time),
-           share(lane.dependency.time, total), time(lane.other.time), share(lane.other.time, total),
-           time(lane.longest), lane.host.gaps, lane.kernel.gaps, lane.dependency.gaps, lane.other.gaps});
-    }
-  return table;
-}
-
-ReportTable communication_table(const RunAnalysis& run) {
-  ReportTable table{.name = "communication",
-                    .title = "Communication",
-                    .note = "hidden: while something computed; bandwidths as nccl-tests counts them",
-                    .columns = {{"rank", "rank"},
-                                {"kind", "kind", CellKind::kText},
-                                {"group", "group", CellKind::kText},
-                                {"members", "members"},
-                                {"calls", "calls"},
-                                {"bytes", "size", CellKind::kBytes},
-                                {"time_ns", "time", CellKind::kTime},
-                                {"hidden_share", "hidden", CellKind::kShare},
-                                {"algorithm_bytes_per_second", "algorithm", CellKind::kByteRate},
-                                {"bus_bytes_per_second", "bus", CellKind::kByteRate},
-                                {"under_way_ns", "", CellKind::kTime, Shown::kToPrograms},
-                                {"exposed_ns", "", CellKind::kTime, Shown::kToPrograms},
-                                {"calls_without_size", "", CellKind::kCount, Shown::kToPrograms}}};
+  const auto add = [&](ReportCell rank, const LaneIdle& lane) {
+    const Nanoseconds total = lane.total();
+    if (total == Nanoseconds{}) return;
+    table.rows.push_back(
+        {std::move(rank), text(lane.lane), time(total), share(lane.host.time, total), time(lane.host.time),
+         share(lane.synchronisation.time, total), time(lane.synchronisation.time),
+         share(lane.kernel.time, total), time(lane.kernel.time), share(lane.dependency.time, total),
+         time(lane.dependency.time), share(lane.other.time, total), time(lane.other.time), time(lane.longest),
+         lane.host.gaps, lane.synchronisation.gaps, lane.kernel.gaps, lane.dependency.gaps, lane.other.gaps});
+  };
+  if (timed_ranks(run) > 1) add({}, idle_sum_of(run));
   for (const RankAnalysis& rank : run.ranks) {
-    const bool clock = rank.clock != TimelineClock::kNone;
-    for (const CommunicationRow& row : rank.communications) {
-      const auto bandwidth = [&](std::optional<double> bytes) -> ReportCell {
-        if (!bytes || *bytes <= 0 || row.time.count() <= 0) return {};
-        return *bytes / static_cast<double>(row.time.count()) * 1e9;
-      };
-      table.rows.push_back(
-          {rank.rank, text(row.kind), named(row.group), row.members ? ReportCell(*row.members) : ReportCell(),
-           row.calls, row.calls_without_size == row.calls ? ReportCell() : ReportCell(row.bytes.count()),
-           measured(row.time, clock), clock ? share(row.hidden(), row.under_way) : ReportCell(),
-           bandwidth(row.algorithm_bytes()), bandwidth(row.bus_bytes()), measured(row.under_way, clock),
-           measured(row.exposed, clock), row.calls_without_size});
-    }
+    add(rank.rank, rank.idle.device);
+    if (rank.idle.lanes.size() > 1)
+      for (const LaneIdle& lane : rank.idle.lanes) add(rank.rank, lane);
   }
   return table;
 }
@@ -190,19 +252,19 @@ ReportTable op_table(const RunAnalysis& run) {
   const bool clock = any_clock(run);
   ReportTable table{.name = "ops",
                     .title = "Ops of the device",
-                    .columns = {{"name", "op", CellKind::kText},
-                                {"activity", "activity", CellKind::kText},
+                    .columns = {{"name", "op", CellKind::kKernel},
+                                {"activity", "activity", CellKind::kText, Shown::kIfRoom},
                                 {"nodes", "nodes"},
                                 {"time_ns", "time", CellKind::kTime},
                                 {"time_share", "", CellKind::kShare},
-                                {"mean_ns", "mean", CellKind::kTime},
+                                {"mean_ns", "mean", CellKind::kTime, Shown::kIfRoom},
                                 {"least_ns", "", CellKind::kTime, Shown::kToPrograms},
-                                {"most_ns", "most", CellKind::kTime},
+                                {"most_ns", "most", CellKind::kTime, Shown::kIfRoom},
                                 {"standard_deviation_ns", "", CellKind::kTime, Shown::kToPrograms},
                                 {"flops", "", CellKind::kFlops, clock ? Shown::kToPrograms : Shown::kAlways},
                                 {"bytes", "", CellKind::kBytes, clock ? Shown::kToPrograms : Shown::kAlways},
-                                {"flops_per_second", "work", CellKind::kFlopRate},
-                                {"bytes_per_second", "bytes", CellKind::kByteRate}}};
+                                {"flops_per_second", "FLOP/s", CellKind::kFlopRate},
+                                {"bytes_per_second", "bytes/s", CellKind::kByteRate, Shown::kIfRoom}}};
   if (!clock) table.columns[9].title = "work", table.columns[10].title = "bytes";
   Nanoseconds all;
   for (const OpRow& row : run.ops)
@@ -228,9 +290,9 @@ ReportTable host_op_table(const RunAnalysis& run) {
                                 {"nodes", "nodes"},
                                 {"time_ns", "time", CellKind::kTime},
                                 {"time_share", "", CellKind::kShare},
-                                {"mean_ns", "mean", CellKind::kTime},
+                                {"mean_ns", "mean", CellKind::kTime, Shown::kIfRoom},
                                 {"least_ns", "", CellKind::kTime, Shown::kToPrograms},
-                                {"most_ns", "most", CellKind::kTime},
+                                {"most_ns", "most", CellKind::kTime, Shown::kIfRoom},
                                 {"standard_deviation_ns", "", CellKind::kTime, Shown::kToPrograms},
                                 {"launched_nodes", "launched", CellKind::kCount, Shown::kUnlessZero},
                                 {"device_time_ns", "device", CellKind::kTime, Shown::kUnlessZero},
@@ -348,131 +410,13 @@ ReportTable queue_table(const RunAnalysis& run) {
   return table;
 }
 
-Nanoseconds median_compute(const RunAnalysis& run) {
-  std::vector<Nanoseconds> times;
-  for (const RankAnalysis& rank : run.ranks) times.push_back(rank.breakdown.compute);
-  std::ranges::sort(times);
-  return times.empty() ? Nanoseconds{} : times[(times.size() - 1) / 2];
-}
-
-ReportTable straggler_table(const RunAnalysis& run) {
-  ReportTable table{.name = "stragglers",
-                    .title = "Who let the others wait",
-                    .note = run.stragglers.measure == WaitMeasure::kArrival
-                                ? "by the starts of matched collectives"
-                                : "by the durations of matched collectives: the ranks' clocks look unrelated",
-                    .columns = {{"rank", "rank"},
-                                {"collectives", "collectives"},
-                                {"last", "came last"},
-                                {"caused_ns", "others waited", CellKind::kTime},
-                                {"suffered_ns", "waited", CellKind::kTime},
-                                {"compute_ns", "compute", CellKind::kTime, Shown::kUnlessZero},
-                                {"compute_change", "to median", CellKind::kChange}}};
-  if (run.stragglers.matched == 0) return table;
-  const auto median = static_cast<double>(median_compute(run).count());
-  for (const StragglerRank& row : run.stragglers.ranks) {
-    const auto rank =
-        std::ranges::find(run.ranks, row.rank, [](const RankAnalysis& analysis) { return analysis.rank; });
-    const Nanoseconds compute = rank->breakdown.compute;
-    table.rows.push_back(
-        {row.rank, row.collectives, row.last, time(row.caused), time(row.suffered), time(compute),
-         median > 0 ? ReportCell(static_cast<double>(compute.count()) / median - 1) : ReportCell()});
-  }
-  return table;
-}
-
-ReportTable collective_table(const RunAnalysis& run) {
-  ReportTable table{.name = "collectives",
-                    .title = "Collectives in which was waited most",
-                    .columns = {{"group", "group", CellKind::kText},
-                                {"number", "number"},
-                                {"kind", "kind", CellKind::kText},
-                                {"last_rank", "last rank"},
-                                {"first_rank", "first rank"},
-                                {"longest_wait_ns", "it waited", CellKind::kTime},
-                                {"waited_ns", "all waited", CellKind::kTime}}};
-  for (const StragglerCollective& row : run.stragglers.collectives)
-    table.rows.push_back({named(row.group), row.number, text(row.kind), row.last_rank, row.first_rank,
-                          time(row.longest_wait), time(row.waited)});
-  return table;
-}
-
-ReportTable critical_path_table(const RunAnalysis& run) {
-  ReportTable table{.name = "critical-path",
-                    .title = "Critical path",
-                    .note = "the chain of nodes that decided when the trace ended; waiting: nobody known ran",
-                    .columns = {{"rank", "rank"},
-                                {"nodes", "nodes"},
-                                {"length_ns", "length", CellKind::kTime},
-                                {"host_ns", "host", CellKind::kTime, Shown::kUnlessZero},
-                                {"host_share", "", CellKind::kShare, Shown::kUnlessZero},
-                                {"compute_ns", "compute", CellKind::kTime, Shown::kUnlessZero},
-                                {"compute_share", "", CellKind::kShare, Shown::kUnlessZero},
-                                {"communication_ns", "comm.", CellKind::kTime, Shown::kUnlessZero},
-                                {"communication_share", "", CellKind::kShare, Shown::kUnlessZero},
-                                {"memory_ns", "memory", CellKind::kTime, Shown::kUnlessZero},
-                                {"memory_share", "", CellKind::kShare, Shown::kUnlessZero},
-                                {"waiting_ns", "waiting", CellKind::kTime, Shown::kUnlessZero},
-                                {"waiting_share", "", CellKind::kShare, Shown::kUnlessZero}}};
-  for (const RankAnalysis& rank : run.ranks) {
-    const CriticalPath& path = rank.critical_path;
-    if (path.nodes == 0) continue;
-    const Nanoseconds length = path.end - path.start;
-    table.rows.push_back({rank.rank, path.nodes, time(length), time(path.host), share(path.host, length),
-                          time(path.compute), share(path.compute, length), time(path.communication),
-                          share(path.communication, length), time(path.memory), share(path.memory, length),
-                          time(path.waiting), share(path.waiting, length)});
-  }
-  return table;
-}
-
-ReportTable critical_op_table(const RunAnalysis& run) {
-  ReportTable table{.name = "critical-ops",
-                    .title = "Ops on the critical path",
-                    .columns = {{"rank", "rank"},
-                                {"name", "op", CellKind::kText},
-                                {"activity", "activity", CellKind::kText},
-                                {"stretches", "stretches"},
-                                {"time_ns", "time", CellKind::kTime},
-                                {"time_share", "", CellKind::kShare}}};
-  // That of the longest path first: the others are much alike.
-  std::vector<const RankAnalysis*> ranks;
-  for (const RankAnalysis& rank : run.ranks) ranks.push_back(&rank);
-  const auto length = [](const RankAnalysis* rank) {
-    return rank->critical_path.end - rank->critical_path.start;
-  };
-  std::ranges::stable_sort(ranks, std::greater<>{}, length);
-  for (const RankAnalysis* rank : ranks)
-    for (const CriticalRow& row : rank->critical_path.rows)
-      table.rows.push_back({rank->rank, text(row.name),
-                            text(row.activity == Activity::kNone ? "waiting" : to_string(row.activity)),
-                            row.nodes, time(row.time), share(row.time, length(rank))});
-  return table;
-}
-
-ReportTable critical_phase_table(const RunAnalysis& run) {
-  ReportTable table{.name = "critical-phases",
-                    .title = "Phases on the critical path",
-                    .columns = {{"rank", "rank"},
-                                {"phase", "phase", CellKind::kText},
-                                {"time_ns", "time", CellKind::kTime},
-                                {"time_share", "", CellKind::kShare}}};
-  for (const RankAnalysis& rank : run.ranks) {
-    const CriticalPath& path = rank.critical_path;
-    if (path.phases.size() == 1 && path.phases[0].phase.empty()) continue;
-    for (const CriticalPhase& row : path.phases)
-      table.rows.push_back(
-          {rank.rank, named(row.phase), time(row.time), share(row.time, path.end - path.start)});
-  }
-  return table;
-}
-
 }  // namespace
 
 std::vector<ReportTable> analysis_tables(const RunAnalysis& run) {
   const bool clock = any_clock(run);
   return {breakdown_table(run),
           work_table(run),
+          kind_table(run),
           lane_table(run),
           idle_table(run),
           communication_table(run),
@@ -488,6 +432,29 @@ std::vector<ReportTable> analysis_tables(const RunAnalysis& run) {
           critical_path_table(run),
           critical_op_table(run),
           critical_phase_table(run)};
+}
+
+std::vector<std::string> summary_table_names(const RunAnalysis& run) {
+  switch (judge(run).limit) {
+    case Limit::kNothing:
+    case Limit::kNotTimed:
+      return {"work", "kinds", "ops", "communication"};
+    case Limit::kHostOnly:
+      return {"kinds", "host-ops", "critical-path"};
+    case Limit::kCompute:
+    case Limit::kCopies:
+      return {"breakdown", "kinds", "ops", "critical-path"};
+    case Limit::kTransfer:
+    case Limit::kLateRank:
+    case Limit::kLateMessage:
+      return {"breakdown", "kinds", "communication", "stragglers", "critical-path"};
+    case Limit::kHost:
+    case Limit::kSynchronisation:
+    case Limit::kKernelGaps:
+    case Limit::kUnknown:
+      return {"breakdown", "kinds", "idle", "host-ops", "critical-path"};
+  }
+  unreachable();
 }
 
 std::vector<std::string> analysis_table_names() {

@@ -13,6 +13,9 @@ struct RunAnalysis;
 
 std::vector<ReportTable> analysis_tables(const RunAnalysis& run);
 
+// Those that are printed unless all are asked for: what the verdict is made of.
+std::vector<std::string> summary_table_names(const RunAnalysis& run);
+
 // What changed from one run to the other. Both must have been analysed with AnalysisOptions::profile.
 std::vector<ReportTable> comparison_tables(const RunAnalysis& before, const RunAnalysis& after);
 

@@ -59,8 +59,9 @@ constexpr std::array kCommands{
                  .make = &make_check_command},
     CommandEntry{
         .name = "analyze",
-        .summary = "tell where the time of a trace went, or what changed between two",
-        .examples = {"nadi analyze 'out/run.*.et'", "nadi analyze out/run.0.et --against out/run.1.et"},
+        .summary = "say what limits a step and where its time went, or what changed between two runs",
+        .examples = {"nadi analyze 'run_rank*_device.json'",
+                     "nadi analyze out/run.0.et --against out/run.1.et"},
         .make = &make_analyze_command},
     CommandEntry{.name = "data tokenizer",
                  .summary = "learn a tokenizer from text",

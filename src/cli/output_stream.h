@@ -20,6 +20,8 @@ class DescriptorBuffer : public std::streambuf {
   DescriptorBuffer(int descriptor, std::string name);
   ~DescriptorBuffer() override;
 
+  int descriptor() const { return descriptor_; }
+
  protected:
   int_type overflow(int_type letter) override;
   int sync() override;
@@ -40,6 +42,8 @@ class OutputStream : public std::ostream {
     rdbuf(&buffer_);
     exceptions(std::ios::badbit);
   }
+
+  int descriptor() const { return buffer_.descriptor(); }
 
  private:
   DescriptorBuffer buffer_;

@@ -3,19 +3,22 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <string_view>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/shorten_names.h"
 #include "nadi/base/units.h"
+#include "nadi/cli/kernel_name.h"
 #include "nadi/cli/printable.h"
 #include "nadi/cli/text_table.h"
 
 namespace nadi {
 namespace {
 
-constexpr std::size_t kWidth = 100;
-constexpr std::size_t kLeastText = 16;  // below this a cut text says nothing
+constexpr std::size_t kLeastText = 16;        // below this a cut text says nothing
+constexpr std::size_t kComfortableText = 30;  // columns are left out rather than cut texts below this
 
 double number_of(const ReportCell& cell) {
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*integer);
@@ -43,10 +46,11 @@ std::string byte_rate(double per_second) {
                 kPrefixes[prefix]);
 }
 
-std::string cell_text(const ReportCell& cell, CellKind kind) {
-  if (std::holds_alternative<std::monostate>(cell)) return "-";
-  switch (kind) {
+std::string cell_text(const ReportCell& cell, const ReportColumn& column) {
+  if (std::holds_alternative<std::monostate>(cell)) return column.absent;
+  switch (column.kind) {
     case CellKind::kText:
+    case CellKind::kKernel:
       return std::get<std::string>(cell);
     case CellKind::kCount:
       return with_thousands(rounded(cell));
@@ -76,14 +80,6 @@ bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char letter) { return letter >= ' ' && letter <= '~'; });
 }
 
-// Start and end of a text that is plain ASCII; others are quoted and left alone.
-std::string cut(std::string text, std::size_t width) {
-  if (text.size() <= width || !is_plain(text)) return text;
-  const std::size_t head = (width - 2) * 2 / 3;
-  const std::size_t tail = width - 2 - head;
-  return text.substr(0, head) + ".." + text.substr(text.size() - tail);
-}
-
 bool is_shown(const ReportTable& table, std::size_t column) {
   if (table.rows.empty()) return true;
   const Shown shown = table.columns[column].shown;
@@ -106,23 +102,78 @@ std::string csv_field(const ReportCell& cell) {
   return quoted + '"';
 }
 
-// Texts share what the other columns leave.
-void fit_texts(std::vector<std::vector<std::string>>& rows, const std::vector<ReportColumn>& columns) {
-  std::size_t taken = 0;
-  std::vector<std::size_t> texts;
-  std::vector<std::size_t> widths;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    std::size_t width = columns[c].title.size();
-    for (const auto& row : rows) width = std::max(width, row[c].size());
-    widths.push_back(width);
-    taken += width + (c > 0 ? 2 : 0);
-    if (columns[c].kind == CellKind::kText) texts.push_back(c);
+bool is_text(const ReportColumn& column) {
+  return column.kind == CellKind::kText || column.kind == CellKind::kKernel;
+}
+
+// What is printed: cells of rows, one for each column.
+struct Layout {
+  std::vector<ReportColumn> columns;
+  std::vector<std::vector<std::string>> rows;
+
+  std::size_t width_of(std::size_t column) const {
+    std::size_t width = columns[column].title.size();
+    for (const auto& row : rows) width = std::max(width, row[column].size());
+    return width;
   }
-  if (texts.empty() || taken <= kWidth) return;
-  const std::size_t widest = *std::ranges::max_element(texts, {}, [&](std::size_t c) { return widths[c]; });
-  const std::size_t rest = taken - widths[widest];
-  const std::size_t room = std::max(rest < kWidth ? kWidth - rest : 0, kLeastText);
-  for (auto& row : rows) row[widest] = cut(std::move(row[widest]), room);
+  std::size_t width() const {
+    std::size_t sum = 0;
+    for (std::size_t c = 0; c < columns.size(); ++c) sum += width_of(c) + (c > 0 ? 2 : 0);
+    return sum;
+  }
+  void remove(std::size_t column) {
+    columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(column));
+    for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+};
+
+void name_kernels(Layout& layout) {
+  for (std::size_t c = 0; c < layout.columns.size(); ++c) {
+    if (layout.columns[c].kind != CellKind::kKernel) continue;
+    std::vector<std::string> names;
+    for (const auto& row : layout.rows) names.push_back(row[c]);
+    names = kernel_names(names);
+    for (std::size_t r = 0; r < names.size(); ++r) layout.rows[r][c] = std::move(names[r]);
+  }
+}
+
+// The table is as wide as it is with its widest text at the least width.
+std::size_t least_width(const Layout& layout) {
+  std::size_t gain = 0;
+  for (std::size_t c = 0; c < layout.columns.size(); ++c)
+    if (is_text(layout.columns[c]))
+      gain = std::max(gain, layout.width_of(c) - std::min(layout.width_of(c), kComfortableText));
+  return layout.width() - gain;
+}
+
+void leave_out_columns(Layout& layout, std::size_t width) {
+  const auto remove_if = [&](const auto& unwanted) {
+    for (std::size_t c = layout.columns.size(); c-- > 0;)
+      if (layout.columns[c].shown == Shown::kIfRoom && unwanted(layout.columns[c])) layout.remove(c);
+  };
+  for (std::size_t c = layout.columns.size(); c-- > 0 && least_width(layout) > width;) {
+    if (c >= layout.columns.size() || layout.columns[c].shown != Shown::kIfRoom) continue;
+    if (layout.columns[c].title.empty())
+      remove_if([](const ReportColumn& column) { return column.title.empty(); });
+    else
+      layout.remove(c);
+  }
+}
+
+// The widest text gets what the other columns leave.
+void shorten_texts(Layout& layout, std::size_t width) {
+  const std::size_t taken = layout.width();
+  if (taken <= width) return;
+  std::optional<std::size_t> widest;
+  for (std::size_t c = 0; c < layout.columns.size(); ++c)
+    if (is_text(layout.columns[c]) && (!widest || layout.width_of(c) > layout.width_of(*widest))) widest = c;
+  if (!widest) return;
+  const std::size_t rest = taken - layout.width_of(*widest);
+  const std::size_t room = std::max(rest < width ? width - rest : 0, kLeastText);
+  std::vector<std::string> texts;
+  for (const auto& row : layout.rows) texts.push_back(row[*widest]);
+  texts = shorten_names(texts, room);
+  for (std::size_t r = 0; r < texts.size(); ++r) layout.rows[r][*widest] = std::move(texts[r]);
 }
 
 // Control characters could talk to the terminal.
@@ -139,26 +190,27 @@ std::vector<std::string> names_of(const std::vector<ReportTable>& tables) {
 }
 
 std::string table_text(const ReportTable& table, const TableTextOptions& options) {
-  std::vector<ReportColumn> columns;
+  Layout layout;
   std::vector<std::size_t> places;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (!is_shown(table, c)) continue;
-    columns.push_back(table.columns[c]);
+    layout.columns.push_back(table.columns[c]);
     places.push_back(c);
   }
   const std::size_t shown = options.rows == 0 ? table.rows.size() : std::min(options.rows, table.rows.size());
-  std::vector<std::vector<std::string>> rows;
   for (std::size_t r = 0; r < shown; ++r) {
-    auto& row = rows.emplace_back();
-    for (std::size_t c = 0; c < columns.size(); ++c)
-      row.push_back(tame(cell_text(table.rows[r][places[c]], columns[c].kind)));
+    auto& row = layout.rows.emplace_back();
+    for (std::size_t c = 0; c < layout.columns.size(); ++c)
+      row.push_back(tame(cell_text(table.rows[r][places[c]], layout.columns[c])));
   }
-  fit_texts(rows, columns);
+  name_kernels(layout);
+  leave_out_columns(layout, options.width);
+  shorten_texts(layout, options.width);
   std::vector<TextTable::Column> titles;
-  for (const ReportColumn& column : columns)
-    titles.push_back({column.title, column.kind == CellKind::kText ? Align::kLeft : Align::kRight});
+  for (const ReportColumn& column : layout.columns)
+    titles.push_back({column.title, is_text(column) ? Align::kLeft : Align::kRight});
   TextTable text(std::move(titles));
-  for (auto& row : rows) text.add_row(std::move(row));
+  for (auto& row : layout.rows) text.add_row(std::move(row));
   std::string result = text.to_string(options.bold_titles);
   if (shown < table.rows.size())
     result += format("... and {} more: --top {}\n",

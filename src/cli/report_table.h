@@ -20,6 +20,7 @@ namespace nadi {
 
 enum class CellKind {
   kText,
+  kKernel,  // a text: the name of an op or kernel, for people without what all kernels' names share
   kCount,
   kNumber,  // two decimals
   kTime,    // nanoseconds
@@ -39,6 +40,7 @@ using ReportCell = std::variant<std::monostate, std::string, std::int64_t, doubl
 enum class Shown {
   kAlways,
   kUnlessZero,  // not where all of its figures are zero
+  kIfRoom,      // the same, and only where the table is not too wide with it
   kToPrograms,
 };
 
@@ -47,6 +49,7 @@ struct ReportColumn {
   std::string title;
   CellKind kind = CellKind::kCount;
   Shown shown = Shown::kAlways;
+  std::string absent = "-";  // for people, where there is no figure
 };
 
 struct ReportTable {
@@ -62,8 +65,11 @@ std::vector<std::string> names_of(const std::vector<ReportTable>& tables);
 struct TableTextOptions {
   std::size_t rows = 10;  // that are shown; 0: all
   bool bold_titles = false;
+  std::size_t width = 100;  // in characters
 };
-// Within 100 columns where that can be had by cutting texts.
+// Within the width where that can be had by leaving out columns that are shown if there is room, from the
+// right (those without a title belong to the figure before them, and go together), and by shortening texts,
+// which stay distinct.
 std::string table_text(const ReportTable& table, const TableTextOptions& options);
 std::string table_csv(
     const ReportTable& table);              // with a line of keys; fields quoted where RFC 4180 wants it

@@ -52,10 +52,57 @@ TEST(ReportTable, LongTextsAreCutSoThatLinesEndBeforeColumn100) {
   table.rows[0][0] = "void " + std::string(300, 'x') + "<end>";
   const std::string text = table_text(table, {});
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
-    EXPECT_LE(text.find('\n', at) - at, 100);
+    EXPECT_LE(text.find('\n', at) - at, 100 + std::string_view("…").size() - 1);
   EXPECT_THAT(text, HasSubstr("void xxx"));
-  EXPECT_THAT(text, HasSubstr("x..x"));
+  EXPECT_THAT(text, HasSubstr("x…x"));
   EXPECT_THAT(text, HasSubstr("<end>"));
+}
+
+TEST(ReportTable, NamesThatDifferInTheMiddleStayDistinct) {
+  ReportTable table = table_for_tests();
+  const std::string start = "void vectorized_elementwise_kernel<4, " + std::string(80, 'x');
+  const std::string end = std::string(80, 'y') + "<float>>(int)";
+  table.rows[0][0] = start + "AddFunctor" + end;
+  table.rows[1][0] = start + "MulFunctor" + end;
+  const std::string text = table_text(table, {.width = 80});
+  EXPECT_THAT(text, HasSubstr("AddFunctor"));
+  EXPECT_THAT(text, HasSubstr("MulFunctor"));
+}
+
+TEST(ReportTable, ColumnsThatAreNotNeededGiveWayInNarrowTerminals) {
+  ReportTable table{.name = "t",
+                    .title = "T",
+                    .columns = {{"a", "first", CellKind::kTime},
+                                {"b", "second", CellKind::kTime, Shown::kIfRoom},
+                                {"c", "third", CellKind::kTime},
+                                {"d", "fourth", CellKind::kTime, Shown::kIfRoom}},
+                    .rows = {{std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{4}}}};
+  EXPECT_EQ(table_text(table, {.width = 80}), "first  second  third  fourth\n 1 ns    2 ns   3 ns    4 ns\n");
+  EXPECT_EQ(table_text(table, {.width = 24}), "first  second  third\n 1 ns    2 ns   3 ns\n");
+  EXPECT_EQ(table_text(table, {.width = 12}), "first  third\n 1 ns   3 ns\n");
+  table.rows[0][1] = std::int64_t{0};
+  EXPECT_EQ(table_text(table, {.width = 80}), "first  third  fourth\n 1 ns   3 ns    4 ns\n");
+}
+
+TEST(ReportTable, FiguresWithoutATitleGiveWayTogether) {
+  const ReportTable table{.name = "t",
+                          .title = "T",
+                          .columns = {{"a", "first", CellKind::kShare},
+                                      {"a_ns", "", CellKind::kTime, Shown::kIfRoom},
+                                      {"b", "second", CellKind::kShare},
+                                      {"b_ns", "", CellKind::kTime, Shown::kIfRoom}},
+                          .rows = {{0.25, std::int64_t{2}, 0.75, std::int64_t{6}}}};
+  EXPECT_THAT(table_text(table, {.width = 30}), HasSubstr("25.0%  2 ns   75.0%  6 ns\n"));
+  EXPECT_EQ(table_text(table, {.width = 24}), "first  second\n25.0%   75.0%\n");
+}
+
+TEST(ReportTable, AnAbsentFigureMayHaveAName) {
+  const ReportTable table{.name = "t",
+                          .title = "T",
+                          .columns = {{"rank", "rank", CellKind::kCount, Shown::kAlways, "all"}},
+                          .rows = {{ReportCell()}, {std::int64_t{3}}}};
+  EXPECT_EQ(table_text(table, {}), "rank\n all\n   3\n");
+  EXPECT_EQ(table_json(table)[0]["rank"], nullptr);
 }
 
 TEST(ReportTable, TextsCannotTalkToTheTerminal) {

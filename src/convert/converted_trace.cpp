@@ -240,6 +240,18 @@ GlobalMetadata ConvertedTrace::metadata() const {
   return metadata;
 }
 
+Trace to_trace(const ConvertedTrace& converted) {
+  Trace trace;
+  trace.metadata = converted.metadata();
+  trace.reserve(converted.size());
+  TraceNode node;
+  for (std::size_t row = 0; row < converted.size(); ++row) {
+    converted.get(row, node);
+    trace.add(node);
+  }
+  return trace;
+}
+
 std::vector<ProfiledRank> profiled_ranks(const KinetoTrace& kineto) {
   std::set<std::int64_t> processes;
   for (std::size_t row = 0; row < kineto.events.size(); ++row)

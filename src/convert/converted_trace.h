@@ -134,6 +134,9 @@ class ConvertedTrace {
   ConversionReport report_;
 };
 
+// All nodes of it, and its metadata, as if it had been written and read again.
+Trace to_trace(const ConvertedTrace& converted);
+
 // The ranks whose events a profile holds: one, or as many as there are processes with ops. What it does not
 // say is left out: `process` of a single one, `rank` where neither the file nor its processes are numbered
 // so.

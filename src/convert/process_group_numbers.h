@@ -25,6 +25,8 @@ class GroupNumbers {
 
   bool empty() const { return members_.empty(); }
   std::size_t size() const { return members_.size(); }
+  // By number; empty where members are not known.
+  const std::map<std::uint32_t, std::vector<std::int64_t>>& members() const { return members_; }
   // {"1": [0, 1], ...}: a line per group, without those whose members are not known.
   std::string to_json() const;
 
