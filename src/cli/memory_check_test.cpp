@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "nadi/base/error.h"
+#include "nadi/base/format.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/job/find_program.h"
 
