@@ -5,13 +5,13 @@
 set -euo pipefail
 
 case ${1:-} in
-  --runtime) packages=(libdnnl2 libutf8proc2 libfmt9 libgomp1 libsimdjson14 zlib1g libzstd1 openmpi-bin) ;;
+  --runtime) packages=(libdnnl2 libutf8proc2 libsentencepiece0 libfmt9 libgomp1 libsimdjson14 zlib1g libzstd1 openmpi-bin) ;;
   --vocab) packages=(nodejs npm) ;;
   '')
     packages=(
       g++ cmake ninja-build
       libfmt-dev nlohmann-json3-dev libcli11-dev
-      libdnnl-dev libutf8proc-dev libopenmpi-dev openmpi-bin
+      libdnnl-dev libutf8proc-dev libsentencepiece-dev libopenmpi-dev openmpi-bin
       libsimdjson-dev zlib1g-dev libzstd-dev
       libprotobuf-dev protobuf-compiler libpcre2-dev
       libgtest-dev libgmock-dev libbenchmark-dev
@@ -24,7 +24,7 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   cat >&2 <<'MESSAGE'
 note: this is not a Debian or Ubuntu system, so nothing was installed. Nadi is built with
   a C++20 compiler (GCC 12 or later), CMake 3.25 or later, Ninja,
-  fmt, nlohmann-json, CLI11, oneDNN or OpenBLAS, utf8proc, simdjson, zlib, zstd,
+  fmt, nlohmann-json, CLI11, oneDNN or OpenBLAS, utf8proc, SentencePiece, simdjson, zlib, zstd,
   for several ranks an MPI (Open MPI), and, for its tests and benchmarks, GoogleTest with GoogleMock, Google Benchmark, Protocol Buffers (library
   and compiler) and PCRE2.
 CMake will name what it does not find.

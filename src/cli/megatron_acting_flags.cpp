@@ -55,6 +55,7 @@ std::vector<MegatronFlag> model_rows() {
   rows.toggle("--no-position-embedding", "no learned positions: goes with rope");
   own("--rotary-base", "X", "base of rope's wavelengths", "10000");
   own("--rotary-percent", "X", "part of a head that rope turns; only 1 is known", "1");
+  own("--rotary-seq-len-interpolation-factor", "N", "stretches positions evenly; only 1 is known", "1");
   rows.toggle("--use-rope-scaling", "stretch rope as Llama 3.1 does");
   own("--rope-scaling-factor", "X", "with --use-rope-scaling: by how much", format("{}", kRopeScalingFactor));
   rows.value("--normalization", "TYPE", "norm of the blocks", "LayerNorm").spec.choices = {"LayerNorm",
@@ -75,6 +76,18 @@ std::vector<MegatronFlag> training_rows() {
   Rows rows("Megatron's flags: training");
   rows.other_name("--train-iters", "N", "--max-steps");
   rows.value("--train-samples", "N", "samples after which to stop, in place of --train-iters", "none");
+  MegatronFlag& ramp =
+      rows.value("--rampup-batch-size", "START INCREMENT SAMPLES",
+                 "the global batch grows from START by INCREMENT to --global-batch-size over "
+                 "SAMPLES consumed",
+                 "none");
+  ramp.spec.many = true;
+  MegatronFlag& steps =
+      rows.value("--step-batch-size-schedule", "TOKENS:SIZE...",
+                 "global batch sizes, each from so many tokens on: \"0:768 250B:1536\"", "none");
+  steps.spec.many = true;
+  rows.toggle("--decrease-batch-size-if-needed",
+              "round global batches down to whole micro-batches on every data-parallel rank");
   rows.other_name("--lr", "X", "--learning-rate");
   MegatronFlag& style = rows.value("--lr-decay-style", "HOW", "the same as --lr-scheduler", "none");
   style.same_as = "--lr-scheduler";
@@ -87,6 +100,17 @@ std::vector<MegatronFlag> training_rows() {
   rows.value("--lr-warmup-fraction", "X", "part of the decay's steps in which the learning rate rises",
              "none");
   rows.value("--lr-warmup-init", "X", "the learning rate at which the warm-up begins", "0");
+  rows.value("--lr-wsd-decay-iters", "N", "with --lr-decay-style WSD: so long before its end it falls",
+             "none");
+  rows.value("--lr-wsd-decay-samples", "N", "the same in samples", "none");
+  const auto names = stable_decay_names();
+  rows.value("--lr-wsd-decay-style", "HOW", "and how it falls", std::string(names[0])).spec.choices = {
+      names.begin(), names.end()};
+  const auto growths = weight_decay_growth_names();
+  rows.value("--weight-decay-incr-style", "HOW", "weight decay grows over the run", std::string(growths[0]))
+      .spec.choices = {growths.begin(), growths.end()};
+  rows.value("--start-weight-decay", "X", "with --weight-decay-incr-style: where it starts", "none");
+  rows.value("--end-weight-decay", "X", "and where it ends", "none");
   rows.other_name("--clip-grad", "X", "--max-grad-norm");
   rows.value("--adam-beta1", "X", "decay of the mean gradient", "0.9");
   rows.value("--adam-beta2", "X", "decay of the mean square", "0.999");
@@ -101,6 +125,9 @@ std::vector<MegatronFlag> training_rows() {
 
 std::vector<MegatronFlag> split_rows() {
   Rows rows("Megatron's flags: how it is split and computed");
+  rows.value("--decoder-first-pipeline-num-layers", "N", "layers of the first stage: --partition to match",
+             "as the others");
+  rows.value("--decoder-last-pipeline-num-layers", "N", "layers of the last stage", "as the others");
   rows.value("--num-layers-per-virtual-pipeline-stage", "N",
              "layers of a chunk: --schedule interleaved with --virtual-stages to match", "none");
   rows.value("--num-virtual-stages-per-pipeline-rank", "N", "--schedule interleaved with --virtual-stages N",
@@ -108,6 +135,9 @@ std::vector<MegatronFlag> split_rows() {
   rows.toggle("--use-distributed-optimizer", "the same as --zero 1");
   rows.toggle("--recompute-activations", "the same as --recompute selective");
   rows.toggle("--checkpoint-activations", "the same as --recompute full");
+  rows.value("--activations-checkpoint-method", "HOW", "the same as --recompute full --recompute-method",
+             "none")
+      .spec.choices = {"uniform", "block"};
   rows.toggle("--use-flash-attn", "the same as --attention fused");
   rows.value("--attention-backend", "HOW", "unfused and local: --attention unfused", "auto").spec.choices = {
       "auto", "flash", "fused", "unfused", "local"};
@@ -117,6 +147,16 @@ std::vector<MegatronFlag> split_rows() {
 std::vector<MegatronFlag> file_rows() {
   Rows rows("Megatron's flags: data and files");
   rows.toggle("--mock-data", "train on the sample that comes with Nadi");
+  const auto many = [&](std::string_view name, std::string_view value, std::string help) {
+    rows.value(name, value, std::move(help), "none").spec.many = true;
+  };
+  rows.value("--data-args-path", "FILE", "a file with the words of --data-path", "none");
+  many("--train-data-path", "PREFIX...", "datasets for training alone, in place of --data-path and --split");
+  many("--valid-data-path", "PREFIX...", "with --train-data-path: datasets for validation");
+  rows.value("--per-split-data-args-path", "FILE",
+             "both in a JSON file: {\"train\": [...], \"valid\": [...]}", "none");
+  rows.toggle("--eod-mask-loss",
+              "with --data-path: what the token that ends a document predicts does not count");
   for (FlagSpec& spec : megatron_tokenizer_flags()) {
     spec.group = "Megatron's flags: data and files";
     rows.list.push_back({.spec = std::move(spec)});
@@ -124,6 +164,13 @@ std::vector<MegatronFlag> file_rows() {
   rows.value("--load", "FOLDER", "continue from its newest checkpoint, if there is one", "none");
   rows.toggle("--exit-on-missing-checkpoint", "with --load: end where there is none");
   rows.toggle("--finetune", "with --load: take the weights only, and count steps from 0");
+  rows.value("--ckpt-step", "N", "with --load: continue from the checkpoint after step N", "the newest");
+  rows.toggle("--no-load-optim",
+              "with --load: take weights and step, and begin with a fresh optimizer and learning rate");
+  rows.toggle("--override-opt-param-scheduler",
+              "with --load: the schedules of the command line, without a note where they are new");
+  rows.toggle("--use-checkpoint-opt-param-scheduler",
+              "with --load: the learning rate's schedule of the checkpoint");
   rows.other_name("--pretrained-checkpoint", "FOLDER", "--init-from");
   rows.other_name("--save", "FOLDER", "--save-dir");
   rows.other_name("--save-interval", "N", "--save-steps");
@@ -138,6 +185,13 @@ std::vector<MegatronFlag> log_rows() {
   rows.other_name("--log-interval", "N", "--logging-steps");
   rows.toggle("--log-throughput", "TFLOP/s per rank in Megatron's line");
   rows.toggle("--profile", "the same as --enable-tracing");
+  MegatronFlag& ranks =
+      rows.value("--profile-ranks", "RANK...", "with --profile: the ranks that are traced", "all");
+  ranks.spec.many = true;
+  rows.value("--timing-log-level", "N", "1 and 2: times of a step's parts after each line", "0")
+      .spec.choices = {"0", "1", "2"};
+  rows.value("--timing-log-option", "HOW", "of which ranks", "minmax").spec.choices = {"max", "minmax",
+                                                                                       "all"};
   rows.value("--profile-step-start", "N", "with --profile: steps that go by before it",
              format("{}", kProfileStart));
   rows.value("--profile-step-end", "N", "with --profile: the last step that is traced",

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 
@@ -13,6 +14,7 @@
 namespace nadi {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -104,6 +106,10 @@ std::vector<Effect> model_effects() {
        [](const ResolvedTrain&, const ResolvedTrain& with) {
          return with.options.config.rotary.theta == 10000;
        }},
+      {"--rotary-seq-len-interpolation-factor 1", llama,
+       [](const ResolvedTrain&, const ResolvedTrain& with) {
+         return with.options.config.rotary.theta == 10000;
+       }},
       {"--use-rope-scaling", llama, whole([](const ResolvedTrain& run) {
          return run.options.config.rotary == RotaryFrequencies{.theta = 10000,
                                                                .factor = 8,
@@ -141,15 +147,43 @@ std::vector<Effect> training_effects() {
   return {
       {"--train-iters 7", gpt, option(&TrainOptions::max_steps, std::int64_t{7})},
       {"--train-samples 80", batches, option(&TrainOptions::max_steps, std::int64_t{10})},
+      // 4 samples until 8 are consumed, then 8.
+      {"--rampup-batch-size 4 0_4 8", batches, whole([](const ResolvedTrain& run) {
+         return run.options.batches ==
+                    BatchSchedule::ramp_up({.start = 4, .increment = 4, .samples = 8, .size = 8}) &&
+                run.options.batch_size == 2 && run.options.accumulation == 4;
+       })},
+      // In tokens, of which a sample has 128.
+      {"--step-batch-size-schedule 0:4 1.28K:16", gpt + "--micro-batch-size 2",
+       whole([](const ResolvedTrain& run) {
+         const std::vector<BatchSchedule::Change> changes{{0, 4}, {10, 16}};
+         return run.options.batches == BatchSchedule::stepwise(changes) && run.options.accumulation == 8;
+       })},
+      {"--decrease-batch-size-if-needed",
+       gpt + "--micro-batch-size 4 --global-batch-size 8 --rampup-batch-size 4 2 8",
+       [](const ResolvedTrain&, const ResolvedTrain& with) {
+         return with.options.batches->phases().size() == 2;  // 4, 6 as 4, 8
+       }},
       {"--lr 0.00015", gpt, rate(&LearningRate::peak, 0.00015)},
       {"--lr-decay-style cosine", gpt, rate(&LearningRate::decay, Decay::kCosine)},
       {"--min-lr 1e-5", gpt, rate(&LearningRate::minimum, 1e-5)},
-      {"--lr-decay-iters 9", gpt, rate(&LearningRate::decay_steps, std::int64_t{9})},
-      {"--lr-decay-samples 80", batches, rate(&LearningRate::decay_steps, std::int64_t{10})},
-      {"--lr-warmup-iters 3", gpt, rate(&LearningRate::warmup_steps, std::int64_t{3})},
-      {"--lr-warmup-samples 16", batches, rate(&LearningRate::warmup_steps, std::int64_t{2})},
-      {"--lr-warmup-fraction .01", gpt + "--train-iters 500",
-       rate(&LearningRate::warmup_steps, std::int64_t{5})},
+      // All in samples: an iteration is a global batch.
+      {"--lr-decay-iters 9", batches, rate(&LearningRate::decay_end, 72.0)},
+      {"--lr-decay-samples 80", batches, rate(&LearningRate::decay_end, 80.0)},
+      {"--lr-warmup-iters 3", batches, rate(&LearningRate::warmup, 24.0)},
+      {"--lr-warmup-samples 16", batches, rate(&LearningRate::warmup, 16.0)},
+      {"--lr-warmup-fraction .25", batches + "--train-iters 5", rate(&LearningRate::warmup, 10.0)},
+      {"--lr-wsd-decay-iters 2", batches, rate(&LearningRate::stable_decay_length, 16.0)},
+      {"--lr-wsd-decay-samples 17", batches, rate(&LearningRate::stable_decay_length, 17.0)},
+      {"--lr-wsd-decay-style minus_sqrt", gpt,
+       rate(&LearningRate::stable_decay, StableDecay::kMinusSquareRoot)},
+      {"--weight-decay-incr-style linear", gpt + "--start-weight-decay 0.01 --end-weight-decay 0.1",
+       [](const ResolvedTrain&, const ResolvedTrain& with) {
+         const auto decay = with.options.weight_decay;
+         return decay && decay->start == 0.01 && decay->end == 0.1 &&
+                with.options.optimizer.scheduled_decay && with.options.optimizer.weight_decay == 0.1 &&
+                decay->growth == WeightDecayGrowth::kLinear;
+       }},
       {"--lr-warmup-init 1e-6", gpt, rate(&LearningRate::start, 1e-6)},
       {"--clip-grad 0.5", gpt, optimizer(&OptimizerOptions::max_grad_norm, 0.5)},
       {"--adam-beta1 0.8", gpt, optimizer(&OptimizerOptions::beta1, 0.8)},
@@ -171,6 +205,14 @@ std::vector<Effect> training_effects() {
                 run.options.plan.schedule == ScheduleKind::kInterleaved;
        }),
        2},
+      {"--decoder-first-pipeline-num-layers 1", gpt + "--pp 2", whole([](const ResolvedTrain& run) {
+         return run.options.plan.partition == std::vector<std::int64_t>{1, 3};
+       }),
+       2},
+      {"--decoder-last-pipeline-num-layers 1", gpt + "--pp 2", whole([](const ResolvedTrain& run) {
+         return run.options.plan.partition == std::vector<std::int64_t>{3, 1};
+       }),
+       2},
       {"--use-distributed-optimizer", gpt,
        whole([](const ResolvedTrain& run) { return run.options.plan.zero_stage == 1; }), 2},
       {"--recompute-activations", gpt, whole([](const ResolvedTrain& run) {
@@ -178,6 +220,10 @@ std::vector<Effect> training_effects() {
        })},
       {"--checkpoint-activations", gpt, whole([](const ResolvedTrain& run) {
          return run.options.recompute.granularity == Recompute::Granularity::kFull;
+       })},
+      {"--activations-checkpoint-method block", gpt, whole([](const ResolvedTrain& run) {
+         return run.options.recompute.granularity == Recompute::Granularity::kFull &&
+                run.options.recompute.method == Recompute::Method::kBlock;
        })},
       {"--use-flash-attn", gpt,
        [](const ResolvedTrain&, const ResolvedTrain& with) { return with.options.fused_attention; }},
@@ -193,6 +239,15 @@ std::vector<Effect> file_effects() {
   };
   return {
       {"--load run", gpt, path(&TrainOptions::resume_from, "run/checkpoint-4")},
+      {"--ckpt-step 4", gpt + "--load run",
+       [](const ResolvedTrain&, const ResolvedTrain& with) {
+         return with.options.resume_from == "run/checkpoint-4";
+       }},
+      {"--no-load-optim", gpt + "--load run", option(&TrainOptions::resume_optimizer, false)},
+      {"--override-opt_param-scheduler", gpt + "--load run",
+       option(&TrainOptions::schedule_on_resume, ScheduleOnResume::kNew)},
+      {"--use-checkpoint-opt_param-scheduler", gpt + "--load run",
+       option(&TrainOptions::schedule_on_resume, ScheduleOnResume::kOfCheckpoint)},
       {"--finetune", gpt + "--load run", path(&TrainOptions::init_from, "run/checkpoint-4")},
       {"--pretrained-checkpoint there", gpt, path(&TrainOptions::init_from, "there")},
       {"--save out", gpt, path(&TrainOptions::save_dir, "out")},
@@ -201,6 +256,14 @@ std::vector<Effect> file_effects() {
       {"--eval-iters 0", gpt, option(&TrainOptions::evaluate, false)},
       {"--log-interval 3", gpt, whole([](const ResolvedTrain& run) { return run.logging_steps == 3; })},
       {"--log-throughput", gpt, whole([](const ResolvedTrain& run) { return run.log_throughput; })},
+      {"--profile-ranks 1 3", gpt + "--profile", whole([](const ResolvedTrain& run) {
+         return run.options.trace->recorded_ranks == std::set<std::int64_t>{1, 3};
+       }),
+       4},
+      {"--timing-log-level 2", gpt,
+       whole([](const ResolvedTrain& run) { return run.timing_level == 2 && run.options.time_parts; })},
+      {"--timing-log-option all", gpt,
+       whole([](const ResolvedTrain& run) { return run.timing_option == TimingOption::kAll; })},
       // Steps 12 and 13, after the eleventh, which is recorded and forgotten: Megatron's window 11 to 13,
       // where iterations count from 0.
       {"--profile-step-start 11", gpt + "--profile --profile-step-end 13",
@@ -217,8 +280,12 @@ std::vector<Effect> file_effects() {
 }
 
 // Those have tests of their own, here or beside what reads them.
-const std::set<std::string> kElsewhere{"--mock-data",  "--tokenizer-type", "--tokenizer-model",
-                                       "--vocab-file", "--merge-file",     "--exit-on-missing-checkpoint"};
+const std::set<std::string> kElsewhere{
+    "--mock-data",          "--tokenizer-type",   "--tokenizer-model",
+    "--vocab-file",         "--merge-file",       "--exit-on-missing-checkpoint",
+    "--start-weight-decay", "--end-weight-decay", "--data-args-path",
+    "--train-data-path",    "--valid-data-path",  "--per-split-data-args-path",
+    "--eod-mask-loss"};
 
 class MegatronFlags : public testing::Test {
  protected:
@@ -234,12 +301,15 @@ TEST_F(MegatronFlags, EachOneThatActsDoesSo) {
   for (const Effect& effect : all) {
     SCOPED_TRACE(effect.flag);
     const std::string name = effect.flag.substr(0, effect.flag.find(' '));
-    seen.insert(name);
+    std::string spelled = name;
+    std::ranges::replace(spelled, '_', '-');
+    seen.insert(spelled);
     ResolvedTrain without;
     try {
       without = resolve_for_tests(effect.together, effect.ranks);
     } catch (const Error& error) {
-      EXPECT_EQ(error.message(), name + " is missing");
+      EXPECT_THAT(error.message(), AnyOf(name + " is missing", HasSubstr("makes no sense without " + name),
+                                         HasSubstr("does not divide into micro-batches")));
     }
     const ResolvedTrain with = resolve_for_tests(effect.together + " " + effect.flag, effect.ranks);
     EXPECT_TRUE(effect.acts(without, with));
@@ -274,8 +344,51 @@ TEST_F(MegatronFlags, EachOneThatCannotBeFollowedIsRefused) {
     EXPECT_THAT(refusal_for_tests("gpt2 " + name + (flag.spec.value.empty() ? "" : " 1")),
                 StartsWith(name + " cannot be followed: "));
   }
-  EXPECT_EQ(refusal_for_tests("gpt2 --rampup-batch-size 16 16 5859375"),
-            "--rampup-batch-size cannot be followed: the batch has one size throughout");
+  EXPECT_EQ(
+      refusal_for_tests("gpt2 --reset-position-ids"),
+      "--reset-position-ids cannot be followed: attention and positions go on across the documents of a "
+      "sequence");
+}
+
+TEST_F(MegatronFlags, BatchesThatCannotRampUpAreRefused) {
+  const std::string gpt(kGpt);
+  EXPECT_EQ(refusal_for_tests(gpt + "--rampup-batch-size 4 4 8 --micro-batch-size 2"),
+            "--rampup-batch-size needs --global-batch-size | the size to which the batch grows");
+  EXPECT_EQ(refusal_for_tests(gpt + "--rampup-batch-size 4 4 8 --global-batch-size 8"),
+            "--rampup-batch-size needs --micro-batch-size | a step grows by micro-batches, whose size stays");
+  const std::string batches = gpt + "--global-batch-size 8 --micro-batch-size 2 ";
+  EXPECT_THAT(refusal_for_tests(batches + "--rampup-batch-size 4 4"),
+              StartsWith("--rampup-batch-size takes three"));
+  EXPECT_THAT(refusal_for_tests(batches + "--rampup-batch-size 4 4 x"),
+              StartsWith("--rampup-batch-size: 'x' is not a count"));
+  EXPECT_EQ(
+      refusal_for_tests(batches + "--rampup-batch-size 3 5 8"),
+      "a global batch of 3, from step 1 on, does not divide into micro-batches of 2 on 1 data-parallel rank "
+      "| every size is a multiple of 2 x 1; --decrease-batch-size-if-needed rounds down");
+  EXPECT_THAT(refusal_for_tests(batches + "--step-batch-size-schedule 0:4"),
+              StartsWith("--step-batch-size-schedule and --global-batch-size contradict each other"));
+  EXPECT_THAT(refusal_for_tests(gpt + "--micro-batch-size 2 --step-batch-size-schedule 4"),
+              StartsWith("--step-batch-size-schedule: '4' is no entry TOKENS:SIZE"));
+  EXPECT_EQ(
+      refusal_for_tests(gpt + "--lr-decay-style WSD"),
+      "a learning rate of style WSD needs --lr-wsd-decay-iters or --lr-wsd-decay-samples | it says how long "
+      "before the end the learning rate begins to fall");
+  EXPECT_THAT(refusal_for_tests(gpt + "--end-weight-decay 1"),
+              StartsWith("--end-weight-decay makes no sense without --weight-decay-incr-style"));
+  EXPECT_THAT(refusal_for_tests(gpt + "--load run --ckpt-step 3"),
+              testing::HasSubstr("there is no checkpoint after step 3"));
+}
+
+// 8 samples a step: 4 until 8 are consumed (two steps), then 8; Megatron throws away what does not fill a
+// batch, so 8 + 3 * 8 of 39 samples, in 2 + 1 + 2 steps (the step that begins at 8 samples is of the
+// ramp-up).
+TEST_F(MegatronFlags, SamplesOfARampUpBecomeSteps) {
+  const ResolvedTrain run = resolve_for_tests(
+      std::string(kGpt) +
+      "--global-batch-size 8 --micro-batch-size 2 --rampup-batch-size 4 4 8 --train-samples 39");
+  EXPECT_EQ(run.options.max_steps, 5);
+  EXPECT_EQ(run.options.learning_rate.total, 39);
+  EXPECT_EQ(run.options.learning_rate.unit, ScheduleUnit::kSamples);
 }
 
 TEST_F(MegatronFlags, NamesAreUniqueAndTheUnknownHasANeighbour) {

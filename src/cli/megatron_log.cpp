@@ -46,11 +46,11 @@ void MegatronLog::note(const std::string& text) {
 }
 
 void MegatronLog::started(std::int64_t first_step, std::int64_t total_steps) {
-  options_.learning_rate.total_steps = total_steps;
   if (first_step > 0) note(format("continuing after step {} of {}", first_step, total_steps));
 }
 
-std::string MegatronLog::iteration_line(const StepReport& report, double rate) const {
+std::string MegatronLog::iteration_line(const StepReport& report) const {
+  const double rate = report.next_learning_rate;  // which Megatron has set by the time it prints
   const double seconds = seconds_ / static_cast<double>(steps_);
   std::string line = options_.throughput ? format(" [{}]", now_()) : "";
   line += format(" iteration {:8}/{:8} | consumed samples: {:12} | elapsed time per iteration (ms): {:.1f} |",
@@ -73,17 +73,53 @@ std::string MegatronLog::iteration_line(const StepReport& report, double rate) c
              report.loss_scale.value_or(1), report.grad_norm, skipped_, 0);
 }
 
+// Mean times of the steps since the last line, in milliseconds, in the form of Megatron's timers.
+std::string MegatronLog::timing_lines() const {
+  constexpr double kMilliseconds = 1000;
+  constexpr std::string_view kOnlyAtLevel2 = "batch-generator";
+  const double scale = kMilliseconds / static_cast<double>(steps_);
+  std::string text = options_.timing_option == TimingOption::kMax      ? "max time across ranks (ms):"
+                     : options_.timing_option == TimingOption::kMinMax ? "(min, max) time across ranks (ms):"
+                                                                       : "times across ranks (ms):";
+  for (const auto& [name, seconds] : parts_) {
+    if (name == kOnlyAtLevel2 && options_.timing_level < 2) continue;
+    const auto [least, most] = std::ranges::minmax(seconds);
+    const std::string label = format("{:.<48}", std::string(name) + " ");
+    switch (options_.timing_option) {
+      case TimingOption::kMax:
+        text += format("\n    {}: {:.2f}", label, most * scale);
+        break;
+      case TimingOption::kMinMax:
+        text += format("\n    {}: ({:.2f}, {:.2f})", label, least * scale, most * scale);
+        break;
+      case TimingOption::kAll:
+        text += format("\n  {}:", name);
+        for (std::size_t rank = 0; rank < seconds.size(); ++rank)
+          text += format("\n     rank {:2}: {:.2f}", rank, seconds[rank] * scale);
+        break;
+    }
+  }
+  return text + "\n";
+}
+
 void MegatronLog::step(const StepReport& report) {
   ++steps_;
   seconds_ += report.seconds;
+  if (parts_.empty()) {
+    parts_ = report.parts;
+  } else {
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+      for (std::size_t rank = 0; rank < parts_[part].seconds.size(); ++rank)
+        parts_[part].seconds[rank] += report.parts[part].seconds[rank];
+  }
   if (report.skipped)
     ++skipped_;
   else
     losses_ += report.loss;
   if (report.step % options_.interval != 0) return;
-  // Megatron has set the rate of the next iteration by the time it prints.
-  const double rate = learning_rate_of(options_.learning_rate, report.step + 1);
-  if (options_.prints_lines) lines_ << iteration_line(report, rate) << "\n" << std::flush;
+  if (options_.prints_lines) lines_ << iteration_line(report) << "\n" << std::flush;
+  if (options_.prints_lines && options_.timing_level > 0) lines_ << timing_lines() << std::flush;
+  parts_.clear();
   if (options_.prints_memory && !memory_told_) {
     const double held = static_cast<double>(report.memory.count()) / kMegaByte;
     lines_ << format(
@@ -114,7 +150,7 @@ void MegatronLog::saved(const std::filesystem::path& path) {
 void MegatronLog::traced(const RunTraceFiles& files) {
   if (!options_.prints_notes) return;
   for (const std::filesystem::path& path : {files.kineto, files.chakra, files.stacks})
-    notes_ << format("wrote {}\n", path.string());
+    if (!path.empty()) notes_ << format("wrote {}\n", path.string());
   notes_ << std::flush;
 }
 

@@ -8,17 +8,20 @@
 #include <iosfwd>
 #include <string>
 
+#include "nadi/cli/train_options.h"
 #include "nadi/train/trainer.h"
 
 namespace nadi {
 
 struct MegatronLogOptions {
   const ModelConfig& config;
-  LearningRate learning_rate = {};
   std::int64_t seq_length = 1;
   std::int64_t ranks = 1;
   std::int64_t interval = 1;  // iterations per line
   bool throughput = false;
+  // From 1 on the times of a step's parts follow each line, with 2 also those of making batches.
+  int timing_level = 0;
+  TimingOption timing_option = TimingOption::kMinMax;
   // Who prints what: Megatron's last rank the lines, each first data-parallel rank its memory, rank 0 the
   // rest.
   std::int64_t rank = 0;
@@ -50,7 +53,8 @@ class MegatronLog : public TrainListener {
   void traced(const RunTraceFiles& files) override;
 
  private:
-  std::string iteration_line(const StepReport& report, double rate) const;
+  std::string timing_lines() const;
+  std::string iteration_line(const StepReport& report) const;
 
   MegatronLogOptions options_;
   std::ostream& lines_;
@@ -59,6 +63,7 @@ class MegatronLog : public TrainListener {
   // Since the last line.
   double seconds_ = 0;
   double losses_ = 0;
+  std::vector<StepPart> parts_;
   std::int64_t steps_ = 0;
   std::int64_t skipped_ = 0;
   bool memory_told_ = false;

@@ -16,11 +16,7 @@ using testing::Not;
 
 class MegatronLogTest : public testing::Test {
  protected:
-  MegatronLogOptions options() const {
-    return {.config = *find_built_in_model("gpt2"),
-            .learning_rate = {.decay = Decay::kConstant, .peak = 1.5e-4},
-            .seq_length = 1024};
-  }
+  MegatronLogOptions options() const { return {.config = *find_built_in_model("gpt2"), .seq_length = 1024}; }
   MegatronLog log(const MegatronLogOptions& options) {
     return MegatronLog(options, lines_, notes_, [] { return "2026-01-31 09:05:00"; });
   }
@@ -29,6 +25,7 @@ class MegatronLogTest : public testing::Test {
             .total_steps = 500000,
             .loss = 10.5,
             .learning_rate = 1e-4,
+            .next_learning_rate = 1.5e-4,
             .grad_norm = 1.2345,
             .global_batch = 16,
             .consumed_samples = 16 * step,
@@ -110,17 +107,6 @@ TEST_F(MegatronLogTest, ALineIsAboutAllStepsSinceTheLast) {
   EXPECT_THAT(lines_.str(), HasSubstr("[Rank 0] (after 3 iterations) memory"));
 }
 
-// The rate that the next iteration has: of 10 steps of warm-up to 1, the first has none and the second a
-// tenth.
-TEST_F(MegatronLogTest, TheLearningRateIsTheNextOne) {
-  MegatronLogOptions warm = options();
-  warm.learning_rate = {.peak = 1, .warmup_steps = 10, .late_warmup = true};
-  MegatronLog log_of = log(warm);
-  log_of.started(0, 20);
-  log_of.step(report(1));
-  EXPECT_THAT(lines_.str(), HasSubstr("| learning rate: 1.000E-01 |"));
-}
-
 // What parsers of such logs look for.
 TEST_F(MegatronLogTest, IsReadByParsers) {
   MegatronLogOptions with = options();
@@ -176,6 +162,44 @@ TEST_F(MegatronLogTest, ValidationLosses) {
       " validation loss at iteration 100 | lm loss value: 0.000000E+00 | lm loss PPL: 1.000000E+00 | ";
   const std::string rule(line.size() + 1, '-');
   EXPECT_EQ(lines_.str(), rule + "\n" + line + "\n" + rule + "\n");
+}
+
+// Two steps: forward and backward 1 s and 3 s on rank 0, 2 s and 2 s on rank 1, so 2 s in the mean on both;
+// the optimizer 0.5 s each on rank 0, 0.25 s and 0.75 s on rank 1.
+TEST_F(MegatronLogTest, TimesOfParts) {
+  MegatronLogOptions timed = options();
+  timed.interval = 2;
+  timed.timing_level = 1;
+  timed.prints_memory = false;
+  const auto print = [&] {
+    lines_.str("");
+    MegatronLog printed = log(timed);
+    StepReport first = report(1), second = report(2);
+    first.parts = {{"batch-generator", {0.1, 0.1}}, {"forward-backward", {1, 2}}, {"optimizer", {0.5, 0.25}}};
+    second.parts = {
+        {"batch-generator", {0.3, 0.1}}, {"forward-backward", {3, 2}}, {"optimizer", {0.5, 0.75}}};
+    printed.step(first);
+    printed.step(second);
+    const std::string text = lines_.str();
+    return text.substr(text.find('\n') + 1);
+  };
+  EXPECT_EQ(print(),
+            "(min, max) time across ranks (ms):\n"
+            "    forward-backward ...............................: (2000.00, 2000.00)\n"
+            "    optimizer ......................................: (500.00, 500.00)\n");
+  timed.timing_level = 2;
+  timed.timing_option = TimingOption::kMax;
+  EXPECT_EQ(print(),
+            "max time across ranks (ms):\n"
+            "    batch-generator ................................: 200.00\n"
+            "    forward-backward ...............................: 2000.00\n"
+            "    optimizer ......................................: 500.00\n");
+  timed.timing_level = 1;
+  timed.timing_option = TimingOption::kAll;
+  EXPECT_EQ(print(),
+            "times across ranks (ms):\n"
+            "  forward-backward:\n     rank  0: 2000.00\n     rank  1: 2000.00\n"
+            "  optimizer:\n     rank  0: 500.00\n     rank  1: 500.00\n");
 }
 
 }  // namespace

@@ -150,6 +150,10 @@ void read_rope(const Flags& flags, RotaryFrequencies& rotary, std::vector<std::s
 void check_rope_flags(const Flags& flags, bool rope) {
   if (const auto part = flags.number("--rotary-percent"); part && *part != 1)
     throw usage_error(format("--rotary-percent {}: rope turns whole heads here", *part), "it has to be 1");
+  if (const auto factor = flags.integer("--rotary-seq-len-interpolation-factor"); factor && *factor != 1)
+    throw usage_error(
+        format("--rotary-seq-len-interpolation-factor {}: positions are not stretched here", *factor),
+        "it has to be 1; --use-rope-scaling stretches as Llama 3.1 does");
   if (rope) return;
   for (const std::string_view flag : {"--rotary-base", "--use-rope-scaling", "--no-position-embedding"})
     if (flags.given(flag))

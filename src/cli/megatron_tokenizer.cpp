@@ -7,6 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/text/byte_level_files.h"
+#include "nadi/text/sentencepiece_files.h"
 #include "nadi/text/tokenizer.h"
 #include "nadi/text/wordpiece_files.h"
 
@@ -40,6 +41,13 @@ std::unique_ptr<Tokenizer> load_folder(const Flags& flags) {
   return load_tokenizer(path);
 }
 
+template <SentencePieceKind kKind>
+std::unique_ptr<Tokenizer> load_sentencepiece(const Flags& flags) {
+  std::filesystem::path path = *flags.text(kModel);
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) path /= "tokenizer.model";
+  return read_sentencepiece({.model = path, .kind = kKind});
+}
+
 const std::vector<TokenizerType>& types() {
   static const std::vector<TokenizerType> list{
       {"GPT2BPETokenizer", {kVocabulary, kMerges}, &load_gpt2},
@@ -47,6 +55,9 @@ const std::vector<TokenizerType>& types() {
       {"Llama3Tokenizer", {kModel}, &load_folder},
       {"BertWordPieceLowerCase", {kVocabulary}, &load_lower_case_bert},
       {"BertWordPieceCase", {kVocabulary}, &load_bert},
+      {"Llama2Tokenizer", {kModel}, &load_sentencepiece<SentencePieceKind::kLlama2>},
+      {"SentencePieceTokenizer", {kModel}, &load_sentencepiece<SentencePieceKind::kMegatron>},
+      {"GPTSentencePieceTokenizer", {kModel}, &load_sentencepiece<SentencePieceKind::kGpt>},
       {"NullTokenizer", {}, nullptr},
   };
   return list;
@@ -75,7 +86,7 @@ std::vector<FlagSpec> megatron_tokenizer_flags() {
            .choices = std::move(names)},
           {.names = {kModel},
            .value = "PATH",
-           .help = "a tokenizer.json, or a folder with one",
+           .help = "a tokenizer.json, SentencePiece's tokenizer.model, or a folder with one",
            .fallback = "none"},
           {.names = {kVocabulary},
            .value = "FILE",

@@ -75,10 +75,10 @@ TEST_F(MegatronTokenizerTest, WhatIsMissingOrTooMuchIsSaid) {
             "tokenizer.json, "
             "or that file; nothing is downloaded");
   EXPECT_EQ(
-      refusal("--tokenizer-type Llama2Tokenizer --tokenizer-model hf"),
-      "--tokenizer-type does not take 'Llama2Tokenizer' | did you mean 'Llama3Tokenizer'? known: "
+      refusal("--tokenizer-type Llama4Tokenizer --tokenizer-model hf"),
+      "--tokenizer-type does not take 'Llama4Tokenizer' | did you mean 'Llama3Tokenizer'? known: "
       "GPT2BPETokenizer, HuggingFaceTokenizer, Llama3Tokenizer, BertWordPieceLowerCase, BertWordPieceCase, "
-      "NullTokenizer");
+      "Llama2Tokenizer, SentencePieceTokenizer, GPTSentencePieceTokenizer, NullTokenizer");
   EXPECT_THAT(load("--tokenizer-type HuggingFaceTokenizer --tokenizer-model hf --vocab-file x").notes,
               ElementsAre("--vocab-file has no effect: HuggingFaceTokenizer does not read it"));
 }

@@ -17,6 +17,7 @@
 #include "nadi/cli/ranks.h"
 #include "nadi/cli/silent_console.h"
 #include "nadi/cli/train_data.h"
+#include "nadi/cli/train_data_paths.h"
 #include "nadi/cli/train_flags.h"
 #include "nadi/cli/train_log.h"
 #include "nadi/cli/train_options.h"
@@ -133,14 +134,16 @@ TrainDataRequest data_request(const Flags& flags, const ResolvedTrain& run, std:
     throw usage_error("--tokenizer and Megatron's flags for a tokenizer contradict each other");
   notes.insert(notes.end(), named.notes.begin(), named.notes.end());
   const std::int64_t global = global_batch_of(options);
+  TrainDataPaths paths = resolve_data_paths(flags);
   return {.data = flags.text("--data").value_or(""),
           .validation_data = flags.text("--eval-data").value_or(""),
           .shipped_sample = flags.given("--mock-data"),
           .cache_dir = flags.text("--cache-dir").value_or(kDefaultCacheDir),
-          .data_path = flags.texts("--data-path"),
+          .data_path = std::move(paths.train),
+          .validation_path = std::move(paths.validation),
           .split = flags.text("--split").value_or(kDefaultSplit),
           .data_cache = flags.text("--data-cache-path").value_or(""),
-          .train_samples = checked_multiply(options.max_steps, global, "samples"),
+          .train_samples = samples_of(flags, options),
           .passes = options.epochs,
           .validation_samples = checked_multiply(run.eval_iterations, global, "samples"),
           .tokenizer = flags.text("--tokenizer").value_or(""),
@@ -149,6 +152,7 @@ TrainDataRequest data_request(const Flags& flags, const ResolvedTrain& run, std:
           .loaded_name = std::move(named.name),
           .vocabulary_multiple = flags.integer("--make-vocab-size-divisible-by").value_or(1),
           .max_seq_length = options.seq_length,
+          .mask_document_ends = flags.given("--eod-mask-loss"),
           .batch_size = global,
           .validation_batch_size = options.batch_size * options.plan.dp,
           .seed = options.seed,
@@ -164,11 +168,12 @@ std::unique_ptr<TrainListener> make_log(const ResolvedTrain& run, Rank rank, Con
   const Plan& plan = run.options.plan;
   return std::make_unique<MegatronLog>(
       MegatronLogOptions{.config = run.options.config,
-                         .learning_rate = run.options.learning_rate,
                          .seq_length = run.options.seq_length,
                          .ranks = plan.world_size(),
                          .interval = run.logging_steps,
                          .throughput = run.log_throughput,
+                         .timing_level = run.timing_level,
+                         .timing_option = run.timing_option,
                          .rank = to_number(rank),
                          .prints_lines = to_number(rank) == plan.world_size() - 1,
                          .prints_memory = coordinates_of(plan, rank).dp == 0,
@@ -205,8 +210,9 @@ class TrainCommand : public Command {
     if (checks_memory && !known)
       check_memory(communicator, predicted_memory(options, rank), StepKind::kTrain);
     if (!data.validation) options.evaluate = false;
-    if (flags.given("--data-path") && options.max_steps == 0)
-      options.max_steps = data.train->batches_per_epoch();
+    if (reads_indexed_data(flags) && options.max_steps == 0)
+      options.max_steps = options.batches ? options.batches->steps_of_epochs(data.train->samples(), 1)
+                                          : data.train->batches_per_epoch();
     first.err << data.description;
 
     const bool json = flags.given("--json");

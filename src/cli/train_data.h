@@ -24,6 +24,7 @@ struct TrainDataRequest {
 
   // Megatron's datasets in place of SQuAD (data/megatron_data.h), with the samples that the run reads.
   std::vector<std::string> data_path = {};
+  std::vector<std::string> validation_path = {};  // of their own; empty: a part of data_path
   std::string split = {};
   std::filesystem::path data_cache = {};
   std::int64_t train_samples = 0;  // 0: as many passes as `passes`
@@ -37,6 +38,7 @@ struct TrainDataRequest {
   std::int64_t vocabulary_multiple = 1;  // a vocabulary that the tokenizer or the data decides is rounded up
 
   std::int64_t max_seq_length = 0;
+  bool mask_document_ends = false;         // Megatron's datasets: what follows a document does not count
   std::int64_t batch_size = 1;             // samples of a step
   std::int64_t validation_batch_size = 1;  // samples that are validated at a time
   std::uint64_t seed = 0;

@@ -1,7 +1,9 @@
 #include "nadi/cli/train_files.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <set>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -41,7 +43,13 @@ std::vector<Checkpoint> checkpoints_in(const fs::path& folder, std::vector<std::
 // --load: a run to go on with, a run whose weights are taken, or weights of somebody else's.
 void load(const Flags& flags, const std::string& folder, TrainOptions& options,
           std::vector<std::string>& notes) {
-  const std::vector<Checkpoint> found = checkpoints_in(folder, notes);
+  std::vector<Checkpoint> found = checkpoints_in(folder, notes);
+  if (const auto step = flags.integer("--ckpt-step", 0)) {
+    std::erase_if(found, [&](const Checkpoint& checkpoint) { return checkpoint.step != *step; });
+    if (found.empty())
+      throw input_error({.file = folder}, format("there is no checkpoint after step {}", *step),
+                        "leave --ckpt-step out to take the newest");
+  }
   if (!found.empty()) {
     (flags.given("--finetune") ? options.init_from : options.resume_from) = found.back().path;
   } else if (has_weights(folder)) {
@@ -76,9 +84,19 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
   for (const std::string_view flag : {"--resume", "--resume-if-any"})
     if (flags.given(flag) && !saves && !loaded)
       throw usage_error(format("{} makes no sense without --save-dir", flag));
-  for (const std::string_view flag : {"--finetune", "--exit-on-missing-checkpoint"})
+  for (const std::string_view flag :
+       {"--finetune", "--exit-on-missing-checkpoint", "--ckpt-step", "--no-load-optim",
+        "--override-opt-param-scheduler", "--use-checkpoint-opt-param-scheduler"})
     if (flags.given(flag) && !loaded) notes.push_back(format("{} has no effect without --load", flag));
 
+  options.resume_optimizer = !flags.given("--no-load-optim");
+  const bool override = flags.given("--override-opt-param-scheduler");
+  const bool of_checkpoint = flags.given("--use-checkpoint-opt-param-scheduler");
+  if (override && of_checkpoint)
+    throw usage_error(
+        "--override-opt-param-scheduler and --use-checkpoint-opt-param-scheduler contradict each other");
+  if (override) options.schedule_on_resume = ScheduleOnResume::kNew;
+  if (of_checkpoint) options.schedule_on_resume = ScheduleOnResume::kOfCheckpoint;
   options.init_from = flags.text(given_name(flags, "--init-from")).value_or("");
   if (options.init_from.empty() && fs::is_directory(model) && has_weights(model)) {
     options.init_from = model;
@@ -108,12 +126,40 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
       format("continue it with --resume, choose another {}, or overwrite them with --force", save));
 }
 
-void resolve_traces(const Flags& flags, const std::string& model, TrainOptions& options) {
+namespace {
+
+// --profile-ranks: those there are, of a script that was written for more.
+std::set<std::int64_t> profiled_ranks(const Flags& flags, std::int64_t world,
+                                      std::vector<std::string>& notes) {
+  std::set<std::int64_t> ranks;
+  std::vector<std::string> beyond;
+  for (const std::string& word : flags.texts("--profile-ranks")) {
+    std::int64_t rank = -1;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
+    if (error != std::errc() || end != word.data() + word.size() || rank < 0)
+      throw usage_error(format("--profile-ranks takes numbers of ranks, not '{}'", word));
+    if (rank < world)
+      ranks.insert(rank);
+    else
+      beyond.push_back(word);
+  }
+  if (!ranks.empty() && !beyond.empty())
+    notes.push_back(format("--profile-ranks: there is no rank {} among {}", beyond.front(), world));
+  if (ranks.empty() && !beyond.empty())
+    throw usage_error(format("--profile-ranks {}: the ranks are 0 to {}", beyond.front(), world - 1));
+  return ranks;
+}
+
+}  // namespace
+
+void resolve_traces(const Flags& flags, const std::string& model, TrainOptions& options,
+                    std::vector<std::string>& notes) {
   const bool profile = flags.given("--profile");
   if (!flags.given("--enable-tracing") && !profile) {
     for (const std::string_view flag :
          {"--trace-output-dir", "--trace-name", "--trace-wait", "--trace-warmup", "--trace-active"})
       if (flags.given(flag)) throw usage_error(format("{} makes no sense without --enable-tracing", flag));
+    if (flags.given("--profile-ranks")) notes.push_back("--profile-ranks has no effect without --profile");
     return;
   }
   const std::string beside = profile ? flags.text("--tensorboard-dir").value_or("outputs") : "outputs";
@@ -129,6 +175,7 @@ void resolve_traces(const Flags& flags, const std::string& model, TrainOptions& 
     trace.warmup = std::min<std::int64_t>(start, 1);
     trace.active = end - start;
   }
+  trace.recorded_ranks = profiled_ranks(flags, options.plan.world_size(), notes);
   trace.wait = flags.integer("--trace-wait", 0).value_or(trace.wait);
   trace.warmup = flags.integer("--trace-warmup", 0).value_or(trace.warmup);
   trace.active = flags.integer("--trace-active").value_or(trace.active);

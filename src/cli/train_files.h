@@ -16,6 +16,7 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
                          std::vector<std::string>& notes);
 
 // Fills in `trace`, from Nadi's flags or from --profile. All other options have been decided.
-void resolve_traces(const Flags& flags, const std::string& model, TrainOptions& options);
+void resolve_traces(const Flags& flags, const std::string& model, TrainOptions& options,
+                    std::vector<std::string>& notes);
 
 }  // namespace nadi

@@ -65,7 +65,7 @@ void add_model_flags(Flags& flags) {
               "the checkpoint's, else one in --cache-dir, else trained on the data; none with --data-path");
   group.value("--cache-dir", "FOLDER",
               "where SQuAD files and vocabularies are looked for (scripts/get_vocab.sh)", kDefaultCacheDir);
-  group.add({.names = {"--max-seq-length", "--seq-length"},
+  group.add({.names = {"--max-seq-length", "--seq-length", "--encoder-seq-length"},
              .value = "N",
              .help = "tokens per sample",
              .fallback = format("the model's positions, at most {}", kDefaultTrainSeqLength)});
@@ -100,7 +100,7 @@ void add_training_flags(Flags& flags) {
              .fallback = std::string(to_string(defaults.learning_rate.decay)),
              .choices = schedules});
   group.number("--warmup-steps", "steps in which the learning rate rises",
-               format("{}", defaults.learning_rate.warmup_steps));
+               format("{}", defaults.learning_rate.warmup));
   group.number("--weight-decay", "of matrices; biases and norms have none",
                format("{}", defaults.optimizer.weight_decay));
   group.number("--max-grad-norm", "gradients with a larger norm are scaled down to it; 0 leaves them alone",

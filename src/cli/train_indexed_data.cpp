@@ -1,5 +1,6 @@
 #include "nadi/cli/train_indexed_data.h"
 
+#include <optional>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -26,6 +27,17 @@ void find_tokenizer(TrainDataRequest& request, ResolvedTrainData& resolved) {
   resolved.tokenizer_name = path.string();
 }
 
+// The token whose prediction does not count, where so asked.
+std::optional<TokenId> masked_end(const TrainDataRequest& request, const Tokenizer* tokenizer, bool masked) {
+  if (!request.mask_document_ends || masked) return std::nullopt;
+  if (tokenizer == nullptr)
+    throw usage_error("--eod-mask-loss needs the tokenizer of the data",
+                      "it says which token ends a document: give --tokenizer, or Megatron's flags for one");
+  const std::optional<TokenId> end = tokenizer->special_tokens().end;
+  if (!end) throw usage_error("--eod-mask-loss: the tokenizer has no token that ends a document");
+  return end;
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
@@ -46,6 +58,7 @@ ResolvedTrainData resolve_indexed_data(TrainDataRequest request, ModelConfig& co
   MegatronData data =
       open_megatron_data({.data_path = request.data_path,
                           .split = request.split,
+                          .validation_path = request.validation_path,
                           .cache = request.data_cache,
                           .seq_length = request.max_seq_length,
                           .batch_size = request.batch_size,
@@ -56,6 +69,7 @@ ResolvedTrainData resolve_indexed_data(TrainDataRequest request, ModelConfig& co
                           .seed = request.seed,
                           .masked = masked,
                           .tokenizer = tokenizer,
+                          .masked_end = masked_end(request, tokenizer, masked),
                           .vocabulary = config.vocabulary});
   if (config.vocabulary == 0) {
     const std::int64_t multiple = request.vocabulary_multiple;
@@ -78,7 +92,7 @@ ResolvedTrainData resolve_indexed_data(TrainDataRequest request, ModelConfig& co
     resolved.description +=
         format("validation: {} samples\n", with_thousands(resolved.validation->samples()));
   }
-  if (!resolved.validation && request.validate)
+  if (!resolved.validation && request.validate && request.validation_path.empty())
     resolved.description += format("note: --split {} leaves nothing for validation\n", request.split);
   if (tokenizer != nullptr)
     resolved.description +=

@@ -95,5 +95,58 @@ TEST_F(TrainIndexedData, BertReadsSentences) {
   EXPECT_THAT(done.out, HasSubstr("done after 2 steps"));
 }
 
+// 2 samples until 4 are consumed, then 4: the first two steps have 2, the third and the fourth 4.
+TEST_F(TrainIndexedData, BatchesRampUp) {
+  const std::string flags =
+      "train gpt --num-layers 1 --hidden-size 16 --num-attention-heads 2 --seq-length 16 --threads 1 "
+      "--micro-batch-size 2 --global-batch-size 4 --rampup-batch-size 2 2 4 --train-samples 12 --eval-iters "
+      "0 "
+      "--data-path docs_text_document --vocab-size 300 --log-interval 1 --lr 0.01 --lr-decay-style linear "
+      "--lr-warmup-samples 4 --save run --save-interval 1 --load run ";
+  const CliRun done = run(flags);
+  EXPECT_EQ(done.code, 0) << done.err;
+  // Rates are those of the next iteration: 2 and 4 of 4 samples of warm-up, then 4 of 8 down, then all.
+  for (const char* line : {"iteration        1/       4 | consumed samples:            2 |",
+                           "learning rate: 5.000E-03 | global batch size:     2 |",
+                           "iteration        2/       4 | consumed samples:            4 |",
+                           "learning rate: 1.000E-02 | global batch size:     2 |",
+                           "iteration        3/       4 | consumed samples:            8 |",
+                           "learning rate: 5.000E-03 | global batch size:     4 |",
+                           "iteration        4/       4 | consumed samples:           12 |",
+                           "learning rate: 0.000E+00 | global batch size:     4 |"})
+    EXPECT_THAT(done.out, HasSubstr(line));
+  // Continued after its first, second and third step, it prints the same lines again.
+  const auto last_loss = [](const std::string& text) {
+    return text.substr(text.rfind("lm loss:"), std::string("lm loss: 1.234567E+00").size());
+  };
+  for (const int step : {1, 2, 3}) {
+    for (int later = step + 1; later <= 4; ++later) fs::remove_all("run/checkpoint-" + std::to_string(later));
+    const CliRun rest = run(flags);
+    EXPECT_EQ(rest.code, 0) << rest.err;
+    EXPECT_THAT(rest.err, HasSubstr("continuing after step " + std::to_string(step) + " of 4"));
+    EXPECT_EQ(last_loss(rest.out), last_loss(done.out)) << rest.out;
+  }
+}
+
+TEST_F(TrainIndexedData, DataMayBeNamedInOtherWays) {
+  write_text("data.txt", "1.0 docs_text_document\n");
+  write_text("data.json", R"({"train": ["docs_text_document"], "valid": ["docs_text_document"]})");
+  const std::string flags =
+      "train gpt --num-layers 1 --hidden-size 16 --num-attention-heads 2 --seq-length 16 --threads 1 "
+      "--micro-batch-size 2 --train-iters 1 --eval-iters 1 --tokenizer-model tok --eod-mask-loss ";
+  EXPECT_EQ(run(flags + "--data-args-path data.txt --split 8,1,1").code, 0);
+  const CliRun apart =
+      run(flags + "--train-data-path docs_text_document --valid-data-path docs_text_document");
+  EXPECT_EQ(apart.code, 0) << apart.err;
+  EXPECT_THAT(apart.err, HasSubstr("validation: 2 samples\n"));
+  EXPECT_EQ(run(flags + "--per-split-data-args-path data.json").code, 0);
+  EXPECT_EQ(run(flags + "--per-split-data-args-path data.json --split 1,1,1").code, 2);
+  EXPECT_EQ(run(flags + "--data-args-path data.txt --data-path docs_text_document").code, 2);
+  EXPECT_EQ(run(flags + "--valid-data-path docs_text_document").code, 2);
+  write_text("empty.txt", "");
+  EXPECT_EQ(run(flags + "--data-args-path empty.txt").code, 3);
+  EXPECT_EQ(run(flags + "--data-args-path nowhere.txt").code, 3);
+}
+
 }  // namespace
 }  // namespace nadi

@@ -115,7 +115,7 @@ void TrainLog::saved(const std::filesystem::path& path) {
 
 void TrainLog::traced(const RunTraceFiles& files) {
   for (const std::filesystem::path& path : {files.kineto, files.chakra, files.stacks})
-    line(console_.err, format("wrote {}", path.string()));
+    if (!path.empty()) line(console_.err, format("wrote {}", path.string()));
 }
 
 }  // namespace nadi

@@ -10,6 +10,8 @@
 #include "nadi/cli/flags.h"
 #include "nadi/cli/megatron_flags.h"
 #include "nadi/cli/megatron_model.h"
+#include "nadi/cli/train_batches.h"
+#include "nadi/cli/train_data_paths.h"
 #include "nadi/cli/train_files.h"
 #include "nadi/cli/train_flags.h"
 #include "nadi/cli/train_plan.h"
@@ -88,6 +90,13 @@ Recompute resolve_recomputation(const Flags& flags) {
           format("{} and --recompute {} contradict each other", flag, to_string(recompute.granularity)));
     recompute.granularity = meaning;
   }
+  if (const auto method = flags.choice("--activations-checkpoint-method")) {
+    for (const std::string_view other : {"--recompute", "--recompute-method"})
+      if (flags.given(other))
+        throw usage_error(format("--activations-checkpoint-method and {} contradict each other", other));
+    recompute.granularity = Granularity::kFull;
+    recompute.method = *method == 0 ? Recompute::Method::kUniform : Recompute::Method::kBlock;
+  }
   return recompute;
 }
 
@@ -113,18 +122,20 @@ void resolve_evaluation(const Flags& flags, ResolvedTrain& run) {
     if (flags.given(flag) && !options.evaluate)
       throw usage_error(format("{} and --skip-eval contradict each other", flag));
   if (!options.evaluate) options.eval_steps = 0;  // Megatron's scripts have --eval-interval in any case
-  if (iterations && options.evaluate && !flags.given("--data-path"))
+  if (iterations && options.evaluate && !reads_indexed_data(flags))
     run.notes.push_back("--eval-iters has no effect without --data-path: all of the validation data is used");
 }
 
-void check_data_flags(const Flags& flags) {
-  const bool indexed = flags.given("--data-path");
+void check_data_flags(const Flags& flags, std::vector<std::string>& notes) {
+  const bool indexed = reads_indexed_data(flags);
   for (const std::string_view flag : {"--data", "--eval-data", "--mock-data"})
     if (indexed && flags.given(flag))
       throw usage_error(format("{} and --data-path contradict each other", flag));
   for (const std::string_view flag : {"--split", "--data-cache-path"})
     if (!indexed && flags.given(flag) && !flags.given("--mock-data"))
       throw usage_error(format("{} makes no sense without --data-path", flag));
+  if (flags.given("--eod-mask-loss") && !indexed)
+    notes.push_back("--eod-mask-loss has no effect without --data-path: no sample has two documents");
 }
 
 }  // namespace
@@ -132,6 +143,13 @@ void check_data_flags(const Flags& flags) {
 std::int64_t global_batch_of(const TrainOptions& options) {
   return checked_multiply(checked_multiply(options.batch_size, options.accumulation, "samples"),
                           options.plan.dp, "samples");
+}
+
+std::int64_t samples_of(const Flags& flags, const TrainOptions& options) {
+  const std::int64_t steps = options.batches
+                                 ? options.batches->samples_before(options.max_steps + 1)
+                                 : checked_multiply(options.max_steps, global_batch_of(options), "samples");
+  return std::max(steps, flags.integer("--train-samples").value_or(0));
 }
 
 ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank) {
@@ -144,10 +162,6 @@ ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank) {
   run.model = named.empty() ? options.config.name : named;
   apply_dropout(flags, options.config);
   options.plan = resolve_train_plan(flags, options.config, ranks, run.notes);
-  const BatchSizes sizes =
-      resolve_batch_sizes(flags, options.plan.dp, {options.batch_size, options.accumulation});
-  options.batch_size = sizes.batch_size;
-  options.accumulation = sizes.accumulation;
   options.slowdown = slowdown_of(flags, rank, ranks);
   options.dtype = resolve_dtype(flags);
   options.optimizer = resolve_optimizer(flags, run.notes);
@@ -155,25 +169,38 @@ ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank) {
   options.fused_attention = resolve_fused_attention(flags);
   options.seq_length =
       flags.integer("--max-seq-length").value_or(std::min(options.config.positions, kDefaultTrainSeqLength));
-  const TrainSchedule schedule = resolve_schedule(flags, global_batch_of(options));
+  const TrainBatches batches = resolve_batches(flags, options.plan.dp, options.seq_length,
+                                               {options.batch_size, options.accumulation}, run.notes);
+  options.batch_size = batches.sizes.batch_size;
+  options.accumulation = batches.sizes.accumulation;
+  if (!batches.schedule.is_constant()) options.batches = batches.schedule;
+  const TrainSchedule schedule = resolve_schedule(flags, batches.schedule);
   options.learning_rate = schedule.learning_rate;
   options.max_steps = schedule.max_steps;
-  options.epochs = flags.integer("--num-epochs").value_or(flags.given("--data-path") ? 1 : options.epochs);
+  options.weight_decay = schedule.weight_decay;
+  if (schedule.weight_decay) {
+    options.optimizer.weight_decay = schedule.weight_decay->end;
+    options.optimizer.scheduled_decay = true;
+  }
+  options.epochs = flags.integer("--num-epochs").value_or(reads_indexed_data(flags) ? 1 : options.epochs);
   const std::uint64_t seed = megatron ? kMegatronSeed : options.seed;
   options.seed =
       static_cast<std::uint64_t>(flags.integer("--seed", 0).value_or(static_cast<std::int64_t>(seed)));
   options.threads = resolve_threads(flags);
   options.tensorboard_dir = flags.text("--tensorboard-dir").value_or("");
   resolve_evaluation(flags, run);
-  check_data_flags(flags);
+  check_data_flags(flags, run.notes);
   resolve_checkpoints(flags, named, options, run.notes);
-  resolve_traces(flags, run.model, options);
+  resolve_traces(flags, run.model, options, run.notes);
 
   run.log_format = megatron ? LogFormat::kMegatron : LogFormat::kNadi;
   if (const auto choice = flags.choice("--log-format"))
     run.log_format = *choice == 0 ? LogFormat::kNadi : LogFormat::kMegatron;
   run.logging_steps = flags.integer(given_name(flags, "--logging-steps")).value_or(kDefaultLoggingSteps);
   run.log_throughput = flags.given("--log-throughput");
+  run.timing_level = static_cast<int>(flags.choice("--timing-log-level").value_or(0));
+  run.timing_option = static_cast<TimingOption>(flags.choice("--timing-log-option").value_or(1));
+  options.time_parts = run.timing_level > 0;
   run.exit_interval = flags.integer("--exit-interval").value_or(0);
   constexpr std::int64_t kLongest = 1'000'000;  // minutes: two years
   run.exit_minutes = std::min(flags.integer("--exit-duration-in-mins").value_or(0), kLongest);

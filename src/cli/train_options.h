@@ -13,12 +13,18 @@ class Flags;
 
 enum class LogFormat : std::uint8_t { kNadi, kMegatron };
 
+// Whose times are shown: of the slowest rank, of the fastest and the slowest, of all. In the order of
+// --timing-log-option's values.
+enum class TimingOption : std::uint8_t { kMax, kMinMax, kAll };
+
 struct ResolvedTrain {
   TrainOptions options;
   std::string model;  // as it was named
   LogFormat log_format = LogFormat::kNadi;
   std::int64_t logging_steps = 1;
   bool log_throughput = false;
+  int timing_level = 0;  // Megatron's: from 1 on the parts of a step are timed
+  TimingOption timing_option = TimingOption::kMinMax;
   std::int64_t eval_iterations = 0;  // with --data-path: global batches that are validated on
   std::int64_t exit_interval = 0;    // the run ends after a step that this divides; 0: not
   std::int64_t exit_minutes = 0;     // the run ends after so long; 0: not
@@ -29,7 +35,10 @@ struct ResolvedTrain {
 // (usage) with the numbers for flags that contradict each other, the model or the ranks.
 ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank);
 
-// Samples of a step, on all ranks.
+// Samples of a step, the largest where they change, on all ranks.
 std::int64_t global_batch_of(const TrainOptions& options);
+// Of all steps of a run of which max_steps are known, and as many as --train-samples has, by which Megatron
+// makes index maps; 0 where neither is known.
+std::int64_t samples_of(const Flags& flags, const TrainOptions& options);
 
 }  // namespace nadi

@@ -1,5 +1,6 @@
 #include "nadi/cli/train_plan.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 
@@ -36,6 +37,30 @@ void resolve_chunks(const Flags& flags, const ModelConfig& config, Plan& plan) {
   if (plan.virtual_stages > 1) plan.schedule = ScheduleKind::kInterleaved;
 }
 
+// Megatron's flags for a first and a last stage of other sizes than those between.
+void resolve_partition(const Flags& flags, const ModelConfig& config, Plan& plan) {
+  constexpr std::string_view kFirst = "--decoder-first-pipeline-num-layers",
+                             kLast = "--decoder-last-pipeline-num-layers";
+  const auto first = flags.integer(kFirst), last = flags.integer(kLast);
+  if (!first && !last) return;
+  const std::string_view given = first ? kFirst : kLast;
+  if (flags.given("--partition"))
+    throw usage_error(format("{} and --partition contradict each other", given));
+  if (plan.virtual_stages > 1)
+    throw usage_error(format("{}: not with several chunks per stage", given), "give --partition");
+  const std::int64_t others = plan.pp - (first ? 1 : 0) - (last ? 1 : 0);
+  const std::int64_t left = config.layers - first.value_or(0) - last.value_or(0);
+  if (others < 0 || left < 0 || (others == 0 && left != 0) || (others > 0 && left % others != 0))
+    throw usage_error(
+        format("{} layers: {} on the first and the last of {} stages leave {} for the {} between",
+               config.layers, first.value_or(0) + last.value_or(0), plan.pp, left,
+               std::max<std::int64_t>(others, 0)),
+        "what is left divides over the stages that are left");
+  if (first) plan.partition.push_back(*first);
+  for (std::int64_t i = 0; i < others; ++i) plan.partition.push_back(left / others);
+  if (last) plan.partition.push_back(*last);
+}
+
 }  // namespace
 
 std::int64_t ranks_to_start(const Flags& flags) {
@@ -55,6 +80,7 @@ Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int6
     plan.zero_stage = 1;
   }
   resolve_chunks(flags, config, plan);
+  resolve_partition(flags, config, plan);
   const std::int64_t model_ranks = plan.tp * plan.cp * plan.pp;
   const std::string sizes = format("tp {} x cp {} x pp {}", plan.tp, plan.cp, plan.pp);
   const std::string start = "start as many as the plan has: --num-gpus N, or mpirun -n N";
@@ -72,28 +98,6 @@ Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int6
     notes.push_back("--sequence-parallel has no effect with one tensor-parallel rank");
   }
   return plan;
-}
-
-BatchSizes resolve_batch_sizes(const Flags& flags, std::int64_t dp, const BatchSizes& defaults) {
-  const auto micro = flags.integer("--batch-size");
-  const auto accumulation = flags.integer("--gradient-accumulation-steps");
-  const auto global = flags.integer("--global-batch-size");
-  if (!global) return {micro.value_or(defaults.batch_size), accumulation.value_or(defaults.accumulation)};
-  if (accumulation)
-    throw usage_error("--global-batch-size and --gradient-accumulation-steps contradict each other",
-                      "one follows from the other: global = batch x accumulation x dp");
-  const std::int64_t at_once = micro.value_or(0);
-  if (at_once == 0 && *global % dp != 0)
-    throw usage_error(
-        format("a global batch of {} does not divide over {} data-parallel ranks", *global, dp));
-  if (at_once > 0 && (*global % dp != 0 || *global / dp % at_once != 0))
-    throw usage_error(
-        format("a global batch of {} does not divide into micro-batches of {} on {} data-parallel "
-               "rank{}",
-               *global, at_once, dp, dp == 1 ? "" : "s"),
-        format("--global-batch-size is a multiple of {} x {}", at_once, dp));
-  if (at_once == 0) return {*global / dp, 1};
-  return {at_once, *global / dp / at_once};
 }
 
 double slowdown_of(const Flags& flags, Rank rank, std::int64_t ranks) {

@@ -1,4 +1,4 @@
-// How a run is split over its ranks, and how large its batches are.
+// How a run is split over its ranks.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,6 @@ std::int64_t ranks_to_start(const Flags& flags);
 // with the numbers when the plan and the ranks do not fit.
 Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int64_t ranks,
                         std::vector<std::string>& notes);
-
-// Of each data-parallel rank: samples at a time, and micro-batches per step.
-struct BatchSizes {
-  std::int64_t batch_size = 1;
-  std::int64_t accumulation = 1;
-};
-// Error (usage) with the numbers when --global-batch-size does not divide.
-BatchSizes resolve_batch_sizes(const Flags& flags, std::int64_t dp, const BatchSizes& defaults);
 
 // How many times slower --slow (job/slow_ranks.h), of this command or of the launcher, makes a rank: 1 when
 // it does not name it.

@@ -22,9 +22,18 @@ std::int64_t BatchSource::batches_per_epoch() const {
   return (samples() + batch_size() - 1) / batch_size();
 }
 
+RowRange BatchSource::range_of(const DataPosition& position) const {
+  check(contains(position), "a position is outside of the data");
+  return {.epoch = position.epoch, .first = position.batch * batch_size(), .rows = batch_size()};
+}
+
 Batch BatchSource::batch(const DataPosition& position, const Part& part) {
-  const std::vector<std::int64_t> numbers = samples_of(position, part);
-  const auto rows = static_cast<std::size_t>(rows_of(part));
+  return batch_of(range_of(position), part);
+}
+
+Batch BatchSource::batch_of(const RowRange& range, const Part& part) {
+  const std::vector<std::int64_t> numbers = samples_in(range, part);
+  const auto rows = static_cast<std::size_t>(rows_of(range, part));
   const auto width = static_cast<std::size_t>(seq_length());
   constexpr auto kNoTarget = static_cast<std::int32_t>(kIgnoredTarget);
   Batch batch{.input_ids = std::vector<std::int32_t>(rows * width, shape_.padding),
@@ -33,7 +42,7 @@ Batch BatchSource::batch(const DataPosition& position, const Part& part) {
               .lengths = std::vector<std::int32_t>(rows, 1),
               .samples = static_cast<std::int64_t>(numbers.size())};
   for (std::size_t row = 0; row < numbers.size(); ++row)
-    batch.tokens += fill_row(position.epoch, numbers[row],
+    batch.tokens += fill_row(range.epoch, numbers[row],
                              {.input_ids = std::span(batch.input_ids).subspan(row * width, width),
                               .token_type_ids = std::span(batch.token_type_ids).subspan(row * width, width),
                               .targets = std::span(batch.targets).subspan(row * width, width),
@@ -42,12 +51,16 @@ Batch BatchSource::batch(const DataPosition& position, const Part& part) {
 }
 
 std::vector<std::int64_t> BatchSource::samples_of(const DataPosition& position, const Part& part) {
-  check(contains(position), "a position is outside of the data");
-  const std::int64_t rows = rows_of(part);
+  return samples_in(range_of(position), part);
+}
+
+std::vector<std::int64_t> BatchSource::samples_in(const RowRange& range, const Part& part) {
+  check(range.epoch >= 0 && range.first >= 0 && range.first < samples(), "rows are outside of the data");
+  const std::int64_t rows = rows_of(range, part);
   std::vector<std::int64_t> numbers;
-  const std::int64_t first = position.batch * batch_size() + part.rank * rows;
+  const std::int64_t first = range.first + part.rank * rows;
   for (std::int64_t place = first; place < std::min(first + rows, samples()); ++place)
-    numbers.push_back(sample_at(position.epoch, place));
+    numbers.push_back(sample_at(range.epoch, place));
   return numbers;
 }
 
@@ -69,13 +82,13 @@ bool BatchSource::contains(const DataPosition& position) const {
   return position.epoch >= 0 && position.batch >= 0 && position.batch < batches_per_epoch();
 }
 
-std::int64_t BatchSource::rows_of(const Part& part) const {
+std::int64_t BatchSource::rows_of(const RowRange& range, const Part& part) {
   check(part.ranks > 0 && part.rank >= 0 && part.rank < part.ranks, "a part is outside of its batch");
-  if (batch_size() % part.ranks != 0)
+  if (range.rows % part.ranks != 0)
     throw usage_error(
-        format("a batch of {} samples cannot be dealt out evenly to {} ranks", batch_size(), part.ranks),
+        format("a batch of {} samples cannot be dealt out evenly to {} ranks", range.rows, part.ranks),
         "choose a batch size that is a multiple of ranks times micro-batches");
-  return batch_size() / part.ranks;
+  return range.rows / part.ranks;
 }
 
 TokenId padding_of(const SpecialTokens& special) {

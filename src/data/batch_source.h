@@ -36,6 +36,13 @@ struct DataPosition {
   bool operator==(const DataPosition&) const = default;
 };
 
+// Rows in a row, wherever they start: for batches of other sizes than the source's.
+struct RowRange {
+  std::int64_t epoch = 0;
+  std::int64_t first = 0;  // place in the epoch
+  std::int64_t rows = 0;   // of all parts together; those beyond the end of the epoch have no sample
+};
+
 struct Part {
   std::int64_t rank = 0;
   std::int64_t ranks = 1;
@@ -82,8 +89,12 @@ class BatchSource {
   // (usage) when the number of ranks does not divide batch_size.
   Batch batch(const DataPosition& position, const Part& part = {});
 
+  // The same for any rows, of which the first is inside of its epoch.
+  Batch batch_of(const RowRange& range, const Part& part = {});
+
   // The samples in the rows of that batch, fewer than rows at the end of an epoch.
   std::vector<std::int64_t> samples_of(const DataPosition& position, const Part& part = {});
+  std::vector<std::int64_t> samples_in(const RowRange& range, const Part& part = {});
 
   DataPosition after(const DataPosition& position) const;
 
@@ -109,7 +120,8 @@ class BatchSource {
   virtual std::int64_t fill_row(std::int64_t epoch, std::int64_t sample, const BatchRow& row) = 0;
 
  private:
-  std::int64_t rows_of(const Part& part) const;
+  static std::int64_t rows_of(const RowRange& range, const Part& part);
+  RowRange range_of(const DataPosition& position) const;
   bool contains(const DataPosition& position) const;
 
   Shape shape_;

@@ -29,13 +29,14 @@ std::int64_t documents_of(const IndexedDataset& dataset, bool masked) {
   return masked ? dataset.documents() : dataset.sequences();
 }
 
-std::vector<OpenDataset> open_datasets(const MegatronDataRequest& request) {
+std::vector<OpenDataset> open_datasets(const std::vector<std::string>& paths, const std::string& split,
+                                       bool masked) {
   std::vector<OpenDataset> opened;
-  for (const DataPath& path : parse_data_path(request.data_path)) {
+  for (const DataPath& path : parse_data_path(paths)) {
     const auto dataset = std::make_shared<const IndexedDataset>(path.prefix);
     if (!path.weight && dataset->tokens() == 0) continue;  // its share is nothing
     opened.push_back({.source = {.dataset = dataset},
-                      .split = split_documents(request.split, documents_of(*dataset, request.masked)),
+                      .split = split_documents(split, documents_of(*dataset, masked)),
                       .weight = path.weight.value_or(static_cast<double>(dataset->tokens()))});
   }
   return opened;
@@ -91,6 +92,7 @@ struct SplitRequest {
   std::string_view name;
   std::int64_t samples = 0;
   std::int64_t batch_size = 0;
+  bool own_paths = false;  // the datasets are those of validation_path
 };
 
 // nullptr when no dataset has documents for the split. Those that have none leave their share to the others.
@@ -105,7 +107,8 @@ std::unique_ptr<BatchSource> open_split(const MegatronDataRequest& request,
   }
   if (used.empty()) return nullptr;
   // One dataset with a weight is a mixture, too, as for Megatron: the names of index maps depend on it.
-  const bool blended = request.data_path.size() > 1 || datasets.size() > 1;
+  const bool blended =
+      (split.own_paths ? request.validation_path : request.data_path).size() > 1 || datasets.size() > 1;
   std::vector<BlendedSamples::Part> parts;
   for (const OpenDataset* dataset : used) {
     const std::int64_t wanted =
@@ -144,23 +147,34 @@ void check_request(const MegatronDataRequest& request) {
 
 MegatronData open_megatron_data(const MegatronDataRequest& request) {
   check_request(request);
-  std::vector<OpenDataset> datasets = open_datasets(request);
+  const bool own_validation = !request.validation_path.empty();
+  std::vector<OpenDataset> datasets =
+      open_datasets(request.data_path, own_validation ? "1,0,0" : request.split, request.masked);
   if (datasets.empty()) throw input_error({.file = request.data_path.front()}, "the datasets have no tokens");
-  if (static_cast<std::int64_t>(datasets.size()) > kMostDatasets)
-    throw usage_error(format("{} datasets are more than can be mixed: {}", datasets.size(), kMostDatasets));
+  std::vector<OpenDataset> validation;
+  if (own_validation) validation = open_datasets(request.validation_path, "0,1,0", request.masked);
+  for (const auto* list : {&datasets, &validation})
+    if (static_cast<std::int64_t>(list->size()) > kMostDatasets)
+      throw usage_error(format("{} datasets are more than can be mixed: {}", list->size(), kMostDatasets));
 
   MegatronData data;
   double weight = 0;
   for (const OpenDataset& dataset : datasets) weight += dataset.weight;
   const bool has_limit = request.vocabulary > 0 || request.tokenizer != nullptr;
-  for (OpenDataset& dataset : datasets) {
+  const auto limit_tokens = [&](OpenDataset& dataset) {
     const IndexedDataset& tokens = *dataset.source.dataset;
     if (!has_limit)
       data.largest_token =
           std::max<std::int64_t>(data.largest_token, tokens.largest_token(0, tokens.sequences()));
+    dataset.source.masked_end = request.masked_end;
     dataset.source.vocabulary = request.vocabulary > 0         ? request.vocabulary
                                 : request.tokenizer != nullptr ? request.tokenizer->vocabulary_size()
                                                                : std::numeric_limits<std::int64_t>::max();
+  };
+  for (OpenDataset& dataset : validation) limit_tokens(dataset);
+  for (OpenDataset& dataset : datasets) {
+    limit_tokens(dataset);
+    const IndexedDataset& tokens = *dataset.source.dataset;
     data.datasets.push_back({.prefix = tokens.prefix(),
                              .share = dataset.weight / weight,
                              .documents = documents_of(tokens, request.masked),
@@ -178,13 +192,13 @@ MegatronData open_megatron_data(const MegatronDataRequest& request) {
     throw input_error({.file = request.data_path.front()},
                       format("--split {} leaves no documents for training", request.split));
   if (request.validation_samples > 0)
-    data.validation =
-        open_split(request, datasets,
-                   {.range = &DocumentSplit::validation,
-                    .name = kValidationSplit,
-                    .samples = request.validation_samples,
-                    .batch_size = request.validation_batch_size > 0 ? request.validation_batch_size
-                                                                    : request.batch_size});
+    data.validation = open_split(
+        request, own_validation ? validation : datasets,
+        {.range = &DocumentSplit::validation,
+         .name = kValidationSplit,
+         .samples = request.validation_samples,
+         .batch_size = request.validation_batch_size > 0 ? request.validation_batch_size : request.batch_size,
+         .own_paths = own_validation});
   return data;
 }
 

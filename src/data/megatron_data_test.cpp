@@ -242,5 +242,52 @@ TEST_F(MegatronDataTest, MistakesAreNamed) {
               HasSubstr("the tokenizer has no [CLS]"));
 }
 
+// Documents end with 9, 19, ...: with 9 as the end, what 9 predicts does not count, and 19 still does.
+TEST_F(MegatronDataTest, WhatTheEndOfADocumentPredictsMayNotCount) {
+  MegatronDataRequest plain = request({put_counting("d", 6, 0)});
+  MegatronDataRequest masked = plain;
+  masked.masked_end = 9;
+  MegatronData all = open_megatron_data(plain), counted = open_megatron_data(masked);
+  std::int64_t ends = 0;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const Batch before = all.train->batch({.batch = i}), after = counted.train->batch({.batch = i});
+    EXPECT_EQ(before.input_ids, after.input_ids);
+    std::int64_t here = 0;
+    for (std::size_t place = 0; place < before.targets.size(); ++place) {
+      const bool end = before.input_ids[place] == 9;
+      EXPECT_EQ(after.targets[place], end ? kNone : before.targets[place]);
+      here += end ? 1 : 0;
+    }
+    EXPECT_EQ(after.tokens, before.tokens - here);
+    ends += here;
+  }
+  EXPECT_GT(ends, 0);
+}
+
+TEST_F(MegatronDataTest, ValidationMayHaveDatasetsOfItsOwn) {
+  const std::string train = put_counting("train", 3, 0), valid = put_counting("valid", 3, 500);
+  MegatronDataRequest apart = request({train});
+  apart.validation_path = {valid};
+  MegatronData data = open_megatron_data(apart);
+  EXPECT_EQ(data.train->tokens(), 30);  // all documents, whatever the split
+  EXPECT_THAT(data.train->batch({}).input_ids, Each(testing::Lt(30)));
+  EXPECT_EQ(data.validation->tokens(), 30);
+  EXPECT_THAT(data.validation->batch({}).input_ids, Each(testing::Ge(500)));
+}
+
+// Rows 1 to 3 of an epoch of 6, in two parts, and 4 rows from 4 on, of which two have no sample.
+TEST_F(MegatronDataTest, AnyRowsAreABatch) {
+  MegatronData data = open_megatron_data(request({put_counting("d", 6, 0)}));
+  const Batch first = data.train->batch({.batch = 0}), second = data.train->batch({.batch = 1});
+  const Batch middle = data.train->batch_of({.first = 1, .rows = 2});
+  EXPECT_EQ(std::vector(middle.input_ids.begin(), middle.input_ids.begin() + 4),
+            std::vector(first.input_ids.begin() + 4, first.input_ids.end()));
+  EXPECT_EQ(std::vector(middle.input_ids.begin() + 4, middle.input_ids.end()),
+            std::vector(second.input_ids.begin(), second.input_ids.begin() + 4));
+  const Batch part = data.train->batch_of({.first = 1, .rows = 2}, {.rank = 1, .ranks = 2});
+  EXPECT_EQ(part.input_ids, std::vector(second.input_ids.begin(), second.input_ids.begin() + 4));
+  EXPECT_EQ(data.train->batch_of({.first = 4, .rows = 4}).samples, 2);
+}
+
 }  // namespace
 }  // namespace nadi

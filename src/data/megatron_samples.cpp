@@ -6,6 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/random.h"
+#include "nadi/graph/ops/cross_entropy.h"
 
 namespace nadi {
 namespace {
@@ -46,7 +47,13 @@ std::int64_t GptSamples::fill(std::int64_t /*epoch*/, std::int64_t sample, const
   std::copy(ids.begin(), ids.end() - 1, row.input_ids.begin());
   std::copy(ids.begin() + 1, ids.end(), row.targets.begin());
   row.length = static_cast<std::int32_t>(row.input_ids.size());
-  return index_.seq_length();
+  std::int64_t counted = index_.seq_length();
+  for (std::size_t i = 0; source_.masked_end && i < row.input_ids.size(); ++i) {
+    if (row.input_ids[i] != *source_.masked_end) continue;
+    row.targets[i] = static_cast<std::int32_t>(kIgnoredTarget);
+    --counted;
+  }
+  return counted;
 }
 
 BertSamples::BertSamples(const MegatronSource& source, const BertIndexOptions& options,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "nadi/data/batch_source.h"
@@ -30,10 +31,12 @@ class MegatronSamples {
 struct MegatronSource {
   std::shared_ptr<const IndexedDataset> dataset;
   std::int64_t vocabulary = 0;
+  // What a token that ends a document predicts does not count. GPT only.
+  std::optional<TokenId> masked_end = {};
 };
 
 // The tokens of a sample predict those one further. Ends of documents are tokens as others: attention does
-// not stop there, and what follows them counts.
+// not stop there, and what follows them counts, unless masked_end says otherwise.
 class GptSamples : public MegatronSamples {
  public:
   GptSamples(const MegatronSource& source, const GptIndexOptions& options);

@@ -24,6 +24,8 @@ class OptimizerBuilder {
   OptimizerBuilder(GraphBuilder& builder, const OptimizerOptions& options)
       : builder_(builder), options_(options) {
     update_.learning_rate = builder.input("learning_rate", Shape{}, DType::kF32);
+    if (options.scheduled_decay)
+      update_.decay_factor = builder.input("weight_decay_factor", Shape{}, DType::kF32);
     if (options.kind == OptimizerKind::kAdamW || options.kind == OptimizerKind::kAdam)
       step_ = builder.input("step", Shape{}, DType::kI64);
   }

@@ -1,7 +1,7 @@
 // Appends the optimizer to a graph that has its backward pass: gradient norm, clipping, loss scale, and one
 // update op per parameter. State it makes: "<parameter>.m" and ".v" (Adam), ".momentum" (SGD),
-// ".lr_scale" (SGD-SaI), ".master" (fp32 copy of a low-precision parameter). Inputs it makes: learning_rate
-// and, for Adam, step. Metric: grad_norm.
+// ".lr_scale" (SGD-SaI), ".master" (fp32 copy of a low-precision parameter). Inputs it makes: learning_rate,
+// for Adam step, and where weight decay is scheduled weight_decay_factor. Metric: grad_norm.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,9 @@ struct OptimizerOptions {
   double epsilon = 1e-8;
   double momentum = 0.9;       // SGD and SGD-SaI; 0 for none
   double weight_decay = 0.01;  // of matrices; biases and norms have none
-  double max_grad_norm = 1;    // 0: no clipping
+  // Weight decay changes from step to step: the input weight_decay_factor is what it is multiplied by.
+  bool scheduled_decay = false;
+  double max_grad_norm = 1;  // 0: no clipping
 };
 
 // `loss_scale` and `good_steps` are the variables of fp16's dynamic loss scale, kNoTensor without.

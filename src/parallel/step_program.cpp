@@ -54,7 +54,7 @@ class ProgramBuilder {
     std::vector<Graph>& graphs = program_.graphs;
     for (ChunkGraph& chunk : chunks) graphs.push_back(std::move(chunk.graph));
     graphs.push_back(std::move(after.graph));
-    if (plan_.micro_batches > 1) {
+    if (accumulates()) {
       graphs.push_back(clearing_graph(graphs));
       const auto ops = static_cast<std::uint32_t>(graphs.back().ops().size());
       if (ops > 0) add(add_section("zero_gradients", graphs.size() - 1, {0, ops}), 0);
@@ -113,6 +113,8 @@ class ProgramBuilder {
     std::vector<std::vector<std::size_t>> then;
   };
 
+  bool accumulates() const { return plan_.micro_batches > 1 || request_.keeps_gradients; }
+
   StepOptions options(StepMode mode) const {
     return {.mode = mode,
             .batch_size = request_.batch_size / plan_.micro_batches,
@@ -135,7 +137,7 @@ class ProgramBuilder {
                         .first_layer = first_layer,
                         .end_layer = first_layer + partition[number],
                         .recompute = request_.recompute,
-                        .accumulate = mode == StepMode::kTrain && plan_.micro_batches > 1});
+                        .accumulate = mode == StepMode::kTrain && accumulates()});
   }
 
   // A span without ops is no section: nobody will run it.

@@ -49,6 +49,9 @@ struct StepRequest {
   std::int64_t token_limit = 0;
   Recompute recompute = {};
   OptimizerOptions optimizer = {};
+  // Training: gradients are added up in variables even for one micro-batch, so that programs with other
+  // numbers of micro-batches have the same variables.
+  bool keeps_gradients = false;
   std::int64_t bucket_elements = kBucketsAsTheyFit;  // of gradients that are reduced at once
 };
 

@@ -7,6 +7,7 @@
 #include "nadi/base/json.h"
 #include "nadi/base/nearest.h"
 #include "nadi/text/byte_level_files.h"
+#include "nadi/text/sentencepiece_files.h"
 #include "nadi/text/wordpiece_files.h"
 
 namespace nadi {
@@ -31,10 +32,22 @@ constexpr std::array kModelKinds{
     ModelKind{"WordPiece", "max_input_chars_per_word", &read_wordpiece_json},
 };
 
+constexpr std::string_view kSentencePieceFile = "tokenizer.model";
+
+// A file that may not be looked at counts as absent.
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
 std::unique_ptr<Tokenizer> read_tokenizer_json(const fs::path& path) {
   const JsonDocument document = read_json(path);
   const JsonValue root = document.root();
   const JsonValue model = root.at("model");
+  if (const auto fallback = model.find("byte_fallback"); fallback && fallback->is_bool() &&
+                                                         fallback->as_bool() &&
+                                                         is_there(path.parent_path() / kSentencePieceFile))
+    return read_sentencepiece_folder(path.parent_path());
   const auto type = model.find("type");
   for (const ModelKind& kind : kModelKinds) {
     if (type ? type->as_string() == kind.name : model.has(kind.telling_key)) return kind.read(root);
@@ -52,13 +65,8 @@ constexpr std::array kFolderKinds{
                [](const fs::path& folder) { return read_tokenizer_json(folder / "tokenizer.json"); }},
     FolderKind{"vocab.json", "merges.txt", &read_gpt2_folder},
     FolderKind{"vocab.txt", "", &read_bert_folder},
+    FolderKind{kSentencePieceFile, "", &read_sentencepiece_folder},
 };
-
-// A file that may not be looked at counts as absent.
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
 
 const FolderKind* find_kind(const fs::path& folder) {
   for (const FolderKind& kind : kFolderKinds) {
@@ -78,10 +86,11 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text) const {
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path) {
   if (!is_there(path)) throw input_error({.file = path.string()}, "no such file or folder");
-  if (std::error_code ignored; !fs::is_directory(path, ignored)) return read_tokenizer_json(path);
+  if (std::error_code ignored; !fs::is_directory(path, ignored))
+    return path.extension() == ".model" ? read_sentencepiece({.model = path}) : read_tokenizer_json(path);
   if (const FolderKind* kind = find_kind(path)) return kind->read(path);
   throw input_error({.file = path.string()}, "the folder has no tokenizer",
-                    "looked for: tokenizer.json; vocab.json with merges.txt; vocab.txt");
+                    "looked for: tokenizer.json; vocab.json with merges.txt; vocab.txt; tokenizer.model");
 }
 
 bool has_tokenizer(const fs::path& folder) {

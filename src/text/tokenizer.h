@@ -4,8 +4,9 @@
 //   std::vector<TokenId> ids = tokenizer->encode("Hello, world");
 //   tokenizer->decode(ids)
 //
-// Implementations: GPT-2's byte-level BPE, BERT's WordPiece, Llama 3's byte-level BPE. Immutable after
-// construction; encode() and decode() may be called from several threads at once.
+// Implementations: GPT-2's byte-level BPE, BERT's WordPiece, Llama 3's byte-level BPE, Llama 2's
+// SentencePiece. Immutable after construction; encode() and decode() may be called from several threads at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +58,10 @@ class Tokenizer {
   virtual std::vector<std::pair<std::string, std::string>> files() const = 0;
 };
 
-// From a folder with tokenizer.json, vocab.json + merges.txt, or vocab.txt (looked for in this order), or
-// from a tokenizer.json itself. Error (input) names the file and place of what is wrong.
+// From a folder with tokenizer.json, vocab.json + merges.txt, vocab.txt, or SentencePiece's tokenizer.model
+// (looked for in this order), or from a tokenizer.json or a *.model itself. A folder with tokenizer.model and
+// a tokenizer.json that says the same in another way (byte_fallback) is read as SentencePiece's. Error
+// (input) names the file and place of what is wrong.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path);
 
 // Whether the folder has the files that load_tokenizer() looks for.

@@ -35,6 +35,10 @@ double Agreement::maximum(double value) const {
   return std::ranges::max(all(value));
 }
 
+std::vector<double> Agreement::each(double value) const {
+  return all(value);
+}
+
 double Agreement::of(Rank rank, double value) const {
   return all(value)[static_cast<std::size_t>(to_number(rank))];
 }

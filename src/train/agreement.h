@@ -25,6 +25,7 @@ class Agreement {
   std::int64_t sum(std::int64_t value) const;
   double sum(double value) const;
   double maximum(double value) const;
+  std::vector<double> each(double value) const;  // by rank
   // That rank's value.
   double of(Rank rank, double value) const;
   std::int64_t of(Rank rank, std::int64_t value) const;

@@ -1,5 +1,11 @@
-// The learning rate of each step: up in a straight line for the first steps, then constant, or down as the
-// decay says.
+// The learning rate of each step: up in a straight line at first, then constant, or down as the decay says.
+// And the weight decay of each step, where it changes.
+//
+// Lengths are counted in steps, or, as Megatron's, in samples. What was done before a step is counted in the
+// same unit:
+//
+//   learning_rate_at(rate, 6)                              // of the seventh step
+//   learning_rate_at(in_samples, batches.samples_before(7))
 #pragma once
 
 #include <cstdint>
@@ -8,31 +14,55 @@
 
 namespace nadi {
 
-enum class Decay : std::uint8_t { kLinear, kCosine, kConstant, kInverseSquareRoot };
+enum class Decay : std::uint8_t { kLinear, kCosine, kConstant, kInverseSquareRoot, kWarmupStableDecay };
 struct DecayEntry {
   Decay decay;
   std::string_view name;
   std::string_view summary;
 };
 std::span<const DecayEntry> decays();
-std::string_view to_string(Decay decay);  // "linear", "cosine", "constant", "inverse-square-root"
+std::string_view to_string(Decay decay);  // "linear", "cosine", "constant", "inverse-square-root", "WSD"
+
+// How a warmup-stable-decay schedule falls at its end. With x from 0 to 1 over that part, what is left of the
+// way between peak and minimum: 2 * 0.5^x - 1, 1 - x, half a cosine wave, 1 - sqrt(x).
+enum class StableDecay : std::uint8_t { kExponential, kLinear, kCosine, kMinusSquareRoot };
+std::span<const std::string_view> stable_decay_names();  // Megatron's, in this order
+
+enum class ScheduleUnit : std::uint8_t { kSteps, kSamples };
 
 struct LearningRate {
   Decay decay = Decay::kLinear;
   double peak = 5e-5;
-  double minimum = 0;             // where a decay ends
-  double start = 0;               // where the warm-up begins
-  std::int64_t warmup_steps = 0;  // step s of these has done s / warmup_steps of the way from start to peak
-  std::int64_t decay_steps =
-      0;  // in place of total_steps, where the decay ends before or after the run; 0: not
-  std::int64_t total_steps = 1;  // the decay would reach its end with the step after the last
-  // Step s of the warm-up has done (s - 1) / warmup_steps of the way, the first one none of it: Megatron's
-  // counting. After the warm-up there is no difference.
+  double minimum = 0;  // where a decay ends
+  double start = 0;    // where the warm-up begins
+
+  ScheduleUnit unit = ScheduleUnit::kSteps;  // of the lengths
+  double warmup = 0;
+  double decay_end = 0;  // in place of total, where the decay ends before or after the run; 0: not
+  double total = 0;      // the decay would reach its end with the step after the last
+  // WSD: so long before its end the decay begins, and how it falls.
+  double stable_decay_length = 0;
+  StableDecay stable_decay = StableDecay::kExponential;
+
+  // The warm-up has done what the steps before have: the first step has `start`. Megatron's counting. Else
+  // each step counts itself (which steps can, samples cannot): step s of w has done s / w of the way.
   bool late_warmup = false;
 };
 
-// Of step `step`, counted from 1. Steps beyond the end of the decay have the minimum (the peak when
+// Of the step before which `done` was done. Beyond the end of the decay it is the minimum (the peak when
 // constant).
-double learning_rate_of(const LearningRate& rate, std::int64_t step);
+double learning_rate_at(const LearningRate& rate, double done);
+
+// Weight decay that grows over `length`, in the unit of the learning rate: Megatron's --start-weight-decay
+// and --end-weight-decay.
+enum class WeightDecayGrowth : std::uint8_t { kConstant, kLinear, kCosine };
+std::span<const std::string_view> weight_decay_growth_names();
+struct WeightDecaySchedule {
+  WeightDecayGrowth growth = WeightDecayGrowth::kConstant;
+  double start = 0;
+  double end = 0;
+  double length = 0;
+};
+double weight_decay_at(const WeightDecaySchedule& schedule, double done);
 
 }  // namespace nadi

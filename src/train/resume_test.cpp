@@ -64,7 +64,7 @@ TEST_P(Resume, GivesTheBitsOfARunWithoutAStop) {
   options.dtype = dtype;
   options.optimizer.kind = optimizer;
   options.accumulation = accumulation;
-  options.learning_rate.warmup_steps = 2;
+  options.learning_rate.warmup = 2;
   options.save_dir = folder_ / "whole";
   const Told whole = run.train(options);
   const std::int64_t per_epoch = accumulation == 1 ? 4 : 2;

@@ -20,25 +20,31 @@ std::filesystem::path merged_kineto_file(const std::filesystem::path& folder, co
 RunRecorder::RunRecorder(RecorderOptions options, const Program& program)
     : options_(std::move(options)), program_(program) {
   if (options_.overwrite == Overwrite::kAllow) return;
-  refuse_existing(files());
+  if (records()) refuse_existing(files());
   if (ranks() > 1 && options_.rank == Rank{0})
     refuse_existing(merged_kineto_file(options_.folder, options_.name));
 }
 
+void RunRecorder::set_metadata(std::string_view name, std::string value) {
+  for (auto& [key, current] : options_.metadata)
+    if (key == name) current = std::move(value);
+}
+
 ExecutedStep* RunRecorder::begin_step(std::int64_t step) {
-  if (seen_ < options_.wait || finished()) return nullptr;
+  if (seen_ < options_.wait || finished() || !records()) return nullptr;
   current_ = {.step = step};
   return &current_;
 }
 
 bool RunRecorder::end_step() {
   if (finished()) return false;
-  if (seen_ >= options_.wait + options_.warmup) kept_.push_back(std::move(current_));
+  if (records() && seen_ >= options_.wait + options_.warmup) kept_.push_back(std::move(current_));
   ++seen_;
   return finished();
 }
 
 void RunRecorder::write() const {
+  if (!records()) return;
   write_run_traces(files(), program_, kept_,
                    {.name = options_.name,
                     .overwrite = options_.overwrite,
@@ -56,7 +62,8 @@ std::filesystem::path RunRecorder::merge() const {
   if (ranks() == 1) return target;
   std::vector<std::filesystem::path> paths;
   for (std::int32_t rank = 0; rank < ranks(); ++rank)
-    paths.push_back(run_trace_files(options_.folder, options_.name, Rank{rank}, ranks()).kineto);
+    if (is_recorded(rank))
+      paths.push_back(run_trace_files(options_.folder, options_.name, Rank{rank}, ranks()).kineto);
   merge_kineto_files(paths, target, options_.overwrite);
   return target;
 }

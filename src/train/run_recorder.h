@@ -8,6 +8,8 @@
 //     if (recorder.end_step()) recorder.write();
 //   }
 //
+// Where only some ranks are recorded, the others have a recorder all the same, which counts steps with them.
+//
 // Three files: <name>_trace_kineto.json (kineto_writer.h), <name>_trace.et (Chakra, the step graph's nodes
 // with their times), <name>_trace_stacks.txt (op_stacks.h). Of several ranks each writes its own, with its
 // number in their names (<name>_trace.3.et), and when all have, rank 0 makes <name>_trace_kineto.json of all:
@@ -17,6 +19,7 @@
 //   if (rank == Rank{0}) recorder.merge();
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -44,6 +47,8 @@ struct RecorderOptions {
   // Attributes (string) of the Chakra file's metadata: what ran, with which settings.
   std::vector<std::pair<std::string, std::string>> metadata = {};
 
+  std::set<std::int64_t> recorded_ranks = {};  // of several; empty: all of them
+
   const Plan* plan = nullptr;  // of a run with several ranks; must outlive the recorder
   Rank rank = {};
   // See RunTraceOptions (run_traces.h).
@@ -60,9 +65,13 @@ std::filesystem::path merged_kineto_file(const std::filesystem::path& folder, co
 
 class RunRecorder {
  public:
-  // The program, which is that of this rank, must outlive this. Error (usage) when a file of this rank is
+  // The program, which is that of this rank, must outlive this; what it holds when write() is called is what
+  // the kept steps ran. Error (usage) when a file of this rank is
   // there, or of rank 0 the merged one, and may not be overwritten: asked before any work is done.
   RunRecorder(RecorderOptions options, const Program& program);
+
+  // In place of an attribute of the metadata that has this name; before write().
+  void set_metadata(std::string_view name, std::string value);
 
   // What the engine is to record into, or nullptr.
   ExecutedStep* begin_step(std::int64_t step);
@@ -73,7 +82,12 @@ class RunRecorder {
   // Errors are those of merge_kineto_files().
   std::filesystem::path merge() const;
 
-  std::int64_t recorded() const { return static_cast<std::int64_t>(kept_.size()); }
+  // Whether this rank is one of those that are recorded.
+  bool records() const { return is_recorded(to_number(options_.rank)); }
+  // Active steps so far, on any of them.
+  std::int64_t recorded() const {
+    return std::clamp<std::int64_t>(seen_ - options_.wait - options_.warmup, 0, options_.active);
+  }
   bool finished() const { return seen_ >= options_.wait + options_.warmup + options_.active; }
   RunTraceFiles files() const {
     return run_trace_files(options_.folder, options_.name, options_.rank, ranks());
@@ -81,6 +95,10 @@ class RunRecorder {
   std::int64_t ranks() const { return options_.plan == nullptr ? 1 : options_.plan->world_size(); }
 
  private:
+  bool is_recorded(std::int64_t rank) const {
+    return options_.recorded_ranks.empty() || options_.recorded_ranks.contains(rank);
+  }
+
   RecorderOptions options_;
   const Program& program_;
   std::int64_t seen_ = 0;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "nadi/base/json.h"
 #include "nadi/checkpoint/files_for_tests.h"
@@ -185,6 +186,32 @@ TEST_F(RanksRecorderTest, EachWritesItsOwnAndTheFirstMergesThem) {
       steps[event.at("pid").as_int64()] = event.at("ts").as_double();
   ASSERT_EQ(steps.size(), 4u);
   for (const auto& [process, began] : steps) EXPECT_EQ(began, steps[0]) << process;
+}
+
+TEST_F(RanksRecorderTest, OnlySomeMayBeRecorded) {
+  for (std::int32_t rank = 3; rank >= 0; --rank) {
+    RecorderOptions some = options(rank);
+    some.recorded_ranks = {1, 2};
+    RunRecorder recorder(some, program_);
+    EXPECT_EQ(recorder.records(), rank == 1 || rank == 2);
+    if (recorder.records()) {
+      run(recorder, rank);
+    } else {
+      EXPECT_EQ(recorder.begin_step(1), nullptr);
+      EXPECT_TRUE(recorder.end_step()) << "it counts with the others";
+      EXPECT_EQ(recorder.recorded(), 1);
+      recorder.write();
+    }
+    if (rank == 0) {
+      EXPECT_EQ(recorder.merge(), folder_ / "traces" / "small_trace_kineto.json");
+    }
+  }
+  EXPECT_EQ(entries(folder_ / "traces"), 2 * 3 + 1);
+  std::set<std::int64_t> processes;
+  const JsonDocument document = read_json(merged_kineto_file(folder_ / "traces", "small"));
+  for (const JsonValue& event : document.root().at("traceEvents").elements())
+    if (event.at("name").as_string() == "ProfilerStep#1") processes.insert(event.at("pid").as_int64());
+  EXPECT_EQ(processes.size(), 2u);
 }
 
 TEST_F(RanksRecorderTest, ARankRefusesItsOwnFilesAndTheFirstTheMergedOne) {

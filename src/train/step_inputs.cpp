@@ -20,9 +20,11 @@ void set_if_wanted(CpuEngine& engine, LoadedProgram& program, const char* name, 
 
 void set_step_scalars(CpuEngine& engine, LoadedProgram& program, const StepScalars& scalars) {
   const std::array rate{static_cast<float>(scalars.learning_rate)};
+  const std::array decay{static_cast<float>(scalars.weight_decay_factor)};
   const std::array count{static_cast<float>(scalars.token_count)};
   const std::array update{scalars.update};
   set_if_wanted<float>(engine, program, "learning_rate", rate);
+  set_if_wanted<float>(engine, program, "weight_decay_factor", decay);
   set_if_wanted<float>(engine, program, "token_count", count);
   set_if_wanted<std::int64_t>(engine, program, "step", update);
 }

@@ -15,6 +15,7 @@ struct StepScalars {
   std::int64_t step = 0;    // of the run: the key of dropout's random numbers
   std::int64_t update = 1;  // optimizer updates, this one included: skipped steps do not count
   double learning_rate = 0;
+  double weight_decay_factor = 1;
   std::int64_t token_count = 0;  // targets that count in all micro-batches together
 };
 

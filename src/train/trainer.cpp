@@ -17,6 +17,7 @@
 #include "nadi/engine/comm/plan_groups.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/model/config_writer.h"
+#include "nadi/parallel/step_check.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/trace/process_groups.h"
 #include "nadi/train/agreement.h"
@@ -34,6 +35,13 @@ constexpr const char* kAccumulation = "gradient_accumulation_steps";
 constexpr const char* kDataParallel = "data_parallel_ranks";
 constexpr const char* kSamples = "train_samples";
 constexpr const char* kTokens = "train_tokens";
+// The rest is missing in files of earlier versions, where it is 0.
+constexpr const char* kSkippedSamples = "skipped_samples";
+// What an earlier optimizer of the run had done, of which this one knows nothing.
+constexpr const char* kEarlierUpdates = "updates_of_earlier_optimizer";
+constexpr const char* kEarlierSamples = "samples_of_earlier_optimizer";
+// What steps consumed, each counted with its full size: tells whether batch sizes are those of before.
+constexpr const char* kScheduledSamples = "scheduled_samples";
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -67,26 +75,58 @@ std::map<std::string, double> settings_of(const OptimizerOptions& optimizer) {
 std::map<std::string, double> settings_of(const LearningRate& rate) {
   return {{"peak", rate.peak},
           {"minimum", rate.minimum},
-          {"warmup_steps", static_cast<double>(rate.warmup_steps)},
-          {"total_steps", static_cast<double>(rate.total_steps)}};
+          {"start", rate.start},
+          {"in_samples", rate.unit == ScheduleUnit::kSamples ? 1 : 0},
+          {"warmup", rate.warmup},
+          {"decay_end", rate.decay_end},
+          {"total", rate.total},
+          {"stable_decay_length", rate.stable_decay_length},
+          {"stable_decay", static_cast<double>(rate.stable_decay)},
+          {"late_warmup", rate.late_warmup ? 1 : 0}};
 }
 
-// With as many micro-batches as are accumulated.
-Plan complete(const TrainOptions& options) {
-  Plan plan = options.plan;
-  plan.micro_batches = options.accumulation;
+// The other way round. Error (input) at `file` for names and numbers that are none.
+LearningRate learning_rate_from(const std::string& decay, const std::map<std::string, double>& settings,
+                                const std::string& file) {
+  const auto value = [&](const char* name) {
+    const auto found = settings.find(name);
+    if (found == settings.end())
+      throw input_error({.file = file}, format("'schedule_settings' has no '{}'", name),
+                        "go on with the schedule of the command line");
+    return found->second;
+  };
+  const auto entry = std::ranges::find(decays(), decay, &DecayEntry::name);
+  const double stable = value("stable_decay");
+  if (entry == decays().end() || !(stable >= 0 && stable < static_cast<double>(stable_decay_names().size())))
+    throw input_error({.file = file}, format("a schedule '{}' of kind {} is not known", decay, stable));
+  return {.decay = entry->decay,
+          .peak = value("peak"),
+          .minimum = value("minimum"),
+          .start = value("start"),
+          .unit = value("in_samples") != 0 ? ScheduleUnit::kSamples : ScheduleUnit::kSteps,
+          .warmup = value("warmup"),
+          .decay_end = value("decay_end"),
+          .total = value("total"),
+          .stable_decay_length = value("stable_decay_length"),
+          .stable_decay = static_cast<StableDecay>(static_cast<int>(stable)),
+          .late_warmup = value("late_warmup") != 0 || value("in_samples") != 0};
+}
+
+Plan with_micro_batches(Plan plan, std::int64_t micro_batches) {
+  plan.micro_batches = micro_batches;
   return plan;
 }
 
-StepRequest training_request(const TrainOptions& options) {
+StepRequest training_request(const TrainOptions& options, std::int64_t micro_batches) {
   return {.kind = StepKind::kTrain,
-          .batch_size = options.batch_size * options.accumulation,
-          .micro_batches = options.accumulation,
+          .batch_size = options.batch_size * micro_batches,
+          .micro_batches = micro_batches,
           .seq_length = options.seq_length,
           .dtype = options.dtype,
           .fused_attention = options.fused_attention,
           .recompute = options.recompute,
           .optimizer = options.optimizer,
+          .keeps_gradients = options.batches.has_value() && !options.batches->is_constant(),
           .bucket_elements = options.bucket_elements};
 }
 
@@ -98,11 +138,6 @@ StepRequest evaluation_request(const TrainOptions& options) {
           .fused_attention = options.fused_attention};
 }
 
-Plan one_micro_batch(Plan plan) {
-  plan.micro_batches = 1;
-  return plan;
-}
-
 class Trainer {
  public:
   Trainer(const TrainOptions& options, const TrainData& data, Communicator& world, TrainListener& listener)
@@ -110,40 +145,48 @@ class Trainer {
         data_(data),
         world_(world),
         listener_(listener),
-        plan_(complete(options)),
+        plan_(with_micro_batches(options.plan, options.accumulation)),
         groups_(world, plan_),
         place_(coordinates_of(plan_, world.rank())),
         agreement_(world),
-        request_(training_request(options)),
+        batches_(options.batches
+                     ? *options.batches
+                     : BatchSchedule::constant(options.batch_size * options.accumulation * plan_.dp)),
+        request_(training_request(options, options.accumulation)),
+        micro_batches_(options.accumulation),
         program_(build_step(options.config, request_, plan_, place_.pp)),
         evaluation_program_(
-            build_step(options.config, evaluation_request(options), one_micro_batch(plan_), place_.pp)),
+            build_step(options.config, evaluation_request(options), with_micro_batches(plan_, 1), place_.pp)),
         engine_({.threads = options.threads,
                  .groups = world.size() > 1 ? &groups_ : nullptr,
                  .slowdown = options.slowdown}),
         state_files_(engine_, world, {.config = options.config, .plan = plan_, .request = request_}) {
+    check_batches();
     if (options.trace) start_recorder();
+    total_steps_ = options.max_steps > 0 ? options.max_steps
+                                         : batches_.steps_of_epochs(data.train.samples(), options.epochs);
     rate_ = options.learning_rate;
-    rate_.total_steps =
-        options.max_steps > 0 ? options.max_steps : options.epochs * data.train.batches_per_epoch();
+    if (rate_.total == 0)
+      rate_.total = static_cast<double>(total_steps_) *
+                    (rate_.unit == ScheduleUnit::kSamples ? static_cast<double>(batches_.largest()) : 1);
   }
 
   TrainResult run(const std::function<bool()>& stop_asked) {
     prepare();
     world_.barrier(kWorld);  // from here on all ranks have something to save, or none
-    listener_.started(state_.step, rate_.total_steps);
+    listener_.started(state_.step, total_steps_);
     bool stop = false;
-    while (state_.step < rate_.total_steps && !stop) {
+    while (state_.step < total_steps_ && !stop) {
       step();
-      const bool epoch_ends = state_.batch_in_epoch == data_.train.batches_per_epoch();
-      const bool run_ends = state_.step == rate_.total_steps;
+      const bool epoch_ends = samples_of_epoch_done() >= data_.train.samples();
+      const bool run_ends = state_.step == total_steps_;
       if (due(options_.eval_steps)) evaluate();
       if (epoch_ends || run_ends) end_epoch(epoch_ends);
       stop = agreement_.any(stop_asked());
       const bool save_due = options_.save_steps > 0 ? due(options_.save_steps) : epoch_ends;
       if (save_due || run_ends || stop) save();
     }
-    result_.stopped = stop && state_.step < rate_.total_steps;
+    result_.stopped = stop && state_.step < total_steps_;
     result_.steps = state_.step;
     result_.best_validation_loss = state_.best_validation_loss;
     result_.skipped_steps = skipped();
@@ -160,7 +203,25 @@ class Trainer {
   // A rank that has the loss.
   Rank last_stage() const { return rank_at(plan_, {.pp = plan_.pp - 1}); }
   bool has_loss() const { return place_.pp == plan_.pp - 1; }
-  std::int64_t global_batch() const { return options_.batch_size * options_.accumulation * plan_.dp; }
+  std::int64_t global_batch() const { return batches_.largest(); }
+  // The rows of the epoch under way that its steps so far had.
+  std::int64_t samples_of_epoch_done() const {
+    return batches_.samples_before(state_.step + 1) -
+           batches_.samples_before(state_.step + 1 - state_.batch_in_epoch);
+  }
+  std::int64_t counted(const char* name) const {
+    const auto found = state_.counters.find(name);
+    return found == state_.counters.end() ? 0 : found->second;
+  }
+  // Updates of this optimizer so far.
+  std::int64_t updates() const { return state_.step - skipped() - counted(kEarlierUpdates); }
+  // How far the schedules of learning rate and weight decay are, in their unit.
+  double schedule_done() const {
+    return static_cast<double>(rate_.unit == ScheduleUnit::kSteps
+                                   ? updates()
+                                   : batches_.samples_before(state_.step + 1) - counted(kSkippedSamples) -
+                                         counted(kEarlierSamples));
+  }
   bool due(std::int64_t every) const { return every > 0 && state_.step % every == 0; }
   std::int64_t skipped() const { return state_.counters.at(kSkippedSteps); }
 
@@ -177,7 +238,7 @@ class Trainer {
         listener_.note(format("removed {} unfinished folder{} that an earlier run left in {}", removed,
                               removed == 1 ? "" : "s", options_.save_dir.string()));
     }
-    loaded_ = &engine_.load(program_);
+    loaded_ = &engine_.load(program_);  // of the largest step, so that memory is enough for all
     if (evaluates()) evaluation_ = &engine_.load(evaluation_program_);
     const std::filesystem::path weights =
         options_.resume_from.empty() ? options_.init_from : options_.resume_from;
@@ -190,6 +251,7 @@ class Trainer {
     }
     state_ = fresh_state();
     if (!options_.resume_from.empty()) resume();
+    check_trace_window();
     engine_.initialize(options_.seed);
     if (!options_.tensorboard_dir.empty() && writes())
       events_.emplace(EventFileOptions{.folder = options_.tensorboard_dir, .now = wall_clock});
@@ -208,14 +270,19 @@ class Trainer {
                          {kAccumulation, options_.accumulation},
                          {kDataParallel, plan_.dp},
                          {kSamples, data_.train.samples()},
-                         {kTokens, data_.train.tokens()}}};
+                         {kTokens, data_.train.tokens()},
+                         {kSkippedSamples, 0},
+                         {kEarlierUpdates, 0},
+                         {kEarlierSamples, 0},
+                         {kScheduledSamples, 0}}};
   }
 
   void resume() {
     TrainingState saved = read_training_state(options_.resume_from);
     if (data_.train.has_as_many_as_wanted()) {  // its epochs may be longer now: a step is a batch
-      saved.epoch = saved.step / data_.train.batches_per_epoch();
-      saved.batch_in_epoch = saved.step % data_.train.batches_per_epoch();
+      const auto [epoch, steps] = batches_.position_after(saved.step, data_.train.samples());
+      saved.epoch = epoch;
+      saved.batch_in_epoch = steps;
     }
     const std::string file = (options_.resume_from / kTrainingStateFile).string();
     const auto same = [&](const char* what, const auto& before, const auto& now) {
@@ -243,13 +310,35 @@ class Trainer {
                  file, saved_batch, saved.batch_size, counter(kAccumulation), saved_ranks, global_batch(),
                  options_.batch_size, options_.accumulation, plan_.dp),
           "continue with the same number of samples in a step, however they are split");
-    counter(kSkippedSteps);
-    if (saved.schedule != state_.schedule || saved.schedule_settings != state_.schedule_settings ||
-        saved.optimizer_settings != state_.optimizer_settings)
+    saved.counters.try_emplace(kSkippedSamples, counter(kSkippedSteps) * saved_batch);
+    const auto scheduled = saved.counters.find(kScheduledSamples);
+    const std::int64_t consumed =
+        scheduled == saved.counters.end() ? saved.step * saved_batch : scheduled->second;
+    if (consumed != batches_.samples_before(saved.step + 1))
+      throw usage_error(
+          format("{}: the run consumed {} samples in {} steps; with these batch sizes it would have been {}",
+                 file, consumed, saved.step, batches_.samples_before(saved.step + 1)),
+          "continue with the --rampup-batch-size it was started with");
+    if (options_.schedule_on_resume == ScheduleOnResume::kOfCheckpoint) {
+      rate_ = learning_rate_from(saved.schedule, saved.schedule_settings, file);
+      state_.schedule = saved.schedule;
+      state_.schedule_settings = settings_of(rate_);
+    }
+    if (options_.schedule_on_resume == ScheduleOnResume::kNewWithNote &&
+        (saved.schedule != state_.schedule || saved.schedule_settings != state_.schedule_settings ||
+         saved.optimizer_settings != state_.optimizer_settings))
       listener_.note(
           "the settings of optimizer or learning rate are not those that the run was started with: it goes "
           "on with the new ones");
-    data_.train.check_position({.epoch = saved.epoch, .batch = saved.batch_in_epoch}, {.file = file});
+    if (batches_.is_constant())
+      data_.train.check_position({.epoch = saved.epoch, .batch = saved.batch_in_epoch}, {.file = file});
+    else if (saved.batch_in_epoch > saved.step || saved.batch_in_epoch < 0 ||
+             consumed - batches_.samples_before(saved.step + 1 - saved.batch_in_epoch) >=
+                 data_.train.samples())
+      throw input_error({.file = file},
+                        format("step {} of epoch {} does not exist: an epoch has {} samples",
+                               saved.batch_in_epoch, saved.epoch, data_.train.samples()),
+                        "continue with the data that the run was started with");
     // Other data, or another tokenizer: a position in it would mean something else.
     if (!data_.train.has_as_many_as_wanted())
       same("training samples:", counter(kSamples), data_.train.samples());
@@ -257,7 +346,7 @@ class Trainer {
       listener_.note(format("the run was started for {} samples and goes on for {}: their order is another",
                             counter(kSamples), data_.train.samples()));
     same("training tokens:", counter(kTokens), data_.train.tokens());
-    state_files_.load_training_tensors(options_.resume_from);
+    if (options_.resume_optimizer) state_files_.load_training_tensors(options_.resume_from);
     const TrainingState fresh = std::move(state_);
     state_ = saved;
     state_.batch_size = fresh.batch_size;
@@ -266,20 +355,67 @@ class Trainer {
     state_.schedule = fresh.schedule;
     state_.schedule_settings = fresh.schedule_settings;
     state_.optimizer_settings = fresh.optimizer_settings;
+    if (options_.resume_optimizer) return;
+    state_.counters[kEarlierUpdates] = state_.step - skipped();
+    state_.counters[kEarlierSamples] = consumed - counted(kSkippedSamples);
+  }
+
+  // Every size is a number of micro-batches on each data-parallel rank with which a program can be built.
+  void check_batches() const {
+    if (batches_.is_constant()) return;
+    const std::int64_t least = options_.batch_size * plan_.dp;
+    check(batches_.largest() == least * options_.accumulation, "accumulation is that of the largest step");
+    for (const BatchSchedule::Phase& phase : batches_.phases()) {
+      if (phase.size % least != 0)
+        throw usage_error(
+            format("a batch of {} samples, from step {} on, does not divide into micro-batches of {} on {} "
+                   "data-parallel rank{}",
+                   phase.size, phase.first_step, options_.batch_size, plan_.dp, plan_.dp == 1 ? "" : "s"),
+            format("every size of the batch is a multiple of {} x {}", options_.batch_size, plan_.dp));
+      const std::int64_t micro_batches = phase.size / least;
+      check_plan(options_.config, training_request(options_, micro_batches),
+                 with_micro_batches(plan_, micro_batches));
+    }
+  }
+
+  // A trace is of one program.
+  void check_trace_window() const {
+    if (!recorder_ || batches_.is_constant()) return;
+    const std::int64_t first = state_.step + options_.trace->wait + options_.trace->warmup + 1;
+    const std::int64_t last = first + options_.trace->active - 1;
+    if (batches_.size_of(first) == batches_.size_of(last)) return;
+    throw usage_error(format("steps {} to {} are to be traced, and the batch grows from {} to {} samples in "
+                             "between",
+                             first, last, batches_.size_of(first), batches_.size_of(last)),
+                      "trace steps with one batch size: see --trace-wait and --trace-active");
+  }
+
+  // The program of a step with so many micro-batches, in place of the one before.
+  void use_micro_batches(std::int64_t micro_batches) {
+    if (micro_batches == micro_batches_) return;
+    engine_.unload(*loaded_);
+    micro_batches_ = micro_batches;
+    program_ = build_step(options_.config, training_request(options_, micro_batches),
+                          with_micro_batches(plan_, micro_batches), place_.pp);
+    loaded_ = &engine_.load(program_);
   }
 
   void step() {
     const double start = seconds_now();
-    const DataPosition position{.epoch = state_.epoch, .batch = state_.batch_in_epoch};
+    const std::int64_t size = batches_.size_of(state_.step + 1);
+    use_micro_batches(size / (options_.batch_size * plan_.dp));
+    if (recorder_) recorder_->set_metadata("batch_size", format("{}", size / plan_.dp));
+    if (recorder_) recorder_->set_metadata("global_batch_size", format("{}", size));
+    const RowRange rows{.epoch = state_.epoch, .first = samples_of_epoch_done(), .rows = size};
     StepScalars scalars{.seed = options_.seed,
                         .step = state_.step + 1,
-                        .update = state_.step + 1 - skipped(),
-                        .learning_rate = learning_rate_of(rate_, state_.step + 1 - skipped())};
+                        .update = updates() + 1,
+                        .learning_rate = learning_rate_at(rate_, schedule_done()),
+                        .weight_decay_factor = weight_decay_factor()};
     std::int64_t tokens = 0, samples = 0;
-    for (std::int64_t m = 0; m < options_.accumulation; ++m) {
-      const Part part{.rank = place_.dp * options_.accumulation + m,
-                      .ranks = plan_.dp * options_.accumulation};
-      const Batch batch = data_.train.batch(position, part);
+    for (std::int64_t m = 0; m < micro_batches_; ++m) {
+      const Part part{.rank = place_.dp * micro_batches_ + m, .ranks = plan_.dp * micro_batches_};
+      const Batch batch = data_.train.batch_of(rows, part);
       set_batch(engine_, *loaded_, split_over_context(batch, plan_, place_.cp), m);
       set_random(engine_, *loaded_, scalars, m, part.rank * options_.batch_size);
       scalars.token_count += batch.tokens;
@@ -292,28 +428,39 @@ class Trainer {
     set_step_scalars(engine_, *loaded_, scalars);
     const bool scaled = options_.dtype == DType::kF16;
     const float scale_before = scaled ? engine_.scalar("loss_scale") : 1;
-    engine_.run(*loaded_, recorder_ ? recorder_->begin_step(scalars.step) : nullptr);
+    const double fed = seconds_now();
+    const double forward_backward = run_program(recorder_ ? recorder_->begin_step(scalars.step) : nullptr);
 
+    const double computed = seconds_now();
     ++state_.step;
     ++state_.batch_in_epoch;
     state_.samples_seen += samples;
+    state_.counters[kScheduledSamples] = batches_.samples_before(state_.step + 1);
     StepReport report{.step = state_.step,
-                      .total_steps = rate_.total_steps,
+                      .total_steps = total_steps_,
                       .epoch = state_.epoch + 1,
                       .loss = agreement_.of(last_stage(), has_loss() ? engine_.scalar("loss") : 0),
                       .learning_rate = scalars.learning_rate,
                       .grad_norm = engine_.scalar("grad_norm"),
                       .tokens = tokens,
-                      .global_batch = global_batch(),
+                      .global_batch = size,
                       .consumed_samples = state_.samples_seen,
                       .memory = engine_.allocated(),
                       .seconds = agreement_.maximum(seconds_now() - start)};
+    if (options_.time_parts)
+      report.parts = {{"batch-generator", agreement_.each(fed - start)},
+                      {"forward-backward", agreement_.each(forward_backward)},
+                      {"optimizer", agreement_.each(computed - fed - forward_backward)}};
     if (scaled) {
       report.loss_scale = engine_.scalar("loss_scale");
       // A scale of 1 does not go down any more: what overflows then is no matter of scale.
       report.skipped = !std::isfinite(report.grad_norm) && scale_before > 1;
-      if (report.skipped) ++state_.counters[kSkippedSteps];
+      if (report.skipped) {
+        ++state_.counters[kSkippedSteps];
+        state_.counters[kSkippedSamples] += size;
+      }
     }
+    report.next_learning_rate = learning_rate_at(rate_, schedule_done());
     report.skipped_steps = skipped();
     if (!report.skipped) check_finite(report);
     if (std::isfinite(report.loss)) {
@@ -333,6 +480,31 @@ class Trainer {
     }
     listener_.step(report);
     if (recorder_ && recorder_->end_step()) write_trace();
+  }
+
+  // Runs the step. Where parts are timed, returns what everything before the optimizer took.
+  double run_program(ExecutedStep* record) {
+    if (!options_.time_parts) {
+      engine_.run(*loaded_, record);
+      return 0;
+    }
+    const std::size_t end = program_.instructions.size();
+    std::size_t optimizer = end;
+    while (optimizer > 0 &&
+           program_.section(program_.instructions[optimizer - 1].section).name == "optimizer")
+      --optimizer;
+    const double start = seconds_now();
+    engine_.run(*loaded_, 0, optimizer, record);
+    const double middle = seconds_now();
+    engine_.run(*loaded_, optimizer, end, record);
+    return middle - start;
+  }
+
+  double weight_decay_factor() const {
+    if (!options_.weight_decay || options_.optimizer.weight_decay == 0) return 1;
+    WeightDecaySchedule schedule = *options_.weight_decay;
+    schedule.length = rate_.total;
+    return weight_decay_at(schedule, schedule_done()) / options_.optimizer.weight_decay;
   }
 
   static void check_finite(const StepReport& report) {
@@ -448,9 +620,12 @@ class Trainer {
     }
     recorder_->write();
     world_.barrier(kWorld);
-    result_.trace = recorder_->files();
-    if (writes()) result_.trace->kineto = recorder_->merge();
-    listener_.traced(*result_.trace);
+    if (recorder_->records()) result_.trace = recorder_->files();
+    if (writes()) {
+      if (!result_.trace) result_.trace.emplace();
+      result_.trace->kineto = recorder_->merge();
+    }
+    if (result_.trace) listener_.traced(*result_.trace);
   }
 
   const TrainOptions& options_;
@@ -461,7 +636,9 @@ class Trainer {
   const PlanGroups groups_;
   const Coordinates place_;
   const Agreement agreement_;
+  const BatchSchedule batches_;
   const StepRequest request_;
+  std::int64_t micro_batches_;  // of program_
   Program program_, evaluation_program_;
   CpuEngine engine_;
   ShardedState state_files_;
@@ -471,6 +648,7 @@ class Trainer {
   std::optional<EventFile> events_;
   std::optional<RunLock> lock_;  // of the folder of checkpoints
   LearningRate rate_;
+  std::int64_t total_steps_ = 0;
   TrainingState state_;
   TrainResult result_;
   std::vector<Checkpoint> replaced_;  // of another run, until this one has its first
@@ -481,8 +659,9 @@ class Trainer {
 }  // namespace
 
 MemorySummary predicted_memory(const TrainOptions& options, Rank rank) {
-  const Plan plan = complete(options);
-  return summarize(build_step(options.config, training_request(options), plan, coordinates_of(plan, rank).pp))
+  const Plan plan = with_micro_batches(options.plan, options.accumulation);  // of the largest step
+  return summarize(build_step(options.config, training_request(options, options.accumulation), plan,
+                              coordinates_of(plan, rank).pp))
       .memory;
 }
 

@@ -19,6 +19,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nadi/graph/gradient.h"
@@ -27,6 +28,7 @@
 #include "nadi/parallel/gradient_reduction.h"
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/program_summary.h"
+#include "nadi/train/batch_schedule.h"
 #include "nadi/train/learning_rate.h"
 #include "nadi/train/run_recorder.h"
 
@@ -35,6 +37,14 @@ namespace nadi {
 class BatchSource;
 class Communicator;
 class Tokenizer;
+
+// With what a run that is continued goes on, where its learning rate and weight decay are not those it was
+// started with.
+enum class ScheduleOnResume : std::uint8_t {
+  kNewWithNote,  // with the new ones, and says so
+  kNew,
+  kOfCheckpoint,
+};
 
 struct TrainOptions {
   ModelConfig config;
@@ -46,9 +56,13 @@ struct TrainOptions {
   // Of each data-parallel rank: samples at a time, and how many such micro-batches make a step.
   std::int64_t batch_size = 4;
   std::int64_t accumulation = 1;
+  // Samples of each step on all ranks, where they change: then accumulation is that of the largest step.
+  std::optional<BatchSchedule> batches = {};
   std::int64_t bucket_elements = kBucketsAsTheyFit;  // gradients that are reduced at once
   std::int64_t seq_length = 512;
-  LearningRate learning_rate = {};  // its total_steps are filled in by train()
+  LearningRate learning_rate = {};  // a total of 0 is filled in by train(): the length of the run
+  // Where it changes: then optimizer.weight_decay is its end. Its length is filled in by train().
+  std::optional<WeightDecaySchedule> weight_decay = {};
   std::int64_t epochs = 3;
   std::int64_t max_steps = 0;  // optimizer steps; 0: as the epochs have it
   std::uint64_t seed = 42;
@@ -66,17 +80,28 @@ struct TrainOptions {
 
   std::filesystem::path init_from = {};    // Hugging Face folder to start from; empty: random weights
   std::filesystem::path resume_from = {};  // checkpoint to continue from; empty: from the start
+  // Off: continues with the weights and the step of the checkpoint, but with a fresh optimizer, whose
+  // learning rate begins anew.
+  bool resume_optimizer = true;
+  ScheduleOnResume schedule_on_resume = ScheduleOnResume::kNewWithNote;
 
   std::optional<RecorderOptions> trace = {};
+  bool time_parts = false;                     // the parts of a step are timed: see StepReport::parts
   std::filesystem::path tensorboard_dir = {};  // empty: no event file
 };
 
-// Batches of train: of the whole step, batch_size * accumulation * plan.dp samples; of validation: of all
-// data-parallel ranks, batch_size * plan.dp.
+// Batches of train: of the (largest) whole step, batch_size * accumulation * plan.dp samples; of validation:
+// of all data-parallel ranks, batch_size * plan.dp.
 struct TrainData {
   BatchSource& train;
   BatchSource* validation = nullptr;     // may be absent when nothing is evaluated
   const Tokenizer* tokenizer = nullptr;  // goes into checkpoints; absent where data came as tokens
+};
+
+// How long a part of a step took, on each rank.
+struct StepPart {
+  std::string_view name;  // Megatron's: "batch-generator", "forward-backward", "optimizer"
+  std::vector<double> seconds = {};
 };
 
 struct StepReport {
@@ -85,6 +110,7 @@ struct StepReport {
   std::int64_t epoch = 0;
   double loss = 0;  // mean over the tokens that count
   double learning_rate = 0;
+  double next_learning_rate = 0;  // of the step after this one
   double grad_norm = 0;
   std::optional<double> loss_scale = {};  // fp16
   bool skipped = false;                   // fp16: gradients overflowed and nothing was updated
@@ -94,6 +120,7 @@ struct StepReport {
   std::int64_t consumed_samples = 0;      // so far
   Bytes memory = {};                      // that this rank's engine holds
   double seconds = 0;
+  std::vector<StepPart> parts = {};  // in their order; empty unless TrainOptions::time_parts
 };
 
 struct EvaluationReport {

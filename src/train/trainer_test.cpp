@@ -184,7 +184,7 @@ TEST_F(TrainerTest, LargeGradientsAreClipped) {
 TEST_F(TrainerTest, LearningRateFollowsItsSchedule) {
   const SmallRun run;
   TrainOptions options = run.options();
-  options.learning_rate = {.decay = Decay::kLinear, .peak = 0.004, .warmup_steps = 2};
+  options.learning_rate = {.decay = Decay::kLinear, .peak = 0.004, .warmup = 2};
   options.max_steps = 6;
   std::vector<double> rates;
   const Told told = run.train(options);

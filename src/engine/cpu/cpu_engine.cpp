@@ -204,6 +204,12 @@ LoadedProgram& CpuEngine::load(const Program& program) {
   return result;
 }
 
+void CpuEngine::unload(LoadedProgram& program) {
+  const auto erased =
+      std::erase_if(state_->programs, [&](const auto& loaded) { return loaded.get() == &program; });
+  check(erased == 1, "a program that is not loaded");
+}
+
 void CpuEngine::initialize(std::uint64_t seed) {
   state_->variables.initialize(seed, state_->place, state_->threads);
 }

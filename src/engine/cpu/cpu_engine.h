@@ -69,6 +69,8 @@ class CpuEngine {
   // The program must outlive the engine. Error (environment) when there is not enough memory, or when the
   // program does something that cannot be done here: fp8, or communication without other ranks.
   LoadedProgram& load(const Program& program);
+  // Forgets a program, which may be destroyed or replaced then. Its variables stay, and so does the arena.
+  void unload(LoadedProgram& program);
 
   // Gives every variable that has no value yet its first one: as the reference engine's initialize() does,
   // to the bit in fp32. Variables count as having a value once they were initialised or marked.

@@ -24,7 +24,8 @@ struct AdamWStep {
     using namespace adamw_input;
     const Attributes& attributes = call.attributes();
     const double b1 = attributes.real("beta1"), b2 = attributes.real("beta2");
-    const double weight_decay = attributes.real("weight_decay");
+    const double weight_decay =
+        attributes.real("weight_decay") * static_cast<double>(call.scalar_or(kDecayFactor, 1));
     const bool decoupled = attributes.boolean("decoupled");
     const auto step = static_cast<double>(integer_at(call.inputs[kStep], 0));
     const auto learning_rate = static_cast<double>(call.scalar(kLearningRate));
@@ -112,7 +113,8 @@ void sgd_kernel(const KernelCall& call) {
   }
   const float rate = call.scalar(kLearningRate), grad_scale = call.scalar_or(kGradScale, 1);
   const auto momentum = static_cast<float>(call.attributes().real("momentum"));
-  const auto decay = static_cast<float>(call.attributes().real("weight_decay"));
+  const auto decay = static_cast<float>(call.attributes().real("weight_decay") *
+                                        static_cast<double>(call.scalar_or(kDecayFactor, 1)));
   const Target parameter(call, 0);
   const KeptParameter kept{.source = Source(call.inputs[has_master ? kMaster : kParameter]),
                            .target = Target(call, has_master ? master_output : 0),

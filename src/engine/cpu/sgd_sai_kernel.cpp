@@ -93,7 +93,8 @@ void sgd_sai_kernel(const KernelCall& call) {
   Target(call, 1).put(0, 1, &lr_scale);
 
   const auto learning_rate = static_cast<double>(call.scalar(kLearningRate));
-  const double weight_decay = call.attributes().real("weight_decay");
+  const double weight_decay =
+      call.attributes().real("weight_decay") * static_cast<double>(call.scalar_or(kDecayFactor, 1));
   const double momentum = call.attributes().real("momentum");
   const auto remaining = static_cast<float>(1 - learning_rate * weight_decay);
   const auto rate = static_cast<float>(learning_rate * static_cast<double>(lr_scale));

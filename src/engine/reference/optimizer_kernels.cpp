@@ -38,7 +38,7 @@ void adamw_kernel(KernelCall& call) {
   }
   const Attributes& attributes = call.attributes();
   const double beta1 = attributes.real("beta1"), beta2 = attributes.real("beta2");
-  const double decay = attributes.real("weight_decay");
+  const double decay = attributes.real("weight_decay") * call.scalar_or(kDecayFactor, 1);
   const bool decoupled = attributes.boolean("decoupled");
   const double correction1 = 1 - std::pow(beta1, call.scalar(kStep));
   const double correction2 = 1 - std::pow(beta2, call.scalar(kStep));
@@ -70,7 +70,7 @@ void sgd_kernel(KernelCall& call) {
     return;
   }
   const double momentum = call.attributes().real("momentum");
-  const double decay = call.attributes().real("weight_decay");
+  const double decay = call.attributes().real("weight_decay") * call.scalar_or(kDecayFactor, 1);
   for (std::size_t i = 0; i < call.in(kParameter).size(); ++i) {
     const double p = call.in(kept)[i];
     double u = call.in(kGradient)[i] * call.scalar_or(kGradScale, 1) + decay * p;
@@ -98,7 +98,7 @@ void sgd_sai_kernel(KernelCall& call) {
     return;
   }
   const double momentum = call.attributes().real("momentum");
-  const double decay = call.attributes().real("weight_decay");
+  const double decay = call.attributes().real("weight_decay") * call.scalar_or(kDecayFactor, 1);
   const double rate = call.scalar(kLearningRate), grad_scale = call.scalar_or(kGradScale, 1);
   double scale = call.scalar(kLrScale);
   if (scale == 0) scale = lr_scale_of(call.in(kGradient), grad_scale);

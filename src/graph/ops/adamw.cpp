@@ -36,7 +36,7 @@ void adamw(GraphBuilder& builder, const AdamWArgs& args) {
   const UpdateArgs& u = args.update;
   NewOp op{.kind = OpKind::kAdamW,
            .inputs = {u.parameter, u.gradient, args.m, args.v, u.learning_rate, args.step, u.master,
-                      u.grad_scale, u.found_inf},
+                      u.grad_scale, u.found_inf, u.decay_factor},
            .attributes = {{"beta1", args.beta1},
                           {"beta2", args.beta2},
                           {"epsilon", args.epsilon},
@@ -56,7 +56,7 @@ OpDefinition adamw_definition() {
                          {"weight_decay", 0.0},
                          {"decoupled", true}},
           .inputs = {"parameter", "gradient", "m", "v", "learning_rate", "step", "master?", "grad_scale?",
-                     "found_inf?"},
+                     "found_inf?", "decay_factor?"},
           .infer = infer,
           .cost = cost};
 }

@@ -4,8 +4,9 @@
 //   m = beta1 m + (1 - beta1) g',   v = beta2 v + (1 - beta2) g'^2
 //   p -= learning_rate * (m / (1 - beta1^step) / (sqrt(v / (1 - beta2^step)) + epsilon) + weight_decay * p)
 //
-// with the last term only when decoupled (AdamW). With mixed precision, p is the fp32 master and the
-// parameter gets its rounded value. When found_inf is not 0, nothing changes.
+// with the last term only when decoupled (AdamW). weight_decay is the attribute times decay_factor. With
+// mixed precision, p is the fp32 master and the parameter gets its rounded value. When found_inf is not 0,
+// nothing changes.
 #pragma once
 
 #include "nadi/graph/builder.h"
@@ -20,6 +21,7 @@ struct UpdateArgs {
   TensorId learning_rate = kNoTensor;  // f32 scalar
   TensorId grad_scale = kNoTensor;     // f32 scalar: clipping and loss scale in one factor; 1 when absent
   TensorId found_inf = kNoTensor;      // f32 scalar
+  TensorId decay_factor = kNoTensor;   // f32 scalar: what weight_decay is multiplied by; 1 when absent
 };
 
 struct AdamWArgs {
@@ -37,7 +39,18 @@ void adamw(GraphBuilder& builder, const AdamWArgs& args);
 
 // Inputs by position, for kernels.
 namespace adamw_input {
-enum : int { kParameter, kGradient, kM, kV, kLearningRate, kStep, kMaster, kGradScale, kFoundInf };
+enum : int {
+  kParameter,
+  kGradient,
+  kM,
+  kV,
+  kLearningRate,
+  kStep,
+  kMaster,
+  kGradScale,
+  kFoundInf,
+  kDecayFactor
+};
 }  // namespace adamw_input
 
 }  // namespace nadi

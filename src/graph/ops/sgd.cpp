@@ -32,7 +32,7 @@ void sgd(GraphBuilder& builder, const SgdArgs& args) {
   const UpdateArgs& u = args.update;
   NewOp op{.kind = OpKind::kSgd,
            .inputs = {u.parameter, u.gradient, u.learning_rate, args.momentum_buffer, u.master, u.grad_scale,
-                      u.found_inf},
+                      u.found_inf, u.decay_factor},
            .attributes = {{"momentum", args.momentum}, {"weight_decay", args.weight_decay}},
            .into = {{u.parameter}}};
   for (const TensorId state : {args.momentum_buffer, u.master})
@@ -45,7 +45,7 @@ OpDefinition sgd_definition() {
           .name = "sgd",
           .attributes = {{"momentum", 0.0}, {"weight_decay", 0.0}},
           .inputs = {"parameter", "gradient", "learning_rate", "momentum?", "master?", "grad_scale?",
-                     "found_inf?"},
+                     "found_inf?", "decay_factor?"},
           .infer = infer,
           .cost = cost};
 }

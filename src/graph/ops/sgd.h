@@ -19,7 +19,7 @@ void sgd(GraphBuilder& builder, const SgdArgs& args);
 
 // Inputs by position, for kernels.
 namespace sgd_input {
-enum : int { kParameter, kGradient, kLearningRate, kMomentum, kMaster, kGradScale, kFoundInf };
+enum : int { kParameter, kGradient, kLearningRate, kMomentum, kMaster, kGradScale, kFoundInf, kDecayFactor };
 }  // namespace sgd_input
 
 }  // namespace nadi

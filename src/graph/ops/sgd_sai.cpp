@@ -34,7 +34,7 @@ void sgd_sai(GraphBuilder& builder, const SgdSaiArgs& args) {
   const UpdateArgs& u = args.update;
   NewOp op{.kind = OpKind::kSgdSai,
            .inputs = {u.parameter, u.gradient, u.learning_rate, args.lr_scale, args.momentum_buffer, u.master,
-                      u.grad_scale, u.found_inf},
+                      u.grad_scale, u.found_inf, u.decay_factor},
            .attributes = {{"momentum", args.momentum}, {"weight_decay", args.weight_decay}},
            .into = {{u.parameter}, {args.lr_scale}}};
   for (const TensorId state : {args.momentum_buffer, u.master})
@@ -47,7 +47,7 @@ OpDefinition sgd_sai_definition() {
           .name = "sgd_sai",
           .attributes = {{"momentum", 0.0}, {"weight_decay", 0.0}},
           .inputs = {"parameter", "gradient", "learning_rate", "lr_scale", "momentum?", "master?",
-                     "grad_scale?", "found_inf?"},
+                     "grad_scale?", "found_inf?", "decay_factor?"},
           .infer = infer,
           .cost = cost};
 }

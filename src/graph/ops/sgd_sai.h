@@ -32,7 +32,17 @@ inline constexpr double kSgdSaiEpsilon = 1e-8;
 
 // Inputs by position, for kernels.
 namespace sgd_sai_input {
-enum : int { kParameter, kGradient, kLearningRate, kLrScale, kMomentum, kMaster, kGradScale, kFoundInf };
+enum : int {
+  kParameter,
+  kGradient,
+  kLearningRate,
+  kLrScale,
+  kMomentum,
+  kMaster,
+  kGradScale,
+  kFoundInf,
+  kDecayFactor
+};
 }  // namespace sgd_sai_input
 
 }  // namespace nadi
