@@ -34,7 +34,8 @@ struct SentencePieceFiles {
 // Error (input) for a file that is damaged, or no model of SentencePiece's.
 std::unique_ptr<Tokenizer> read_sentencepiece(const SentencePieceFiles& files);
 
-// The same of a folder with tokenizer.model, and tokenizer_config.json if there is one.
+// The same of a folder with tokenizer.model, and tokenizer_config.json if there is one. load_tokenizer()
+// takes it also where there is a tokenizer.json that says the same in another way (byte_fallback).
 std::unique_ptr<Tokenizer> read_sentencepiece_folder(const std::filesystem::path& folder);
 
 // Whether this build has the library.

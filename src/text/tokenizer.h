@@ -4,9 +4,8 @@
 //   std::vector<TokenId> ids = tokenizer->encode("Hello, world");
 //   tokenizer->decode(ids)
 //
-// Implementations: GPT-2's byte-level BPE, BERT's WordPiece, Llama 3's byte-level BPE, Llama 2's
-// SentencePiece. Immutable after construction; encode() and decode() may be called from several threads at
-// once.
+// Implementations: byte-level BPE (GPT-2, Llama 3), WordPiece (BERT), SentencePiece (Llama 2). Immutable
+// after construction; encode() and decode() may be called from several threads at once.
 #pragma once
 
 #include <cstdint>
@@ -58,10 +57,8 @@ class Tokenizer {
   virtual std::vector<std::pair<std::string, std::string>> files() const = 0;
 };
 
-// From a folder with tokenizer.json, vocab.json + merges.txt, vocab.txt, or SentencePiece's tokenizer.model
-// (looked for in this order), or from a tokenizer.json or a *.model itself. A folder with tokenizer.model and
-// a tokenizer.json that says the same in another way (byte_fallback) is read as SentencePiece's. Error
-// (input) names the file and place of what is wrong.
+// From a folder with tokenizer.json, vocab.json + merges.txt, vocab.txt, or tokenizer.model (in this order),
+// or from a tokenizer.json or a *.model itself. Error (input) names the file and place of what is wrong.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path);
 
 // Whether the folder has the files that load_tokenizer() looks for.
