@@ -140,11 +140,12 @@ class DataPreprocessCommand : public Command {
     add_input_flags(flags);
     add_output_flags(flags);
     constexpr std::string_view kGroup = "tokenizer";
-    flags.add({.names = {"--tokenizer"},
-               .value = "FOLDER",
-               .help = "a folder with tokenizer.json, vocab.json and merges.txt, or vocab.txt",
-               .fallback = "required, or Megatron's flags",
-               .group = kGroup});
+    flags.add(
+        {.names = {"--tokenizer"},
+         .value = "FOLDER",
+         .help = "a folder with tokenizer.json, vocab.json and merges.txt, vocab.txt, or tokenizer.model",
+         .fallback = "required, or Megatron's flags",
+         .group = kGroup});
     for (FlagSpec spec : megatron_tokenizer_flags()) {
       spec.group = kGroup;
       flags.add(std::move(spec));

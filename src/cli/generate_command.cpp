@@ -63,7 +63,7 @@ void add_model_flags(Flags& flags) {
   add("--model-config", "FILE", "a config.json, in place of MODEL", "none");
   add("--model-type", "TYPE", "what a config.json without model_type is: gpt2, llama",
       "what the configuration says");
-  add("--tokenizer", "FOLDER", "tokenizer.json, or vocab.json and merges.txt",
+  add("--tokenizer", "FOLDER", "tokenizer.json, vocab.json and merges.txt, or tokenizer.model",
       "the one in MODEL; without any, tokens are shown as numbers");
   add("--prompt", "TEXT", "the text to continue", "none");
   add("--prompts", "FILE", "a prompt on each line, or .jsonl with the key \"prompt\"", "none");

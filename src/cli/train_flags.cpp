@@ -61,7 +61,8 @@ void add_model_flags(Flags& flags) {
   group.value("--split", "A,B,C", "with --data-path: parts for training, validation and testing",
               kDefaultSplit);
   group.value("--data-cache-path", "FOLDER", "with --data-path: where its index maps go", "beside the data");
-  group.value("--tokenizer", "FOLDER", "tokenizer.json, vocab.json and merges.txt, or vocab.txt",
+  group.value("--tokenizer", "FOLDER",
+              "tokenizer.json, vocab.json and merges.txt, vocab.txt, or tokenizer.model",
               "the checkpoint's, else one in --cache-dir, else trained on the data; none with --data-path");
   group.value("--cache-dir", "FOLDER",
               "where SQuAD files and vocabularies are looked for (scripts/get_vocab.sh)", kDefaultCacheDir);
