@@ -20,8 +20,11 @@ struct Case {
   bool master = false;
   bool decoupled = true;
   double found_inf = 0;
+  bool decay_factor = false;
 };
 constexpr Case kCases[]{{},
+                        {.decay_factor = true},
+                        {.decoupled = false, .decay_factor = true},
                         {.decoupled = false},
                         {.found_inf = 1},
                         {.parameter = DType::kBF16},
@@ -35,6 +38,7 @@ UpdateArgs update_of(Problem& p, const Case& c, const Shape& shape) {
                     .grad_scale = p.scalar("grad_scale", 0.5),
                     .found_inf = p.scalar("found_inf", c.found_inf)};
   if (c.master) update.master = p.parameter("master", shape);
+  if (c.decay_factor) update.decay_factor = p.scalar("decay_factor", 0.25);
   return update;
 }
 

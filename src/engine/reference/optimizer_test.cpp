@@ -86,6 +86,18 @@ TEST(AdamW, ChangesNothingAfterAnOverflow) {
   EXPECT_EQ(scalar(p, "v"), 0.2);
 }
 
+// Weight decay of 0.5 times 0.4: p - 0.1 * (0 + 0.5 * 0.4 * 1) = 0.98.
+TEST(Sgd, TheDecayFactorScalesWeightDecay) {
+  Problem p;
+  sgd(p.builder, {.update = {.parameter = state(p, "p", 1),
+                             .gradient = p.scalar("g", 0),
+                             .learning_rate = p.scalar("learning_rate", 0.1),
+                             .decay_factor = p.scalar("decay_factor", 0.4)},
+                  .weight_decay = 0.5});
+  p.run();
+  EXPECT_NEAR(scalar(p, "p"), 0.98, 1e-15);
+}
+
 TEST(Sgd, MakesOneStepWithAndWithoutMomentum) {
   for (const bool momentum : {false, true}) {
     Problem p;
