@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
+#include <optional>
 
 #include "nadi/base/error.h"
 #include "nadi/text/sentencepiece_files.h"
@@ -97,22 +99,27 @@ TEST(SentencePiece, MegatronsHasTokensOfItsOwn) {
             "hello <EOD> world");
 }
 
+// A unigram model with a normaliser, where the program that trains them is there.
+const std::optional<std::string>& trained_unigram() {
+  static const std::optional<std::string> model = []() -> std::optional<std::string> {
+    const TemporaryFolder folder;
+    std::string corpus;
+    for (int i = 0; i < 200; ++i) corpus += "hello world, the model reads tokens\nﬁne ½ ｆｕｌｌ\n";
+    folder.write("corpus.txt", corpus);
+    const std::string prefix = (folder.path() / "unigram").string();
+    const std::string command = "spm_train --input=" + (folder.path() / "corpus.txt").string() +
+                                " --model_prefix=" + prefix +
+                                " --vocab_size=60 --hard_vocab_limit=false >/dev/null 2>&1";
+    if (std::system(command.c_str()) == 0) return read_whole_file(prefix + ".model");
+    std::cout << "spm_train is not there: only the model of this test is tried\n";
+    return std::nullopt;
+  }();
+  return model;
+}
+
 TEST(SentencePiece, IsWhatTheLibraryIsOnRandomText) {
   std::vector<std::string> models{SentencePieceModelForTests().bytes()};
-  // And a unigram model with a normaliser, where the program that trains them is there.
-  const TemporaryFolder folder;
-  std::string corpus;
-  for (std::uint32_t seed = 0; seed < 200; ++seed)
-    corpus += "hello world, the model reads tokens\nﬁne ½ ｆｕｌｌ\n";
-  folder.write("corpus.txt", corpus);
-  const std::string prefix = (folder.path() / "unigram").string();
-  const std::string command =
-      "spm_train --input=" + (folder.path() / "corpus.txt").string() + " --model_prefix=" + prefix +
-      " --vocab_size=60 --hard_vocab_limit=false --byte_fallback=false >/dev/null 2>&1";
-  if (std::system(command.c_str()) == 0)
-    models.push_back(read_whole_file(prefix + ".model"));
-  else
-    std::cout << "spm_train is not there: no unigram model is compared\n";
+  if (trained_unigram()) models.push_back(*trained_unigram());
   for (const std::string& model : models) {
     const auto tokenizer = load(model);
     sentencepiece::SentencePieceProcessor library;
@@ -194,6 +201,13 @@ TEST(SentencePiece, DamagedFilesAreErrors) {
     std::string damaged = model;
     for (std::uint32_t changes = 1 + next() % 4; changes > 0; --changes)
       damaged[next() % damaged.size()] = static_cast<char>(next());
+    expect_harmless(damaged);
+  }
+  // Most of this one is the normaliser's table.
+  for (int i = 0; trained_unigram() && i < 400; ++i) {
+    std::string damaged = *trained_unigram();
+    for (std::uint32_t changes = 1 + next() % 64; changes > 0; --changes)
+      damaged[(next() << 8 | (next() & 0xFF)) % damaged.size()] = static_cast<char>(next());
     expect_harmless(damaged);
   }
   EXPECT_EQ(failure_of([] { load(""); })->kind(), ErrorKind::kInput);
