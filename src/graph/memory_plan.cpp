@@ -1,13 +1,14 @@
 // Method: one pass over the ops finds the first and last use of every value; a second walks the ops in order
 // and gives each new value the smallest free gap that holds it (best fit), growing the arena when there is
 // none. Cost: O(values * log gaps). A value in place of another shares its allocation, whose life is then
-// that of both.
+// that of both. What an all-gather sends lives until somebody reads what it makes.
 
 #include "nadi/graph/memory_plan.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "nadi/base/error.h"
 #include "nadi/graph/op_definition.h"
@@ -121,11 +122,25 @@ class Planner {
 
   void find_last_uses() {
     last_use_.assign(root_.size(), 0);
+    // By root of what an all-gather makes, until somebody reads it: the root of what it sends.
+    std::unordered_map<std::size_t, std::size_t> sending;
     for (std::uint32_t i = 0; i < graph_.ops().size(); ++i) {
       const Op& op = graph_.ops()[i];
-      for (const TensorId input : op.inputs)
-        if (input != kNoTensor) last_use_[root_[index(input)]] = i;
+      const bool view = definition(op.kind).op_class == OpClass::kView;
+      for (const TensorId input : op.inputs) {
+        if (input == kNoTensor) continue;
+        const std::size_t root = root_[index(input)];
+        last_use_[root] = i;
+        if (view) continue;
+        if (const auto sent = sending.find(root); sent != sending.end()) {
+          last_use_[sent->second] = i;
+          sending.erase(sent);
+        }
+      }
       for (const OpOutput& output : op.outputs) last_use_[root_[index(output.tensor)]] = i;
+      // It is started and goes on while others compute: who took over its input's bytes would have to wait.
+      if (op.kind == OpKind::kAllGather)
+        sending[root_[index(op.outputs[0].tensor)]] = root_[index(op.inputs[0])];
     }
   }
 

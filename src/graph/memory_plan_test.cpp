@@ -106,6 +106,21 @@ TEST(MemoryPlan, FreedSpaceIsUsedAgain) {
   expect_no_overlap(b.graph(), plan);
 }
 
+// It is still sent while others compute, until somebody reads what was gathered.
+TEST(MemoryPlan, WhatIsBeingGatheredIsNotOverwritten) {
+  GraphBuilder b;
+  const TensorId x = b.input("x", {kKiB}, DType::kF32);
+  const TensorId part = add(b, x, x);                        // 4 KiB
+  const TensorId whole = all_gather(b, part, {"tp", 2}, 0);  // 8 KiB
+  const TensorId meanwhile = add(b, x, x);                   // 4 KiB, not where the part is
+  gelu(b, whole, Activation::kGeluTanh);                     // in its place
+  const TensorId later = add(b, x, x);                       // where the part was
+  add(b, later, meanwhile);
+  const MemoryPlan plan = plan_memory(b.graph());
+  EXPECT_NE(plan.offsets[index(meanwhile)], plan.offsets[index(part)]);
+  EXPECT_EQ(plan.offsets[index(later)], plan.offsets[index(part)]);
+}
+
 TEST(MemoryPlan, RandomGraphsNeverOverlapAndStayNearThePeak) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 50; ++trial) {
