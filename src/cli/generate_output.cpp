@@ -63,11 +63,7 @@ void GenerateOutput::take(std::size_t prompt, const std::string& part) {
 }
 
 void GenerateOutput::finish(std::span<const Generation> generations) {
-  std::int64_t unknown = 0;
-  for (std::size_t i = 0; i < streams_.size(); ++i) {
-    take(i, streams_[i].finish());
-    unknown += streams_[i].unknown_tokens();
-  }
+  for (std::size_t i = 0; i < streams_.size(); ++i) take(i, streams_[i].finish());
   if (streaming_) {
     console_.out << "\n";
   } else if (!options_.silent) {
@@ -75,10 +71,6 @@ void GenerateOutput::finish(std::span<const Generation> generations) {
       console_.out << (i > 0 ? "\n" : "") << console_.heading("==> " + heading(i)) << "\n"
                    << (texts_.empty() ? numbers(generations[i].tokens) : for_terminal(texts_[i])) << "\n";
   }
-  if (unknown > 0)
-    console_.err << format("note: {} beyond the {} of the tokenizer, shown by number\n",
-                           unknown == 1 ? "1 token is" : format("{} tokens are", unknown),
-                           options_.tokenizer->vocabulary_size());
 }
 
 std::string GenerateOutput::heading(std::size_t prompt) const {

@@ -42,16 +42,15 @@ TEST_F(RanksTest, GenerateStartsThemItself) {
   const CliRun two = run(std::string(kGenerate) + " --tp 2");
   EXPECT_EQ(two.code, 0) << two.err;
   EXPECT_EQ(two.out, alone.out);
-  EXPECT_EQ(run_json(std::string(kGenerate) + " --tp 2 --json")["generations"].size(), 1U);
+  EXPECT_EQ(run_json(std::string(kGenerate) + " --tp 2")["generations"].size(), 1U);
 }
 
 TEST_F(RanksTest, LaunchedJsonIsOneDocument) {
-  const Json generated = run_json(std::string("launch -n 2 ") + kGenerate + " --json");
+  const Json generated = run_json(std::string("launch -n 2 ") + kGenerate);
   EXPECT_EQ(generated["num_output_tokens"], 6);
-  EXPECT_EQ(run_json("launch -n 2 show gpt2 --json")["model"], run_json("show gpt2 --json")["model"]);
+  EXPECT_EQ(run_json("launch -n 2 show gpt2")["model"], run_json("show gpt2")["model"]);
   const Json trained = run_json(
-      "launch -n 2 train gpt2-tiny --mock-data --max-seq-length 16 --max-steps 1 --skip-eval --threads 1 "
-      "--json");
+      "launch -n 2 train gpt2-tiny --mock-data --max-seq-length 16 --max-steps 1 --skip-eval --threads 1");
   EXPECT_EQ(trained["steps"], 1);
 }
 
@@ -59,16 +58,15 @@ TEST_F(RanksTest, LaunchedJsonIsOneDocument) {
 TEST(SlowRanksTest, GenerateIsSlowed) {
   const TemporaryFolder folder;
   const auto seconds = [] {
-    return run_json(std::string(kGenerate) + " --threads 1 --json")["decode_seconds"].get<double>();
+    return run_json(std::string(kGenerate) + " --threads 1")["decode_seconds"].get<double>();
   };
   const double usual = seconds();
   setenv("NADI_SLOW", "0:50", 1);
   const double slow = seconds();
   unsetenv("NADI_SLOW");
   EXPECT_GT(slow, 5 * usual);
-  EXPECT_GT(
-      run_json(std::string(kGenerate) + " --threads 1 --slow 0:50 --json")["decode_seconds"].get<double>(),
-      5 * usual);
+  EXPECT_GT(run_json(std::string(kGenerate) + " --threads 1 --slow 0:50")["decode_seconds"].get<double>(),
+            5 * usual);
 }
 
 }  // namespace
