@@ -90,7 +90,7 @@ class Generator::State {
 
     std::vector<char> going(count, 1);
     std::size_t left = count;
-    for (std::int64_t number = 0; number <= options_.output_tokens; ++number) {
+    for (std::int64_t number = 0; number < options_.output_tokens; ++number) {
       if (left == 0 && record == nullptr) break;
       set_random(number, first);
       const double start = seconds_now();
@@ -144,7 +144,7 @@ class Generator::State {
     engine_.set_input<std::int32_t>(loaded_, "input_ids", ids);
     engine_.set_input<std::int32_t>(loaded_, "lengths", lengths);
     std::vector<std::int32_t> positions = lengths;
-    for (std::int64_t decode = 0; decode < options_.output_tokens; ++decode) {
+    for (std::int64_t decode = 0; decode < options_.output_tokens - 1; ++decode) {
       engine_.set_input<std::int32_t>(loaded_, "positions", positions, decode);
       for (std::int32_t& position : positions) ++position;
     }

@@ -15,10 +15,9 @@
 // in the list, number of the token).
 //
 // Tokens come from a program of StepKind::kGenerate: one instruction for the first, one for each of the
-// others. Its last instruction would make one token too many and is left out, as is all that would follow
-// when every prompt has ended. With `record`, on the other hand, the program is worked off whatever the
-// tokens are, so that what was recorded is the program: the trace of a run and the one that was made without
-// running it (compare_with_dry_trace()) have the same nodes.
+// others. What would follow when every prompt has ended is left out. With `record`, on the other hand, the
+// program is worked off whatever the tokens are, so that what was recorded is the program: the trace of a run
+// and the one that was made without running it (compare_with_dry_trace()) have the same nodes.
 #pragma once
 
 #include <cstdint>

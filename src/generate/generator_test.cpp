@@ -251,7 +251,8 @@ TEST(Generator, RecordsWhatTheDryTraceSays) {
                                                      .input_tokens = 5,
                                                      .output_tokens = 8,
                                                      .sampling = temperature > 0}));
-    ASSERT_EQ(generator.recorded().size(), 2u);  // batches of 3 and 2 prompts
+    EXPECT_EQ(generator.program().instructions.size(), 8u);  // a prefill and 7 decode steps make 8 tokens
+    ASSERT_EQ(generator.recorded().size(), 2u);              // batches of 3 and 2 prompts
     for (const ExecutedStep& step : generator.recorded()) {
       const ExecutionTrace executed = trace_execution(generator.program(), {&step, 1});
       EXPECT_EQ(compare_with_dry_trace(executed.trace, dry), std::nullopt);

@@ -21,7 +21,8 @@ constexpr std::array kStepKinds{
     StepKindEntry{StepKind::kEvaluate, "evaluate", "forward with loss"},
     StepKindEntry{StepKind::kPrefill, "prefill", "a prompt into the KV cache"},
     StepKindEntry{StepKind::kDecode, "decode", "one token after a prompt"},
-    StepKindEntry{StepKind::kGenerate, "generate", "prefill, then one decode step per output token"},
+    StepKindEntry{StepKind::kGenerate, "generate",
+                  "prefill, then one decode step per output token after the first"},
 };
 
 // Builds the program of one stage.
@@ -83,7 +84,8 @@ class ProgramBuilder {
 
   Program inference() {
     const bool generates = request_.kind == StepKind::kGenerate;
-    const std::int64_t decodes = generates                            ? request_.output_tokens
+    // The prefill makes the first token, and nobody asks what follows the last one.
+    const std::int64_t decodes = generates                            ? request_.output_tokens - 1
                                  : request_.kind == StepKind::kDecode ? 1
                                                                       : 0;
     StepOptions step = options(StepMode::kPrefill);

@@ -24,7 +24,7 @@ enum class StepKind : std::uint8_t {
   kEvaluate,  // forward with loss
   kPrefill,   // a prompt into the KV cache
   kDecode,    // one token after a prompt
-  kGenerate,  // prefill, then one decode per output token
+  kGenerate,  // prefill, which makes the first output token, then one decode for each of the others
 };
 struct StepKindEntry {
   StepKind kind;
@@ -40,7 +40,7 @@ struct StepRequest {
   std::int64_t micro_batches = 1;  // training: the batch is worked off in this many equal parts
   std::int64_t seq_length = 1;     // training and evaluation: tokens per sequence
   std::int64_t input_tokens = 1;   // prefill, decode, generate: length of the prompt
-  std::int64_t output_tokens = 1;  // generate: tokens made after it
+  std::int64_t output_tokens = 1;  // generate: tokens made, the first of them by the prefill
   DType dtype = DType::kF32;
   bool fp8 = false;
   bool fused_attention = true;
