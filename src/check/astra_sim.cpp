@@ -6,8 +6,10 @@
 #include <string_view>
 
 #include "nadi/base/format.h"
+#include "nadi/check/common_attribute_reader.h"
 #include "nadi/check/simulators.h"
 #include "nadi/trace/escape.h"
+#include "nadi/trace/roofline_start.h"
 #include "nadi/trace/trace.h"
 
 namespace nadi {
@@ -16,6 +18,9 @@ namespace {
 using enum CommonAttribute;
 
 constexpr std::string_view kHostCommunication = "communication that is a host op";
+
+// Into how many pieces systems cut a collective: examples have 1 to 64.
+constexpr std::int64_t kMostSplits = 64;
 
 // In what the two versions differ about attributes.
 enum class Kinds : bool { kAnyInteger, kExact };
@@ -67,6 +72,35 @@ class NodeCheck {
       verdict_.remark(node_, "has neither a duration nor num_ops and is simulated as 1 ns");
   }
 
+  // For a roofline; of a computation that is not the host's.
+  void check_work() {
+    need(kNumOps);
+    need(kTensorSize);
+    const std::optional<std::int64_t> work = integer(kNumOps);
+    const std::optional<std::int64_t> size = integer(kTensorSize);
+    if (work == 0 && size && *size != 0)
+      verdict_.refuse(node_, "num_ops is 0 and tensor_size is not: the roofline divides 0 by 0");
+    if (size == 0) verdict_.remark(node_, "moves no memory and is passed over by a roofline");
+  }
+
+  // What only the newer version stops at.
+  void check_sizes() {
+    const std::optional<std::int64_t> bytes = integer(kCommSize);
+    if (!bytes) return;
+    if (node_.type != NodeType::kCommColl) {
+      if (*bytes == 0) verdict_.refuse(node_, "a message of 0 bytes");
+      return;
+    }
+    if (integer(kCommType) != static_cast<std::int64_t>(CollectiveType::kAllGather)) return;
+    if (*bytes == 0)
+      verdict_.refuse(node_, "an ALL_GATHER of 0 bytes does not end");
+    else if (*bytes < kMostSplits)
+      verdict_.remark(
+          node_, format("an ALL_GATHER of fewer than {} bytes does not end where preferred-dataset-splits is "
+                        "more than its size",
+                        kMostSplits));
+  }
+
   void check_collective() {
     need(kCommType);
     need(kCommSize);
@@ -115,6 +149,8 @@ class NodeCheck {
       verdict_.remark(node_, "a process group is named, so that a file of groups has to be given");
     } else if (!node_.of.groups->contains(group)) {
       verdict_.refuse(node_, format("a process group that is not in the file of groups: {}", group));
+    } else if (node_.of.groups->find(group)->second.size() == 1) {
+      verdict_.refuse(node_, format("a collective of one rank does not end: group {}", group));
     }
   }
 
@@ -149,36 +185,86 @@ void check_file_for_astra_sim(const SimulatedTrace& trace, VerdictMaker& verdict
   if (structure.cycle) verdict.refuse("nodes that wait for each other in a circle never start");
 }
 
-void check_node_for_astra_sim(const SimulatedNode& node, VerdictMaker& verdict) {
-  NodeCheck check(node, verdict, Kinds::kAnyInteger);
+namespace {
+
+// What is the same with and without a roofline: all but computation.
+void check_node_of_v3(NodeCheck& check, const SimulatedNode& node, VerdictMaker& verdict) {
   const bool on_cpu = check.on_cpu();
   switch (node.type) {
     case NodeType::kInvalid:
       verdict.remark(node, "a node of type INVALID is passed over");
       return;
     case NodeType::kMetadata:
-      verdict.remark(node, "the inputs of a METADATA node are taken for PyTorch's list of process groups");
+      verdict.refuse(node, "statistics stop at a METADATA node");
       return;
     case NodeType::kMemLoad:
     case NodeType::kMemStore:
       check.need(kTensorSize);
+      verdict.remark(node,
+                     "is simulated only where the remote memory is of another kind than "
+                     "NO_MEMORY_EXPANSION");
       return;
     case NodeType::kComp:
-      check.has(kNumOps);
-      check.has(kTensorSize);
-      check.check_time();
       return;
     case NodeType::kCommSend:
     case NodeType::kCommRecv:
       if (on_cpu) return verdict.refuse(node, kHostCommunication);
       check.check_message();
+      check.check_sizes();
       return;
     case NodeType::kCommColl:
       if (on_cpu) return verdict.refuse(node, kHostCommunication);
       check.check_collective();
+      check.check_sizes();
       check.check_group();
       return;
   }
+}
+
+}  // namespace
+
+void check_node_for_astra_sim(const SimulatedNode& node, VerdictMaker& verdict) {
+  NodeCheck check(node, verdict, Kinds::kAnyInteger);
+  check_node_of_v3(check, node, verdict);
+  if (node.type != NodeType::kComp) return;
+  check.has(kNumOps);
+  check.has(kTensorSize);
+  check.check_time();
+}
+
+void check_file_for_astra_sim_roofline(const SimulatedTrace& trace, VerdictMaker& verdict) {
+  check_file_for_astra_sim(trace, verdict);
+  // Of the computations that wait for nothing, the one with the lowest id starts at time 0; those that move
+  // no memory are passed over.
+  const Trace& nodes = *trace.checked.trace;
+  const CommonAttributeReader reader(nodes);
+  CommonAttributes attributes, of_first;
+  std::optional<std::uint32_t> first;
+  const auto integer = [](const CommonAttributes& of, CommonAttribute which) {
+    return of.has(which) ? of[which].integer().value_or(0) : 0;
+  };
+  for (std::uint32_t row = 0; row < nodes.size(); ++row) {
+    if (nodes.type(row) != NodeType::kComp || !nodes.data_deps(row).empty() || !nodes.ctrl_deps(row).empty())
+      continue;
+    if (first && nodes.id(row) > nodes.id(*first)) continue;
+    reader.read(row, attributes);
+    if (integer(attributes, kIsCpuOp) != 0 || integer(attributes, kTensorSize) == 0) continue;
+    first = row;
+    of_first = attributes;
+  }
+  if (!first || !may_take_no_time(integer(of_first, kNumOps), integer(of_first, kTensorSize))) return;
+  const SimulatedNode node{.of = trace, .row = *first, .type = NodeType::kComp, .attributes = of_first};
+  verdict.refuse(node, "the first computation takes less than 1 ns, at which the event queue stops");
+}
+
+void check_node_for_astra_sim_roofline(const SimulatedNode& node, VerdictMaker& verdict) {
+  NodeCheck check(node, verdict, Kinds::kAnyInteger);
+  check_node_of_v3(check, node, verdict);
+  if (node.type != NodeType::kComp) return;
+  if (check.on_cpu())
+    check.check_time();
+  else
+    check.check_work();
 }
 
 void check_file_for_astra_sim_2024(const SimulatedTrace& trace, VerdictMaker& verdict) {

@@ -22,7 +22,12 @@ struct RunFiles {
   std::filesystem::path groups_file;
   std::optional<GroupMembers> groups;
   std::size_t files = 0;  // all of the run, also those without a rank
+  std::vector<PlayedTrace> played;
+  std::uint64_t played_nodes = 0;
 };
+
+// Of a run, in all: they take half a gigabyte. Larger runs are not played.
+constexpr std::uint64_t kMostPlayedNodes = 10'000'000;
 
 class TracesCheck {
  public:
@@ -118,6 +123,76 @@ class TracesCheck {
                                     .groups = run.groups ? &*run.groups : nullptr});
     refuse_for_simulators(checked, file.verdicts);
     add_to_run(checked, run);
+    const bool can_be_played = structure.missing_control + structure.missing_data == 0 && !structure.cycle &&
+                               !structure.duplicate && trace->size() > 0;
+    run.played_nodes += trace->size();
+    if (!can_be_played || run.played_nodes > kMostPlayedNodes) return;
+    run.played.push_back(played_trace({.checked = checked, .structure = structure}));
+    run.played.back().file = report_.files.size() - 1;
+  }
+
+  // Whether all ranks of the run would finish, in the simulators that are known so well.
+  void play_run(RunFiles& run) {
+    std::ranges::sort(run.played, {}, &PlayedTrace::rank);
+    std::size_t whole = 0;
+    while (whole < run.played.size() && run.played[whole].rank == static_cast<std::int64_t>(whole)) ++whole;
+    const bool talks = std::ranges::any_of(
+        run.played, [](const PlayedTrace& trace) { return !trace.communication.empty(); });
+    const bool is_alone = run.files == 1 && !talks;
+    if (run.played.empty()) return;
+    const auto remark = [&](std::size_t simulator, std::string what) {
+      report_.files[run.played.front().file].verdicts[simulator].remarks.push_back({.what = std::move(what)});
+    };
+    const bool complete = whole == run.files && !missing_members(run) && (talks ? run.files > 1 : true);
+    const bool times_decide = !std::ranges::all_of(run.played, &PlayedTrace::in_order) ||
+                              std::ranges::any_of(run.played, &PlayedTrace::any_passed_over_with_roofline);
+    std::optional<std::vector<PlayStop>> stops;
+    for (std::size_t i = 0; i < simulators().size(); ++i) {
+      const Simulator& simulator = simulators()[i];
+      if (!simulator.played) continue;
+      if (is_alone)
+        remark(i,
+               "its networks have two ranks at least: this trace has to be given twice, for ranks 0 and 1");
+      if (!complete && !is_alone) {
+        remark(i, run.played_nodes > kMostPlayedNodes
+                      ? format("more than {} nodes: whether ranks wait for each other was not tried",
+                               kMostPlayedNodes)
+                      : "whether ranks wait for each other can be told only with the traces of all ranks");
+        continue;
+      }
+      const bool refused = std::ranges::any_of(run.played, [&](const PlayedTrace& trace) {
+        return !report_.files[trace.file].verdicts[i].takes();
+      });
+      if (refused) continue;
+      if (!stops || times_decide)
+        stops = play({.ranks = run.played, .groups = run.groups ? &*run.groups : nullptr}, *simulator.played);
+      for (const PlayStop& stop : *stops) add_stop(run.played[stop.rank].file, i, stop);
+    }
+  }
+
+  // Whether groups have ranks that are not in the run.
+  static bool missing_members(const RunFiles& run) {
+    if (!run.groups) return false;
+    for (const auto& [group, members] : *run.groups)
+      for (const std::int64_t member : members)
+        if (member < 0 || member >= static_cast<std::int64_t>(run.files)) return true;
+    return false;
+  }
+
+  void add_stop(std::size_t file_number, std::size_t simulator, const PlayStop& stop) {
+    CheckedFile& file = report_.files[file_number];
+    SimulatorVerdict& verdict = file.verdicts[simulator];
+    verdict.refusals.push_back({.what = "the rank does not finish: " + stop.why,
+                                .nodes = stop.node ? 1U : 0U,
+                                .first = stop.node,
+                                .first_name = stop.node_name});
+    if (std::ranges::find(options_.simulators, verdict.simulator) == options_.simulators.end()) return;
+    if (!findings().count(rule::kRefused)) return;
+    Finding finding{.rule = &rule::kRefused, .file = file.path.string(), .rank = file.rank};
+    finding.node = stop.node;
+    finding.node_name = stop.node_name;
+    finding.message = format("{} does not finish: {}", verdict.simulator, stop.why);
+    findings().keep(std::move(finding));
   }
 
   static bool is_compressed(const std::filesystem::path& path) {
@@ -181,6 +256,7 @@ class TracesCheck {
   }
 
   void check_run(RunFiles& run) {
+    play_run(run);
     if (run.ranks.empty()) return;
     std::ranges::sort(run.ranks, {}, &RankCommunication::rank);
     if (run.ranks.size() > 1) ++report_.runs;

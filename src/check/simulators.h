@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nadi/check/astra_sim_play.h"
 #include "nadi/check/checked_trace.h"
 #include "nadi/check/common_attribute_reader.h"
 #include "nadi/check/group_members.h"
@@ -77,6 +78,8 @@ struct Simulator {
   std::string_view title;  // which versions it stands for
   void (*check_file)(const SimulatedTrace& trace, VerdictMaker& verdict);
   void (*check_node)(const SimulatedNode& node, VerdictMaker& verdict);
+  // How long computation takes when the ranks of a run are played (astra_sim_play.h); nothing: they are not.
+  std::optional<PlayedTimes> played = {};
 };
 
 std::span<const Simulator> simulators();

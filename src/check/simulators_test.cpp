@@ -14,9 +14,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// Texts of what the simulators say about a trace of rank 1: ASTRA-sim, and ASTRA-sim before July 2025.
+// Texts of what the simulators say about a trace of rank 1: ASTRA-sim, with a roofline, and before July 2025.
 struct Said {
-  std::vector<std::string> refusals, remarks, old_refusals, old_remarks;
+  std::vector<std::string> refusals, remarks, roofline_refusals, old_refusals, old_remarks;
 };
 
 Said ask(const Trace& trace, const GroupMembers* groups = nullptr,
@@ -26,14 +26,14 @@ Said ask(const Trace& trace, const GroupMembers* groups = nullptr,
   const StructureFacts structure = check_structure(checked, findings);
   const auto verdicts =
       ask_simulators({.checked = checked, .structure = structure, .kind = kind, .groups = groups});
-  EXPECT_EQ(verdicts.size(), 2u);
+  EXPECT_EQ(verdicts.size(), 3u);
   const auto texts = [](const std::vector<SimulatorPoint>& points) {
     std::vector<std::string> all;
     for (const SimulatorPoint& point : points) all.push_back(point.what);
     return all;
   };
   return {texts(verdicts[0].refusals), texts(verdicts[0].remarks), texts(verdicts[1].refusals),
-          texts(verdicts[1].remarks)};
+          texts(verdicts[2].refusals), texts(verdicts[2].remarks)};
 }
 
 Said ask(const TraceNode& node, const GroupMembers* groups = nullptr) {
@@ -77,8 +77,51 @@ TEST(Simulators, RefuseWhatTheyCannotSimulate) {
   EXPECT_THAT(ask(collective(CollectiveType::kBroadcast, "0")).remarks,
               ElementsAre(StartsWith("a broadcast lasts")));
   said = ask(node_of(NodeType::kMetadata));
-  EXPECT_THAT(said.refusals, IsEmpty());
+  EXPECT_THAT(said.refusals, ElementsAre("statistics stop at a METADATA node"));
   EXPECT_THAT(said.old_refusals, ElementsAre("a METADATA node never ends"));
+  TraceNode message = node_of(NodeType::kCommRecv);
+  add_comm_size(message, Bytes{0});
+  add_comm_src(message, 0);
+  add_comm_tag(message, 7);
+  EXPECT_THAT(ask(message).refusals, ElementsAre("a message of 0 bytes"));
+}
+
+TEST(Simulators, WithARooflineWantWork) {
+  const auto refusals = [](std::optional<std::int64_t> work, std::optional<std::int64_t> size,
+                           bool on_cpu = false) {
+    Trace trace;
+    TraceNode node;
+    fill_node(node, {.id = 1, .type = NodeType::kComp});
+    add_is_cpu_op(node, false);
+    add_work(node, Flops{1'000'000'000}, Bytes{1'000'000});
+    trace.add(node);
+    fill_node(node, {.id = 2, .type = NodeType::kComp, .data = {1}, .duration = 5000});
+    add_is_cpu_op(node, on_cpu);
+    if (work) add_num_ops(node, Flops{*work});
+    if (size) add_tensor_size(node, Bytes{*size});
+    trace.add(node);
+    const Said said = ask(trace);
+    EXPECT_THAT(said.refusals, IsEmpty());
+    return said.roofline_refusals;
+  };
+  EXPECT_THAT(refusals(1000, 1000), IsEmpty());
+  EXPECT_THAT(refusals({}, {}), ElementsAre("COMP without num_ops", "COMP without tensor_size"));
+  EXPECT_THAT(refusals({}, {}, true), IsEmpty()) << "ops of the host last as long as they were recorded";
+  EXPECT_THAT(refusals(0, 4),
+              ElementsAre("num_ops is 0 and tensor_size is not: the roofline divides 0 by 0"));
+  EXPECT_THAT(refusals(1, 4), IsEmpty()) << "not the first";
+  EXPECT_THAT(refusals(0, 0), IsEmpty());
+}
+
+TEST(Simulators, WithARooflineDoNotStartWithAComputationOfNoTime) {
+  TraceNode node = node_of(NodeType::kComp);
+  add_work(node, Flops{1}, Bytes{4});
+  EXPECT_THAT(ask(node).roofline_refusals,
+              ElementsAre("the first computation takes less than 1 ns, at which the event queue stops"));
+  EXPECT_THAT(ask(node).refusals, IsEmpty());
+  node = node_of(NodeType::kComp);
+  add_work(node, Flops{1}, Bytes{10'000});
+  EXPECT_THAT(ask(node).roofline_refusals, IsEmpty());
 }
 
 TEST(Simulators, RefuseCommunicationWithoutItsAttributes) {
@@ -125,6 +168,9 @@ TEST(Simulators, WantProcessGroupsByNumber) {
               ElementsAre("a pg_name that is no number: 'dp'"));
   EXPECT_THAT(ask(collective(CollectiveType::kAllReduce, "1")).remarks,
               ElementsAre("a process group is named, so that a file of groups has to be given"));
+  const GroupMembers alone{{"1", {1}}};
+  EXPECT_THAT(ask(collective(CollectiveType::kAllReduce, "1"), &alone).refusals,
+              ElementsAre("a collective of one rank does not end: group 1"));
 }
 
 TEST(Simulators, WantMessagesFromTheirOwnRank) {

@@ -234,9 +234,9 @@ class AnalyzeCommand : public Command {
     if (const auto gap = flags.integer("--consecutive-gap", 0)) options.idle.kernel_gap = Nanoseconds{*gap};
     if (const auto length = flags.integer("--full-queue")) options.launches.full_queue = *length;
     const bool lenient = flags.given("--lenient");
-    const RunAnalysis run = analyze_files(expand_files(flags.positionals()), options, lenient, console);
+    const RunAnalysis run = analyze_files(expand_traces(flags.positionals()), options, lenient, console);
     std::optional<RunAnalysis> before;
-    if (compares) before = analyze_files(expand_files(flags.texts("--against")), options, lenient, console);
+    if (compares) before = analyze_files(expand_traces(flags.texts("--against")), options, lenient, console);
 
     if (before) {
       require_times(*before);

@@ -53,8 +53,9 @@ class CheckCommand : public Command {
   void add_flags(Flags& flags) const override {
     flags.set_positional(
         {.name = "FILE...",
-         .help = "Chakra traces (.et or JSON, plain, gzip or zstd), or patterns in quotes; those whose "
-                 "names differ in the rank only are checked against each other",
+         .help = "Chakra traces (.et or JSON, plain, gzip or zstd), patterns in quotes, or the start of the "
+                 "names of all ranks' traces; those whose names differ in the rank only are checked against "
+                 "each other",
          .many = true});
     flags.add({.names = {"--simulator"},
                .value = "NAME",
@@ -72,7 +73,7 @@ class CheckCommand : public Command {
   }
 
   void run(const Flags& flags, Console& console) const override {
-    const std::vector<std::filesystem::path> files = expand_files(flags.positionals());
+    const std::vector<std::filesystem::path> files = expand_traces(flags.positionals());
     for (const std::filesystem::path& file : files)
       if (!std::filesystem::exists(file)) throw input_error({.file = file.string()}, "there is no such file");
     CheckOptions options;

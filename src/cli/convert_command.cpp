@@ -81,7 +81,7 @@ class Conversion {
         input_(resolve_convert_input(flags)),
         output_(resolve_convert_output(flags)),
         lenient_(flags.given("--lenient")),
-        options_{.simulate_only = flags.given("--simulate-only")},
+        options_{.simulate_only = flags.given("--simulate-only"), .num_ops = flags.given("--num-ops")},
         files_(output_),
         progress_(input_, console) {
     refuse_existing_files();
@@ -109,6 +109,9 @@ class Conversion {
           format("-o {} is one file, and there are {} traces", output_.name.string(), input_.traces()),
           "give the start of the names, without the rank and the end");
     if (flags_.given("--rank") && input_.traces() > 1) throw usage_error("--rank is for one trace");
+    if (options_.num_ops && !input_.chakra.empty())
+      throw usage_error(format("--num-ops makes no sense with {}", input_.chakra[0].string()),
+                        "it is for profiles of PyTorch; Chakra traces have num_ops or have no shapes");
   }
 
   void convert_chakra(std::size_t i) {
@@ -305,6 +308,10 @@ class ConvertCommand : public Command {
     add_convert_output_flags(flags);
     flags.add({.names = {"--simulate-only"},
                .help = "keep only what simulators read: smaller files",
+               .group = "output"});
+    flags.add({.names = {"--num-ops"},
+               .help = "give kernels num_ops and tensor_size, by the shapes that were recorded of the ops "
+                       "that launched them: simulators with a roofline ask for them",
                .group = "output"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
   }

@@ -77,7 +77,7 @@ ConvertInput resolve_convert_input(const Flags& flags) {
   refuse_other(input.hosts, JsonFileKind::kKineto, "a profile, not a trace of the host", "--device");
   refuse_other(input.devices, JsonFileKind::kPytorchHost, "a trace of the host, not a profile", "--host");
   if (flags.has_positional()) {
-    const std::vector<fs::path> files = expand_files(flags.positionals());
+    const std::vector<fs::path> files = expand_traces(flags.positionals());
     refuse_missing(files);
     for (const fs::path& file : files) add_file(input, file);
   }

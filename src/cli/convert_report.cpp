@@ -58,6 +58,8 @@ ConversionReport sum_of(const std::vector<ConvertedFile>& files) {
     sum.unknown_communication += report.unknown_communication;
     sum.without_device_op += report.without_device_op;
     sum.unknown_groups += report.unknown_groups;
+    sum.with_work += report.with_work;
+    sum.without_work += report.without_work;
   }
   return sum;
 }
@@ -133,6 +135,17 @@ void print_device(const ConversionReport& report, Console& console) {
   }
   if (report.background > 0)
     print_line(console, "background", counted(report.background, "overlapping event", "overlapping events"));
+}
+
+void print_work(const ConversionReport& report, Console& console) {
+  const std::uint64_t total = report.with_work + report.without_work;
+  if (total == 0) return;
+  std::string text =
+      format("{} of {} device ops by the shapes of their tensors", counted(report.with_work), counted(total));
+  if (report.without_work > 0)
+    text += format("; {} without known shapes: 1 op and 1 byte each, which takes no time",
+                   counted(report.without_work));
+  print_line(console, "num_ops", text);
 }
 
 void print_communication(const ConversionReport& report, Console& console) {
@@ -219,7 +232,9 @@ Json report_json(const ConversionReport& report) {
               {"receives", report.receives},
               {"unknown_communication", report.unknown_communication},
               {"communication_without_device_op", report.without_device_op},
-              {"unknown_groups", report.unknown_groups}};
+              {"unknown_groups", report.unknown_groups},
+              {"device_ops_with_work", report.with_work},
+              {"device_ops_without_work", report.without_work}};
 }
 
 Json damage_json(const ConvertedFile& file) {
@@ -283,6 +298,7 @@ void print_convert(const ConvertSummary& summary, Console& console) {
       print_host(sum, console);
     if (!of_hosts) print_events(sum, console);
     print_device(sum, console);
+    print_work(sum, console);
     print_communication(sum, console);
   }
   for (const ConvertedFile& file : summary.files) print_damage(file, console);

@@ -13,4 +13,8 @@ namespace nadi {
 // nothing fits.
 std::vector<std::filesystem::path> expand_files(std::span<const std::string> words);
 
+// The same of Chakra traces, of which a word may also be the start of their names: `out/run` stands for
+// out/run.0.et, out/run.1.et and so on, and where there are none for out/run.et, which is that of one rank.
+std::vector<std::filesystem::path> expand_traces(std::span<const std::string> words);
+
 }  // namespace nadi

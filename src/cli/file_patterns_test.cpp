@@ -23,6 +23,18 @@ TEST(FilePatterns, InTheOrderOfTheNumbers) {
   EXPECT_THAT(expanded({"run.[01]*.et"}), ElementsAre("run.0.et", "run.10.et"));
 }
 
+// What a simulator is given as the name of a run, and what a run on one rank leaves.
+TEST(FilePatterns, TheStartOfTheNamesOfAllRanks) {
+  const TemporaryFolder folder;
+  for (const char* name : {"run.10.et", "run.2.et", "run.et", "run.x.et", "one.et", "a*.0.et", "run.0.et.gz"})
+    write_text(name, "");
+  const auto expanded = [](const std::vector<std::string>& words) { return expand_traces(words); };
+  EXPECT_THAT(expanded({"run", "one"}), ElementsAre("run.2.et", "run.10.et", "one.et"));
+  EXPECT_THAT(expanded({"run.et", "run.*.et"}), ElementsAre("run.et", "run.2.et", "run.10.et", "run.x.et"));
+  EXPECT_THAT(expanded({"a*"}), ElementsAre("a*.0.et"));
+  EXPECT_THAT(expanded({"missing"}), ElementsAre("missing"));
+}
+
 TEST(FilePatterns, NothingFits) {
   const TemporaryFolder folder;
   const std::vector<std::string> words{"run.*.et"};

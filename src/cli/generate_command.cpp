@@ -22,7 +22,9 @@
 #include "nadi/generate/prompts.h"
 #include "nadi/model/config_file.h"
 #include "nadi/model/model.h"
+#include "nadi/parallel/step_program.h"
 #include "nadi/trace/kineto_merge.h"
+#include "nadi/trace/plan_metadata.h"
 #include "nadi/trace/run_traces.h"
 #include "nadi/train/rank_clock.h"
 
@@ -126,9 +128,11 @@ void add_output_flags(Flags& flags) {
 // Of several ranks each has its number in the names of its files.
 RunTraceFiles trace_files_of(const std::string& prefix, const Communicator& world, Rank rank) {
   const std::string number = world.size() > 1 ? format(".{}", to_number(rank)) : "";
-  return {.kineto = format("{}_kineto{}.json", prefix, number),
-          .chakra = format("{}.{}.et", prefix, to_number(rank)),
-          .stacks = format("{}_stacks{}.txt", prefix, number)};
+  RunTraceFiles files{.kineto = format("{}_kineto{}.json", prefix, number),
+                      .chakra = format("{}.{}.et", prefix, to_number(rank)),
+                      .stacks = format("{}_stacks{}.txt", prefix, number)};
+  if (world.size() > 1 && rank == Rank{0}) files.groups = prefix + ".groups.json";
+  return files;
 }
 
 std::filesystem::path merged_trace_of(const std::string& prefix) {
@@ -292,20 +296,25 @@ void write_trace(const GenerateRequest& request, const Generator& generator, con
   const GeneratorOptions& options = request.options;
   Communicator& world = *options.world;
   const RunTraceFiles files = trace_files_of(request.trace_prefix, world, world.rank());
+  std::vector<std::pair<std::string, std::string>> metadata{
+      {"generator", format("nadi {}", version())},
+      {"model", request.model},
+      {"step", "generate"},
+      {"batch_size", format("{}", options.batch_size)},
+      {"num_input_tokens", format("{}", options.input_tokens)},
+      {"num_output_tokens", format("{}", options.output_tokens)},
+      {"dtype", std::string(name_of(options.dtype))},
+      {"temperature", format("{}", options.temperature)},
+      {"top_k", format("{}", options.top_k)},
+      {"top_p", format("{}", options.top_p)},
+      {"seed", format("{}", options.seed)}};
+  const auto plan = plan_metadata(generator.plan(), resolved_partition(request.config, generator.plan()),
+                                  PlannedStep::kOther);
+  metadata.insert(metadata.end(), plan.begin(), plan.end());
   write_run_traces(files, generator.program(), generator.recorded(),
                    {.name = std::filesystem::path(request.trace_prefix).filename().string(),
                     .overwrite = request.overwrite,
-                    .metadata = {{"generator", format("nadi {}", version())},
-                                 {"model", request.model},
-                                 {"step", "generate"},
-                                 {"batch_size", format("{}", options.batch_size)},
-                                 {"num_input_tokens", format("{}", options.input_tokens)},
-                                 {"num_output_tokens", format("{}", options.output_tokens)},
-                                 {"dtype", std::string(name_of(options.dtype))},
-                                 {"temperature", format("{}", options.temperature)},
-                                 {"top_k", format("{}", options.top_k)},
-                                 {"top_p", format("{}", options.top_p)},
-                                 {"seed", format("{}", options.seed)}},
+                    .metadata = std::move(metadata),
                     .plan = world.size() > 1 ? &generator.plan() : nullptr,
                     .rank = world.rank(),
                     .clock_offset = clock.offset,

@@ -149,8 +149,7 @@ void MegatronLog::saved(const std::filesystem::path& path) {
 
 void MegatronLog::traced(const RunTraceFiles& files) {
   if (!options_.prints_notes) return;
-  for (const std::filesystem::path& path : {files.kineto, files.chakra, files.stacks})
-    if (!path.empty()) notes_ << format("wrote {}\n", path.string());
+  for (const std::filesystem::path& path : files.all()) notes_ << format("wrote {}\n", path.string());
   notes_ << std::flush;
 }
 

@@ -114,8 +114,7 @@ void TrainLog::saved(const std::filesystem::path& path) {
 }
 
 void TrainLog::traced(const RunTraceFiles& files) {
-  for (const std::filesystem::path& path : {files.kineto, files.chakra, files.stacks})
-    if (!path.empty()) line(console_.err, format("wrote {}", path.string()));
+  for (const std::filesystem::path& path : files.all()) line(console_.err, format("wrote {}", path.string()));
 }
 
 }  // namespace nadi

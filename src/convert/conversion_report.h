@@ -54,6 +54,10 @@ struct ConversionReport {
   std::uint64_t without_device_op = 0;  // collectives that launched nothing: there was nobody to talk to
   std::uint64_t unknown_groups = 0;     // process groups whose members are not known
 
+  // Kernels, copies and memsets whose work was asked for: what they do is known, or nothing tells it.
+  std::uint64_t with_work = 0;
+  std::uint64_t without_work = 0;
+
   std::uint64_t nodes = 0;
   std::uint64_t control_edges = 0;
   std::uint64_t data_edges = 0;

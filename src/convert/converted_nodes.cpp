@@ -121,6 +121,8 @@ void ConvertedTrace::get_device_op(std::uint32_t number, TraceNode& node) const 
   add_is_cpu_op(node, false);
   if (const CommunicationNode* communication = communication_of(number))
     add_communication(*communication, node);
+  else if (options_.num_ops)
+    add_work(node, kernel_work_.of(number).flops, kernel_work_.of(number).bytes);
   add_borrowed_text(node, "category", to_string(kineto_->category[row]));
   const std::size_t repeated = node.attributes.size();
   node.attributes.add_int64("stream", lane.thread);
@@ -174,6 +176,7 @@ void ConvertedTrace::get_own_op(std::uint32_t number, TraceNode& node) const {
   if (!options_.simulate_only) node.inputs = events.inputs(row);
   std::string_view kind = node.name;
   std::string_view phase;
+  std::optional<std::int64_t> flops, bytes;
   for (std::size_t i = 0; i < events.attribute_count(row); ++i) {
     const TraceAttribute attribute = events.attribute(row, i);
     if (attribute.name == "op") {
@@ -181,10 +184,9 @@ void ConvertedTrace::get_own_op(std::uint32_t number, TraceNode& node) const {
       // record_param_comms: the kind is the end of the name.
       if (communication != nullptr) kind = node.name.substr(node.name.find_last_of('.') + 1);
     } else if (attribute.name == "flops") {
-      add_num_ops(node, Flops{attribute.integer().value_or(0)});
+      flops = attribute.integer().value_or(0);
     } else if (attribute.name == "bytes") {
-      if (communication == nullptr)
-        add_tensor_size(node, Bytes{std::max<std::int64_t>(0, attribute.integer().value_or(0))});
+      bytes = std::max<std::int64_t>(0, attribute.integer().value_or(0));
     } else if (!options_.simulate_only) {
       if (attribute.name == "phase") phase = attribute.text;
       // As in traces of runs: a section that repeats the phase says nothing.
@@ -192,6 +194,8 @@ void ConvertedTrace::get_own_op(std::uint32_t number, TraceNode& node) const {
       node.attributes.add_borrowed(attribute);
     }
   }
+  if (communication == nullptr && (flops || bytes))
+    add_work(node, Flops{flops.value_or(0)}, Bytes{bytes.value_or(0)});
   if (!options_.simulate_only) add_borrowed_text(node, "op", kind);
 }
 

@@ -140,6 +140,14 @@ ConvertedTrace::ConvertedTrace(ConversionSource source, GroupNumbers& groups,
   check(has_profile() || source_.host != nullptr, "a conversion needs a profile or a host's trace");
   link(groups);
   count();
+  if (!options.num_ops || host_is_device_) return;
+  kernel_work_ = KernelWork({.graph = graph_,
+                             .kineto = *kineto_,
+                             .host = source_.host.get(),
+                             .match = match_,
+                             .communicates = communicates_});
+  report_.with_work = kernel_work_.known();
+  report_.without_work = kernel_work_.unknown();
 }
 
 void ConvertedTrace::link(GroupNumbers& groups) {

@@ -51,6 +51,7 @@
 #include "nadi/convert/conversion_report.h"
 #include "nadi/convert/event_roles.h"
 #include "nadi/convert/host_match.h"
+#include "nadi/convert/kernel_work.h"
 #include "nadi/convert/link_graph.h"
 #include "nadi/convert/process_group_numbers.h"
 #include "nadi/pytorch/host_trace.h"
@@ -70,6 +71,8 @@ struct ConversionSource {
 struct ConversionOptions {
   // Only the attributes that simulators read (common_attributes.h), and category, stream and device.
   bool simulate_only = false;
+  // Kernels have num_ops and tensor_size, by the shapes of the ops that launched them (kernel_work.h).
+  bool num_ops = false;
   // How far a replay may move what is short to keep it from being a node: see host_threads.h, which has the
   // default.
   std::optional<Nanoseconds> moved_time = {};
@@ -127,6 +130,7 @@ class ConvertedTrace {
   StringTable layers_;
   std::vector<CommunicationNode> communication_;
   std::vector<bool> communicates_;        // by node: whether it is in communication_
+  KernelWork kernel_work_;                // empty unless num_ops is asked for
   std::vector<Step> steps_;               // by start
   std::vector<std::uint32_t> order_;      // by row: the node
   std::vector<std::uint32_t> positions_;  // by node: the row

@@ -115,7 +115,7 @@ void ChakraDecoder::decode_node(WireReader record, TraceNode& node) {
   std::int64_t start_micros = 0;
   std::int64_t duration_micros = 0;
   ExactTime exact_start{.name = attribute_name::kStartNs};
-  ExactTime exact_duration{.name = attribute_name::kDurationNs};
+  ExactTime exact_duration{.name = attribute_name::kDurationNs, .may_be_rounded_up = true};
   std::uint64_t exact_start_byte = 0;
   std::uint64_t exact_duration_byte = 0;
   while (!record.at_end()) {

@@ -345,7 +345,7 @@ void ChakraJsonDecoder::settle_times(TraceNode& node, std::int64_t start_micros,
     fail(std::move(message), std::move(hint));
   };
   ExactTime start{.name = attribute_name::kStartNs};
-  ExactTime duration{.name = attribute_name::kDurationNs};
+  ExactTime duration{.name = attribute_name::kDurationNs, .may_be_rounded_up = true};
   for (const TraceAttribute& attribute : attributes_)
     if (!start.take(attribute, fail_here) && !duration.take(attribute, fail_here))
       node.attributes.add_borrowed(attribute);

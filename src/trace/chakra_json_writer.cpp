@@ -14,6 +14,7 @@
 #include "nadi/trace/exact_time.h"
 #include "nadi/trace/json_output.h"
 #include "nadi/trace/trace.h"
+#include "nadi/trace/whole_microseconds.h"
 
 namespace nadi {
 namespace {
@@ -183,12 +184,11 @@ void append_node_json(std::string& out, const TraceNode& node) {
   if (node.type != NodeType::kInvalid) members.add("type") += format("\"{}_NODE\"", to_string(node.type));
   append_dependencies(members, "ctrlDeps", node.ctrl_deps);
   append_dependencies(members, "dataDeps", node.data_deps);
-  const auto append_micros = [&](std::string_view key, Nanoseconds time) {
-    const std::int64_t micros = time.count() / kNanosecondsPerMicrosecond;
+  const auto append_micros = [&](std::string_view key, std::int64_t micros) {
     if (micros != 0) append_quoted(members.add(key), static_cast<std::uint64_t>(micros));
   };
-  append_micros("startTimeMicros", node.start);
-  append_micros("durationMicros", node.duration);
+  append_micros("startTimeMicros", node.start.count() / kNanosecondsPerMicrosecond);
+  append_micros("durationMicros", nearest_microsecond(node.duration));
   append_io(members, "inputs", node.inputs);
   append_io(members, "outputs", node.outputs);
   append_attributes(members, node);

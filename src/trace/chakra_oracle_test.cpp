@@ -21,6 +21,7 @@
 #include "nadi/trace/chakra_reader.h"
 #include "nadi/trace/chakra_writer.h"
 #include "nadi/trace/random_node_for_tests.h"
+#include "nadi/trace/whole_microseconds.h"
 
 namespace nadi {
 namespace {
@@ -86,15 +87,16 @@ void fill(Io* message, const IoInfo& io) {
   message->set_types(std::string(io.types));
 }
 
+// Nodes in the order of the file: how durations are rounded depends on those before.
 template <typename Node>
-void fill(Node& message, const TraceNode& node) {
+void fill(Node& message, const TraceNode& node, WholeMicroseconds& whole) {
   message.set_id(to_number(node.id));
   message.set_name(std::string(node.name));
   message.set_type(static_cast<decltype(message.type())>(node.type));
   for (TraceNodeId id : node.ctrl_deps) message.add_ctrl_deps(to_number(id));
   for (TraceNodeId id : node.data_deps) message.add_data_deps(to_number(id));
   message.set_start_time_micros(static_cast<std::uint64_t>(node.start.count() / 1000));
-  message.set_duration_micros(static_cast<std::uint64_t>(node.duration.count() / 1000));
+  message.set_duration_micros(static_cast<std::uint64_t>(whole.of(node)));
   if (!node.inputs.empty()) fill(message.mutable_inputs(), node.inputs);
   if (!node.outputs.empty()) fill(message.mutable_outputs(), node.outputs);
   for (const TraceAttribute& attribute : node.attributes) fill(*message.add_attr(), attribute);
@@ -155,9 +157,10 @@ TEST(ChakraOracle, LibprotobufReadsWhatWeWriteAndWouldWriteTheSame) {
   ChakraProtoMsg::GlobalMetadata parsed_metadata;
   ASSERT_TRUE(next(parsed_metadata));
   EXPECT_EQ(parsed_metadata.SerializeAsString(), expected_metadata.SerializeAsString());
+  WholeMicroseconds whole;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     ChakraProtoMsg::Node expected;
-    fill(expected, nodes[i]);
+    fill(expected, nodes[i], whole);
     append_record(theirs, expected);
     ChakraProtoMsg::Node parsed;
     ASSERT_TRUE(next(parsed)) << "node " << i;
@@ -171,9 +174,10 @@ TEST(ChakraOracle, WeReadWhatLibprotobufWrites) {
   const std::vector<TraceNode> nodes = random_nodes(12, kNodes);
   std::string theirs;
   append_record(theirs, ChakraProtoMsg::GlobalMetadata{});
+  WholeMicroseconds whole;
   for (const TraceNode& node : nodes) {
     ChakraProtoMsg::Node message;
-    fill(message, node);
+    fill(message, node, whole);
     append_record(theirs, message);
   }
   ChakraReader reader(std::as_bytes(std::span(theirs)), "t.et");
@@ -194,9 +198,10 @@ TEST(ChakraOracle, WeReadUnpackedListsAndPassOverUnknownFields) {
   metadata.set_unknown_varint(300);
   std::string theirs;
   append_record(theirs, metadata);
+  WholeMicroseconds whole;
   for (const TraceNode& node : nodes) {
     ChakraOddMsg::Node message;
-    fill(message, node);
+    fill(message, node, whole);
     if (random.below(2) == 0) {
       message.set_unknown_fixed64(random.below(1000) + 1);
       ++unknown;

@@ -9,6 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/trace/chakra_schema.h"
 #include "nadi/trace/common_attributes.h"
+#include "nadi/trace/exact_time.h"
 #include "nadi/trace/trace.h"
 
 namespace nadi {
@@ -21,8 +22,6 @@ constexpr std::size_t kFlushAt = std::size_t{1} << 20;
 // and lists of dependencies below 128.
 constexpr std::size_t kNodeLengthBytes = 2;
 constexpr std::size_t kSmallLengthBytes = 1;
-
-constexpr std::int64_t kNanosecondsPerMicrosecond = 1000;
 
 void put_number(WireWriter& out, chakra::Encoding encoding, std::uint64_t bits) {
   switch (encoding) {
@@ -164,7 +163,7 @@ void encode_attributes(WireWriter& out, const TraceNode& node) {
   }
 }
 
-void encode_node(WireWriter& out, const TraceNode& node) {
+void encode_node(WireWriter& out, const TraceNode& node, WholeMicroseconds& whole) {
   check(node.start.count() >= 0 && node.duration.count() >= 0, "a node is written with a negative time");
   if (to_number(node.id) != 0) out.varint_field(chakra::node::kId, to_number(node.id));
   if (!node.name.empty()) out.bytes_field(chakra::node::kName, node.name);
@@ -174,7 +173,7 @@ void encode_node(WireWriter& out, const TraceNode& node) {
   put_dependencies(out, chakra::node::kDataDeps, node.data_deps);
   const auto start_micros = static_cast<std::uint64_t>(node.start.count() / kNanosecondsPerMicrosecond);
   if (start_micros != 0) out.varint_field(chakra::node::kStartMicros, start_micros);
-  const auto duration_micros = static_cast<std::uint64_t>(node.duration.count() / kNanosecondsPerMicrosecond);
+  const auto duration_micros = static_cast<std::uint64_t>(whole.of(node));
   if (duration_micros != 0) out.varint_field(chakra::node::kDurationMicros, duration_micros);
   put_io(out, chakra::node::kInputs, node.inputs);
   put_io(out, chakra::node::kOutputs, node.outputs);
@@ -196,7 +195,7 @@ ChakraWriter::ChakraWriter(ByteSink sink, const GlobalMetadata& metadata) : sink
 void ChakraWriter::write(const TraceNode& node) {
   check(!finished_, "a node is written after the end of the trace");
   const auto record = out_.begin_record(kNodeLengthBytes);
-  encode_node(out_, node);
+  encode_node(out_, node, whole_);
   out_.end_message(record);
   ++nodes_;
   if (out_.size() >= kFlushAt) flush();

@@ -8,11 +8,12 @@
 // The sink is called with about 1 MiB at a time, in order. A writer that goes without finish() leaves the
 // output cut short, so a file should appear under its name only after finish().
 //
-// Chakra's times are whole microseconds, rounded down. A start or duration that is not is written a second
-// time, exactly, as the int64 attribute `start_ns` or `duration_ns` (the last attributes of the node);
-// ChakraReader puts it back, so writing and reading loses nothing. Fields that are zero or empty are left
-// out, as proto3 does; attribute values never are. Texts are written as they are, though protobuf wants
-// UTF-8. The same nodes give the same bytes.
+// Chakra's times are whole microseconds: starts rounded down, durations so that they add up
+// (whole_microseconds.h). A start or duration that is not whole is written a second time, exactly, as the
+// int64 attribute `start_ns` or `duration_ns` (the last attributes of the node); ChakraReader puts it back,
+// so writing and reading loses nothing. Fields that are zero or empty are left out, as proto3 does; attribute
+// values never are. Texts are written as they are, though protobuf wants UTF-8. The same nodes give the same
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@
 
 #include "nadi/trace/protobuf_wire.h"
 #include "nadi/trace/trace_node.h"
+#include "nadi/trace/whole_microseconds.h"
 
 namespace nadi {
 
@@ -49,6 +51,7 @@ class ChakraWriter {
 
   ByteSink sink_;
   WireWriter out_;
+  WholeMicroseconds whole_;
   std::uint64_t nodes_ = 0;
   std::uint64_t flushed_ = 0;
   bool finished_ = false;
@@ -56,7 +59,7 @@ class ChakraWriter {
 
 // The content of a node's message, without the length in front of it; and its attributes alone, which a node
 // without times has last. So what is shared by many nodes can be encoded once (stage_encoding.h).
-void encode_node(WireWriter& out, const TraceNode& node);
+void encode_node(WireWriter& out, const TraceNode& node, WholeMicroseconds& whole);
 void encode_attributes(WireWriter& out, const TraceNode& node);
 
 // A whole trace with its metadata.

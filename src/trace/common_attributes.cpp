@@ -20,6 +20,11 @@ void add_tensor_size(TraceNode& node, Bytes size) {
   node.attributes.add_uint64(attribute_name::kTensorSize, static_cast<std::uint64_t>(size.count()));
 }
 
+void add_work(TraceNode& node, Flops work, Bytes moved) {
+  add_num_ops(node, work.count() == 0 && moved.count() > 0 ? Flops{1} : work);
+  add_tensor_size(node, moved);
+}
+
 void add_comm_type(TraceNode& node, CollectiveType type) {
   node.attributes.add_int64(attribute_name::kCommType, static_cast<std::int64_t>(type));
 }

@@ -38,6 +38,9 @@ inline constexpr std::string_view kDurationNs = "duration_ns";
 void add_is_cpu_op(TraceNode& node, bool is_cpu_op);
 void add_num_ops(TraceNode& node, Flops work);
 void add_tensor_size(TraceNode& node, Bytes size);
+// Both of a computation. One that only moves memory counts as one op: a roofline divides the number of ops by
+// the performance that it derives from it, and 0 / 0 is no time.
+void add_work(TraceNode& node, Flops work, Bytes moved);
 void add_comm_type(TraceNode& node, CollectiveType type);
 void add_comm_size(TraceNode& node, Bytes size);
 void add_comm_src(TraceNode& node, std::int32_t rank);

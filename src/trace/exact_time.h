@@ -26,6 +26,7 @@ inline constexpr std::uint64_t kLargestMicros =
 
 struct ExactTime {
   std::string_view name;
+  bool may_be_rounded_up = false;
   std::optional<std::int64_t> nanoseconds = std::nullopt;
 
   // Whether `attribute` is this time; then it is taken.
@@ -45,11 +46,13 @@ struct ExactTime {
     return true;
   }
 
-  // The time, which must agree with the microseconds.
+  // The time, which must agree with the microseconds: they are rounded down, or up where that is allowed.
   template <typename Fail>
   Nanoseconds resolve(std::int64_t micros, const Fail& fail) const {
     if (!nanoseconds) return Nanoseconds{micros * kNanosecondsPerMicrosecond};
-    if (*nanoseconds < 0 || *nanoseconds / kNanosecondsPerMicrosecond != micros)
+    const bool is_above = may_be_rounded_up && *nanoseconds % kNanosecondsPerMicrosecond != 0 &&
+                          *nanoseconds / kNanosecondsPerMicrosecond + 1 == micros;
+    if (*nanoseconds < 0 || (*nanoseconds / kNanosecondsPerMicrosecond != micros && !is_above))
       fail("attribute " + std::string(name) + " of " + std::to_string(*nanoseconds) +
                " contradicts the node's " + std::to_string(micros) + " microseconds",
            "when changing a time, change both or remove the attribute");

@@ -84,6 +84,28 @@ class DrySteps {
   Trace nodes_;
 };
 
+// What a communication that was handed over at `start` waits for besides its data, of what its program says.
+// `trace` holds all that was recorded before, with ids that are rows.
+std::vector<TraceNodeId> waited_for(const Trace& trace, Nanoseconds start,
+                                    std::span<const TraceNodeId> ctrl_deps,
+                                    std::span<const TraceNodeId> data_deps) {
+  std::vector<TraceNodeId> ids;
+  for (const TraceNodeId id : ctrl_deps) {
+    const auto row = static_cast<std::size_t>(to_number(id));
+    if (trace.type(row) == NodeType::kComp || trace.start(row) + trace.duration(row) <= start) {
+      ids.push_back(id);
+      continue;
+    }
+    for (const auto& list : {trace.data_deps(row), trace.ctrl_deps(row)})
+      ids.insert(ids.end(), list.begin(), list.end());
+  }
+  std::ranges::sort(ids);
+  const auto repeated = std::ranges::unique(ids);
+  ids.erase(repeated.begin(), repeated.end());
+  std::erase_if(ids, [&](TraceNodeId id) { return std::ranges::binary_search(data_deps, id); });
+  return ids;
+}
+
 std::string listed(std::span<const TraceNodeId> ids) {
   std::string text = "[";
   for (const TraceNodeId id : ids) text += format("{}{}", text.size() > 1 ? ", " : "", to_number(id));
@@ -125,7 +147,11 @@ std::optional<std::string> difference_in_node(const Trace& executed, const Trace
   if (!std::ranges::equal(executed.data_deps(row), dry.data_deps(row)))
     return format("has the data dependencies {} in the place of {}", listed(executed.data_deps(row)),
                   listed(dry.data_deps(row)));
-  if (!std::ranges::equal(executed.ctrl_deps(row), dry.ctrl_deps(row)))
+  const bool in_line =
+      dry.type(row) != NodeType::kComp &&
+      std::ranges::equal(executed.ctrl_deps(row),
+                         waited_for(executed, executed.start(row), dry.ctrl_deps(row), dry.data_deps(row)));
+  if (!in_line && !std::ranges::equal(executed.ctrl_deps(row), dry.ctrl_deps(row)))
     return format("has the control dependencies {} in the place of {}", listed(executed.ctrl_deps(row)),
                   listed(dry.ctrl_deps(row)));
   if (executed.inputs(row) != dry.inputs(row)) return "differs in its inputs";
@@ -184,6 +210,8 @@ ExecutionTrace trace_execution(const Program& program, std::span<const ExecutedS
       dry.get(node_of_step, s == 0, node);
       rename(node.data_deps);
       rename(node.ctrl_deps);
+      if (node.type != NodeType::kComp)
+        node.ctrl_deps = waited_for(result.trace, start, node.ctrl_deps, node.data_deps);
       node.id = TraceNodeId{result.trace.size()};
       node.start = start;
       node.duration = executed.end - executed.start;

@@ -11,6 +11,10 @@
 // (step_trace.h); behind them are added `step` (int64) and, of communication, `algorithm_gb_per_second`
 // (double; as nccl-tests counts it, see execution_communication.h). Ids count from 0 over all steps.
 //
+// Communication lasts from when it was handed over until it was done, and several may be under way at once.
+// Where the program says that one comes behind another and it was handed over before that one was done, it
+// did not wait for its end: it depends on what the other one depends on, so that they start in their order.
+//
 // A step after the first waits for the one before as its data wants it: its reads of a parameter wait for the
 // update, its collectives for those before.
 #pragma once
@@ -96,7 +100,8 @@ ExecutionTrace trace_execution(const Program& program, std::span<const ExecutedS
                                const ExecutionTraceOptions& options = {});
 
 // The first difference between the trace of one executed step and the dry trace of its program, in words;
-// nothing when they agree in all but times and the attributes that a run adds.
+// nothing when they agree in all but times, the attributes that a run adds, and communication that did not
+// wait for other communication (see above).
 std::optional<std::string> compare_with_dry_trace(const Trace& executed, const Trace& dry);
 
 }  // namespace nadi

@@ -136,6 +136,32 @@ TEST_P(ExecutionPlans, SoHasALaterStep) {
   }
 }
 
+// In microseconds: step 0 reduces from 20 to 30; the reduction of step 1 is handed over at 25, or at 35.
+TEST(ExecutionInLine, WhatWasNotWaitedForIsNoDependency) {
+  const Program program = communicating_program_for_tests();
+  const Plan plan = communicating_plan_for_tests();
+  const auto us = [](std::int64_t count) { return Nanoseconds{count * 1000}; };
+  for (const std::int64_t handed_over : {25, 35}) {
+    const std::array steps{
+        ExecutedStep{.step = 0,
+                     .ops = {{.op = OpId{0}, .start = us(0), .end = us(10), .thread = 1},
+                             {.op = OpId{1}, .start = us(15), .end = us(20)},
+                             {.op = OpId{2}, .start = us(20), .end = us(30), .thread = 2}}},
+        ExecutedStep{.step = 1,
+                     .ops = {{.op = OpId{0}, .start = us(12), .end = us(14), .thread = 1},
+                             {.op = OpId{1}, .start = us(22), .end = us(24)},
+                             {.op = OpId{2}, .start = us(handed_over), .end = us(45), .thread = 3}}}};
+    const Trace trace = trace_execution(program, steps, {.plan = &plan}).trace;
+    ASSERT_EQ(trace.size(), 6u);
+    EXPECT_THAT(trace.data_deps(2), testing::ElementsAre(TraceNodeId{1}));
+    EXPECT_THAT(trace.data_deps(5), testing::ElementsAre(TraceNodeId{4}));
+    // Behind the other reduction, or behind what that one waited for.
+    EXPECT_THAT(trace.ctrl_deps(5), testing::ElementsAre(TraceNodeId{handed_over == 25 ? 1U : 2U}));
+    EXPECT_EQ(trace.start(5), us(handed_over));
+    EXPECT_EQ(trace.duration(5), us(45 - handed_over));
+  }
+}
+
 TEST(ExecutionPlansMistakes, ACollectiveOutOfTurnIsSeen) {
   const Stages stages({.dp = 2});
   const Program& program = stages.program_of(Rank{0});

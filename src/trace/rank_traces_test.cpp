@@ -212,7 +212,9 @@ TEST_P(RankTraces, EveryFileIsReplayableAndAddsUp) {
       data_edges += static_cast<std::int64_t>(trace.data_deps(row).size());
       control_edges += static_cast<std::int64_t>(trace.ctrl_deps(row).size());
     }
-    EXPECT_EQ(work, total.cost.flops().count());
+    // What only moves memory is one op.
+    EXPECT_GE(work, total.cost.flops().count());
+    EXPECT_LE(work, total.cost.flops().count() + total.ops);
     EXPECT_EQ(trace.metadata.attributes.find("rank")->integer(), to_number(rank));
     EXPECT_EQ(trace.metadata.attributes.find("tensors")->string(), "first_micro_batch");
     nodes += static_cast<std::int64_t>(trace.size());

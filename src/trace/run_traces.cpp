@@ -4,12 +4,15 @@
 
 #include <chrono>
 
+#include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/parallel/program.h"
 #include "nadi/trace/chakra_writer.h"
 #include "nadi/trace/execution.h"
 #include "nadi/trace/execution_memory.h"
 #include "nadi/trace/kineto_writer.h"
 #include "nadi/trace/op_stacks.h"
+#include "nadi/trace/process_groups.h"
 
 namespace nadi {
 
@@ -20,9 +23,15 @@ Nanoseconds clock_origin_now() {
   return Nanoseconds{duration_cast<nanoseconds>(wall).count() - duration_cast<nanoseconds>(steady).count()};
 }
 
+std::vector<std::filesystem::path> RunTraceFiles::all() const {
+  std::vector<std::filesystem::path> written;
+  for (const std::filesystem::path* path : {&kineto, &chakra, &stacks, &first_chakra, &groups})
+    if (!path->empty()) written.push_back(*path);
+  return written;
+}
+
 void refuse_existing(const RunTraceFiles& files) {
-  for (const std::filesystem::path* path : {&files.chakra, &files.kineto, &files.stacks})
-    refuse_existing(*path);
+  for (const std::filesystem::path& path : files.all()) refuse_existing(path);
 }
 
 void write_run_traces(const RunTraceFiles& files, const Program& program, std::span<const ExecutedStep> steps,
@@ -52,12 +61,26 @@ void write_run_traces(const RunTraceFiles& files, const Program& program, std::s
   for (const auto& [name, value] : options.metadata) executed.trace.metadata.attributes.add_text(name, value);
   if (of_many) executed.trace.metadata.attributes.add_int64("rank", rank);
   AtomicFile chakra(files.chakra, options.overwrite);
-  write_chakra(executed.trace, [&](std::string_view part) { chakra.write(part); });
+  std::optional<AtomicFile> first_chakra, groups;
+  if (!files.first_chakra.empty()) first_chakra.emplace(files.first_chakra, options.overwrite);
+  write_chakra(executed.trace, [&](std::string_view part) {
+    chakra.write(part);
+    if (first_chakra) first_chakra->write(part);
+  });
+  if (!files.groups.empty()) {
+    check(options.plan != nullptr, "groups are those of a plan");
+    const ProcessGroups numbered(
+        *options.plan, options.group_kinds.empty() ? collective_groups(program) : options.group_kinds);
+    groups.emplace(files.groups, options.overwrite).write(numbered.to_json());
+  }
 
   AtomicFile stacks(files.stacks, options.overwrite);
   stacks.write(op_stacks(program, steps));
-  for (AtomicFile* file : {&kineto, &chakra, &stacks}) file->close(Durability::kNow);
-  for (AtomicFile* file : {&kineto, &chakra, &stacks}) file->commit();
+  std::vector<AtomicFile*> all{&kineto, &chakra, &stacks};
+  for (std::optional<AtomicFile>* file : {&first_chakra, &groups})
+    if (*file) all.push_back(&**file);
+  for (AtomicFile* file : all) file->close(Durability::kNow);
+  for (AtomicFile* file : all) file->commit();
 }
 
 }  // namespace nadi

@@ -28,6 +28,12 @@ struct Program;
 
 struct RunTraceFiles {
   std::filesystem::path kineto, chakra, stacks;
+  // Of rank 0 of several, else empty: the process groups that their Chakra traces name, as simulators want
+  // them (rank_traces.h), and a second name of its own Chakra trace, which is that of a run on one rank.
+  std::filesystem::path groups = {}, first_chakra = {};
+
+  // Those that are written, in the order in which they appear.
+  std::vector<std::filesystem::path> all() const;
 };
 
 // Error (usage) when one of them is there.

@@ -25,19 +25,20 @@ std::optional<StageEncoding> StageEncoding::make(const Program& program, const S
                                                  Bytes limit) {
   StageEncoding stage;
   StepTracer tracer(program, options);
+  WholeMicroseconds whole;
   for (TraceNode node; tracer.next(node);) {
     stage.counts_.add(node);
     const RankBinding& binding = tracer.binding();
     if (binding.kind == RankBinding::Kind::kNone) {
       const auto record = stage.bytes_.begin_record(kNodeLengthBytes);
-      encode_node(stage.bytes_, node);
+      encode_node(stage.bytes_, node, whole);
       stage.bytes_.end_message(record);
     } else {
       const auto known = std::ranges::find(stage.bindings_, binding);
       Patch patch{.begin = stage.bytes_.size(),
                   .binding = static_cast<std::size_t>(known - stage.bindings_.begin())};
       if (known == stage.bindings_.end()) stage.bindings_.push_back(binding);
-      encode_node(stage.bytes_, node);
+      encode_node(stage.bytes_, node, whole);
       patch.end = stage.bytes_.size();
       stage.patches_.push_back(patch);
     }

@@ -15,6 +15,7 @@
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/program.h"
 #include "nadi/trace/common_attributes.h"
+#include "nadi/trace/roofline_start.h"
 
 namespace nadi {
 namespace {
@@ -214,8 +215,7 @@ class StepTracer::State {
         add_message(node, graph, op, instruction);
     } else {
       node.type = NodeType::kComp;
-      add_num_ops(node, cost.flops());
-      add_tensor_size(node, cost.moved());
+      add_work(node, cost.flops(), starts_in_no_time(node, cost) ? Bytes{kBytesOfANanosecond} : cost.moved());
     }
     add_borrowed(node, "op", to_string(op.kind));
     add_borrowed(node, "layer", graph.layer(op.layer));
@@ -295,6 +295,7 @@ class StepTracer::State {
     follows_schedule_.push_back(ordered);
 
     if (options_.flavor == TraceFlavor::kAstraSim) {
+      follow_communication(node);
       node.data_deps.insert(node.data_deps.end(), node.ctrl_deps.begin(), node.ctrl_deps.end());
       node.ctrl_deps.clear();
     }
@@ -306,6 +307,28 @@ class StepTracer::State {
     tidy(node.ctrl_deps);
     std::erase_if(node.ctrl_deps,
                   [&](TraceNodeId id) { return std::ranges::binary_search(node.data_deps, id); });
+  }
+
+  // That simulator stops at a first computation that its roofline does in less than a nanosecond, such as the
+  // filling of four bytes at the start of the last stage. So what waits for nothing and may take no time
+  // moves as much memory as takes a nanosecond, up to a computation that waits for nothing either and takes
+  // longer.
+  bool starts_in_no_time(const TraceNode& node, const OpCost& cost) {
+    const bool waits =
+        !node.data_deps.empty() || !node.ctrl_deps.empty() || computed_before_ != kNobody || started_;
+    if (options_.flavor != TraceFlavor::kAstraSim || waits) return false;
+    started_ = !may_take_no_time(cost.flops().count(), cost.moved().count());
+    return !started_;
+  }
+
+  // That simulator has one collective or message of a rank under way at a time, and takes whichever can start
+  // first. A collective that could start early keeps the rank from sending what its partners wait for before
+  // they come to it: ranks wait for each other for ever. In the order of the program they do not, since that
+  // is the order in which the ranks can run it, one instruction after the other. Receiving holds up nothing.
+  void follow_communication(TraceNode& node) {
+    if (node.type != NodeType::kCommColl && node.type != NodeType::kCommSend) return;
+    if (last_communicated_ != kNobody) node.ctrl_deps.push_back(TraceNodeId{last_communicated_});
+    last_communicated_ = next_id_;
   }
 
   // Values belong to their micro-batch, of which several are under way at once in a pipeline; within it each
@@ -376,6 +399,8 @@ class StepTracer::State {
   std::vector<bool> follows_schedule_;  // by node since first_id_: it waits for computed_before_
   std::uint64_t computed_before_ = kNobody;
   std::uint64_t last_computed_ = kNobody;
+  bool started_ = false;                       // by a computation that waits for nothing and takes some time
+  std::uint64_t last_communicated_ = kNobody;  // a collective, or a message that was sent
 };
 
 std::string_view to_string(TensorListing listing) {

@@ -17,7 +17,8 @@
 //     that are posted together (Instruction::with_next) do not wait for each other;
 //   - computation follows the schedule: what does not follow from other work of its instruction waits for the
 //     last computation of the instruction before.
-// TraceFlavor::kAstraSim writes all of these as data dependencies. Views are no nodes: they cost nothing and
+// TraceFlavor::kAstraSim writes all of these as data dependencies, and lets each collective and each message
+// that is sent wait for the one before it, whatever its group. Views are no nodes: they cost nothing and
 // move nothing, and dependencies go through them. Node ids count from 0 in the order of the program.
 //
 // Attributes besides those of common_attributes.h: `op` (kind), `layer`, `phase` (string), `section` (string;
@@ -42,8 +43,10 @@ struct Plan;
 struct Program;
 
 enum class TraceFlavor : std::uint8_t {
-  kChakra,    // as the schema means it
-  kAstraSim,  // for that simulator: no control dependencies, which one of its feeders ignores, and no REDUCE
+  kChakra,  // as the schema means it
+  // For that simulator: no control dependencies, which one of its feeders ignores, no REDUCE, one collective
+  // or message of a rank at a time, and no start with a computation that takes no time.
+  kAstraSim,
 };
 
 // Which nodes list their tensors with names, sizes, shapes and types. The lists are the same for every

@@ -8,9 +8,14 @@ namespace nadi {
 RunTraceFiles run_trace_files(const std::filesystem::path& folder, const std::string& name, Rank rank,
                               std::int64_t ranks) {
   const std::string number = ranks == 1 ? "" : "." + std::to_string(to_number(rank));
-  return {.kineto = folder / (name + "_trace_kineto" + number + ".json"),
-          .chakra = folder / (name + "_trace" + number + ".et"),
-          .stacks = folder / (name + "_trace_stacks" + number + ".txt")};
+  RunTraceFiles files{.kineto = folder / (name + "_trace_kineto" + number + ".json"),
+                      .chakra = folder / (name + "_trace" + number + ".et"),
+                      .stacks = folder / (name + "_trace_stacks" + number + ".txt")};
+  if (ranks > 1 && rank == Rank{0}) {
+    files.groups = folder / (name + "_trace.groups.json");
+    files.first_chakra = folder / (name + "_trace.et");
+  }
+  return files;
 }
 
 std::filesystem::path merged_kineto_file(const std::filesystem::path& folder, const std::string& name) {

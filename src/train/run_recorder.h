@@ -12,7 +12,9 @@
 //
 // Three files: <name>_trace_kineto.json (kineto_writer.h), <name>_trace.et (Chakra, the step graph's nodes
 // with their times), <name>_trace_stacks.txt (op_stacks.h). Of several ranks each writes its own, with its
-// number in their names (<name>_trace.3.et), and when all have, rank 0 makes <name>_trace_kineto.json of all:
+// number in their names (<name>_trace.3.et). Rank 0 writes its Chakra trace as <name>_trace.et, too, and the
+// process groups that all of them name as <name>_trace.groups.json; and when all have written, it makes
+// <name>_trace_kineto.json of all:
 //
 //   recorder.write();
 //   world.barrier(kWorld);

@@ -75,7 +75,7 @@ TEST_F(RunRecorderTest, TheFilesAppearTogether) {
   RunRecorder recorder(options(), program_);
   EXPECT_EQ(run(recorder, 2), "-r");
   EXPECT_FALSE(fs::exists(folder_ / "traces"));
-  const auto [kineto, chakra, stacks] = recorder.files();
+  const auto [kineto, chakra, stacks, groups, first_chakra] = recorder.files();
   EXPECT_EQ(kineto, folder_ / "traces" / "small_trace_kineto.json");
   EXPECT_EQ(chakra, folder_ / "traces" / "small_trace.et");
   EXPECT_EQ(stacks, folder_ / "traces" / "small_trace_stacks.txt");
@@ -161,13 +161,20 @@ class RanksRecorderTest : public FolderTest {
 TEST_F(RanksRecorderTest, EachWritesItsOwnAndTheFirstMergesThem) {
   for (std::int32_t rank = 3; rank >= 0; --rank) {
     RunRecorder recorder(options(rank), program_);
-    const auto [kineto, chakra, stacks] = recorder.files();
+    const auto [kineto, chakra, stacks, groups, first_chakra] = recorder.files();
     const std::string number = std::to_string(rank);
     EXPECT_EQ(kineto, folder_ / "traces" / ("small_trace_kineto." + number + ".json"));
     EXPECT_EQ(chakra, folder_ / "traces" / ("small_trace." + number + ".et"));
     EXPECT_EQ(stacks, folder_ / "traces" / ("small_trace_stacks." + number + ".txt"));
     run(recorder, rank);
     EXPECT_THAT(contents(stacks), HasSubstr("dp;all_reduce"));
+    // What simulators need besides, and the name of a run on one rank for the first.
+    EXPECT_EQ(groups, rank == 0 ? folder_ / "traces" / "small_trace.groups.json" : fs::path());
+    EXPECT_EQ(first_chakra, rank == 0 ? folder_ / "traces" / "small_trace.et" : fs::path());
+    if (rank == 0) {
+      EXPECT_EQ(contents(first_chakra), contents(chakra));
+      EXPECT_THAT(contents(groups), HasSubstr("\"1\": [0"));
+    }
 
     const Trace trace = read_chakra(chakra);
     EXPECT_EQ(trace.start(0), Nanoseconds{5'000'000'250});  // on the clock of rank 0, whatever the rank
@@ -178,7 +185,7 @@ TEST_F(RanksRecorderTest, EachWritesItsOwnAndTheFirstMergesThem) {
       EXPECT_EQ(recorder.merge(), folder_ / "traces" / "small_trace_kineto.json");
     }
   }
-  EXPECT_EQ(entries(folder_ / "traces"), 4 * 3 + 1);
+  EXPECT_EQ(entries(folder_ / "traces"), 4 * 3 + 1 + 2);
   const JsonDocument document = read_json(merged_kineto_file(folder_ / "traces", "small"));
   std::map<std::int64_t, double> steps;  // by process: when its step began
   for (const JsonValue& event : document.root().at("traceEvents").elements())

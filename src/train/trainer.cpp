@@ -19,6 +19,7 @@
 #include "nadi/model/config_writer.h"
 #include "nadi/parallel/step_check.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/trace/plan_metadata.h"
 #include "nadi/trace/process_groups.h"
 #include "nadi/train/agreement.h"
 #include "nadi/train/event_file.h"
@@ -601,6 +602,9 @@ class Trainer {
   void start_recorder() {
     RecorderOptions trace = *options_.trace;
     require_writable_folder(trace.folder);
+    const auto plan =
+        plan_metadata(plan_, resolved_partition(options_.config, plan_), PlannedStep::kTraining);
+    trace.metadata.insert(trace.metadata.end(), plan.begin(), plan.end());
     if (world_.size() > 1) {
       trace.plan = &plan_;
       trace.rank = world_.rank();

@@ -1,0 +1,33 @@
+// How much an op of PyTorch computes and how much memory it moves, told by the shapes of its tensors.
+//
+//   if (const auto work = op_work("aten::addmm", inputs, outputs)) ...       // as the trace has them
+//
+// Floating-point operations are those that frameworks count:
+//   - matrix products 2 m n k; convolutions 2 per weight of a filter and element of the output, and twice as
+//     much for both of their gradients;
+//   - attention 4 per element of the queries and position of the keys, whether it is causal or not, and 2.5
+//     times as much backward, where the scores are computed once more;
+//   - any other op one for each element of its largest tensor, or of its longest list of tensors.
+// Memory: each tensor of inputs and outputs once. Where outputs were not recorded, one as large as the
+// largest input.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "nadi/base/units.h"
+#include "nadi/trace/trace_node.h"
+
+namespace nadi {
+
+struct OpWork {
+  Flops flops;
+  Bytes bytes;
+};
+
+// Nothing where no tensor has a shape. The texts are JSON, as in the traces of PyTorch's host (types
+// "Tensor(float)", "GenericList[Tensor(float)]") and of its profiler ("float", "TensorList").
+std::optional<OpWork> op_work(std::string_view name, const IoInfo& inputs, const IoInfo& outputs);
+
+}  // namespace nadi

@@ -1,0 +1,22 @@
+// A plan as attributes of a trace's metadata, with the keys of `nadi trace`: world_size, tp, cp, dp, pp,
+// sequence_parallel, partition, and of training schedule, virtual_stages and zero.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nadi {
+
+struct Plan;
+
+enum class PlannedStep : std::uint8_t { kTraining, kOther };
+
+// `partition`: resolved_partition() of the model.
+std::vector<std::pair<std::string, std::string>> plan_metadata(const Plan& plan,
+                                                               std::span<const std::int64_t> partition,
+                                                               PlannedStep step);
+
+}  // namespace nadi
