@@ -206,8 +206,9 @@ class Conversion {
   std::shared_ptr<const HostTrace> read_host(std::size_t i) {
     progress_.begin(input_.hosts[i]);
     return std::make_shared<const HostTrace>(read_host_trace(
-        input_.hosts[i],
-        {.damage = damage(), .attributes = !options_.simulate_only, .progress = progress_.within_file()}));
+        input_.hosts[i], {.damage = damage(),
+                          .attributes = !options_.simulate_only || options_.num_ops,  // shapes are among them
+                          .progress = progress_.within_file()}));
   }
 
   JsonDamage damage() const { return lenient_ ? JsonDamage::kSkip : JsonDamage::kRefuse; }

@@ -160,7 +160,9 @@ TEST(StepTrace, ForAstraSimCommunicationKeepsTheOrderOfTheProgram) {
         has_start = true;
       }
       if (node.type != NodeType::kCommColl && node.type != NodeType::kCommSend) continue;
-      if (before) EXPECT_THAT(node.data_deps, Contains(*before)) << node.name;
+      if (before) {
+        EXPECT_THAT(node.data_deps, Contains(*before)) << node.name;
+      }
       before = node.id;
     }
     EXPECT_TRUE(before);
