@@ -30,7 +30,7 @@ struct TargetEntry {
 };
 constexpr std::array kTargets{
     TargetEntry{"chakra", "tools that follow the schema", TraceFlavor::kChakra},
-    TargetEntry{"astra-sim", "that simulator: all dependencies as data dependencies", TraceFlavor::kAstraSim},
+    TargetEntry{"astra-sim", "that simulator: data dependencies only, communication of a rank in order", TraceFlavor::kAstraSim},
 };
 struct TensorsEntry {
   std::string_view name;

@@ -258,15 +258,15 @@ TEST(ProgramSummary, GenerateCountsEachTokenAtItsPosition) {
   const ModelConfig& config = *find_built_in_model("gpt3-125m");
   const ProgramSummary summary = summarize(build_step(
       config, {.kind = StepKind::kGenerate, .batch_size = 1, .input_tokens = 10, .output_tokens = 20}));
-  // Prefill: pairs on or below the diagonal. Decode at position p: p + 1 keys, p = 10 .. 29.
+  // Prefill: pairs on or below the diagonal. Decode at position p: p + 1 keys, p = 10 .. 28: the prefill makes one of the 20 tokens.
   std::int64_t pairs = 10 * 11 / 2;
-  for (std::int64_t p = 10; p < 30; ++p) pairs += p + 1;
+  for (std::int64_t p = 10; p < 29; ++p) pairs += p + 1;
   EXPECT_EQ(summary.total().attention.count(), 12 * 4 * 768 * pairs);
   // The head runs once per step, on one row.
-  EXPECT_EQ(summary.total().head.count(), std::int64_t{21} * 2 * 768 * 50257);
-  EXPECT_EQ(summary.total().linear_without_head().count(), 30 * 2 * std::int64_t{12} * 12 * 768 * 768);
-  // Keys and values of 30 tokens in 12 layers.
-  EXPECT_EQ(summary.memory.of(Role::kCache).count(), 12 * 2 * 30 * 768 * 4);
+  EXPECT_EQ(summary.total().head.count(), std::int64_t{20} * 2 * 768 * 50257);
+  EXPECT_EQ(summary.total().linear_without_head().count(), 29 * 2 * std::int64_t{12} * 12 * 768 * 768);
+  // Keys and values of 29 tokens in 12 layers.
+  EXPECT_EQ(summary.memory.of(Role::kCache).count(), 12 * 2 * 29 * 768 * 4);
 }
 
 TEST(ProgramSummary, EarlyStagesHoldMoreMicroBatches) {
