@@ -19,41 +19,53 @@ using testing::IsEmpty;
 
 using Ids = std::vector<std::uint64_t>;
 
-TraceNode node(std::uint64_t id, NodeType type, const Ids& parents) {
-  TraceNode made;
-  fill_node(made, {.id = id, .name = "n", .type = type, .data = parents});
-  add_is_cpu_op(made, false);
-  return made;
+// A node in few words.
+struct Words {
+  std::uint64_t id = 0;
+  NodeType type = NodeType::kComp;
+  Ids parents = {};
+  bool on_cpu = false;
+  Bytes bytes = {};
+  std::uint32_t group = 0;
+  std::int32_t peer = 0;
+};
+
+Words node(std::uint64_t id, NodeType type, const Ids& parents) {
+  return {.id = id, .type = type, .parents = parents};
 }
-TraceNode computation(std::uint64_t id, const Ids& parents = {}, Bytes moved = 1_MiB) {
-  TraceNode made = node(id, NodeType::kComp, parents);
-  add_work(made, Flops{1'000'000'000}, moved);
-  return made;
+Words host(std::uint64_t id) {
+  return {.id = id, .on_cpu = true};
 }
-TraceNode collective(std::uint64_t id, const Ids& parents, std::uint32_t group = 0, Bytes size = 4_KiB,
-                     CollectiveType type = CollectiveType::kAllReduce) {
-  TraceNode made = node(id, NodeType::kCommColl, parents);
-  add_comm_type(made, type);
-  add_comm_size(made, size);
-  add_process_group(made, group);
-  return made;
+Words computation(std::uint64_t id, const Ids& parents = {}, Bytes moved = 1_MiB) {
+  return {.id = id, .parents = parents, .bytes = moved};
 }
-TraceNode send(std::uint64_t id, const Ids& parents, std::int32_t to) {
-  TraceNode made = node(id, NodeType::kCommSend, parents);
-  add_comm_size(made, Bytes{64});
-  add_comm_dst(made, to);
-  add_comm_tag(made, 1);
-  return made;
+Words collective(std::uint64_t id, const Ids& parents, std::uint32_t group = 0, Bytes size = 4_KiB) {
+  return {.id = id, .type = NodeType::kCommColl, .parents = parents, .bytes = size, .group = group};
 }
-TraceNode receive(std::uint64_t id, const Ids& parents, std::int32_t from) {
-  TraceNode made = node(id, NodeType::kCommRecv, parents);
-  add_comm_size(made, Bytes{64});
-  add_comm_src(made, from);
-  add_comm_tag(made, 1);
-  return made;
+Words send(std::uint64_t id, const Ids& parents, std::int32_t to) {
+  return {.id = id, .type = NodeType::kCommSend, .parents = parents, .bytes = Bytes{64}, .peer = to};
+}
+Words receive(std::uint64_t id, const Ids& parents, std::int32_t from) {
+  return {.id = id, .type = NodeType::kCommRecv, .parents = parents, .bytes = Bytes{64}, .peer = from};
 }
 
-using Nodes = std::vector<TraceNode>;
+void add(Trace& trace, const Words& words) {
+  TraceNode made;
+  fill_node(made, {.id = words.id, .name = "n", .type = words.type, .data = words.parents});
+  add_is_cpu_op(made, words.on_cpu);
+  if (words.type == NodeType::kComp && !words.on_cpu) add_work(made, Flops{1'000'000'000}, words.bytes);
+  if (words.type == NodeType::kCommColl) {
+    add_comm_type(made, CollectiveType::kAllReduce);
+    add_process_group(made, words.group);
+  }
+  if (words.type == NodeType::kCommSend) add_comm_dst(made, words.peer);
+  if (words.type == NodeType::kCommRecv) add_comm_src(made, words.peer);
+  if (words.type == NodeType::kCommSend || words.type == NodeType::kCommRecv) add_comm_tag(made, 1);
+  if (words.type != NodeType::kComp) add_comm_size(made, words.bytes);
+  trace.add(made);
+}
+
+using Nodes = std::vector<Words>;
 
 class AstraSimPlay : public testing::Test {
  protected:
@@ -63,7 +75,7 @@ class AstraSimPlay : public testing::Test {
     std::vector<std::filesystem::path> files;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       Trace trace;
-      for (const TraceNode& made : ranks[rank]) trace.add(made);
+      for (const Words& words : ranks[rank]) add(trace, words);
       files.push_back(folder_ / ("t." + std::to_string(rank) + ".et"));
       write_trace(files.back(), trace);
     }
@@ -139,20 +151,17 @@ TEST_F(AstraSimPlay, WhatFollowsANodeThatIsPassedOver) {
 }
 
 TEST_F(AstraSimPlay, ARankWithOpsOfTheHostMustNotEndWithAMessage) {
-  TraceNode host = node(0, NodeType::kComp, {});
-  host.attributes.clear();
-  add_is_cpu_op(host, true);
-  EXPECT_THAT(stops({{host, send(1, {0}, 1)}, {host, receive(1, {0}, 0), computation(2, {1})}}),
+  EXPECT_THAT(stops({{host(0), send(1, {0}, 1)}, {host(0), receive(1, {0}, 0), computation(2, {1})}}),
               ElementsAre(HasSubstr("its statistics stop")));
-  EXPECT_THAT(
-      stops({{host, send(1, {0}, 1), computation(2, {1})}, {host, receive(1, {0}, 0), computation(2, {1})}}),
-      IsEmpty());
-  EXPECT_THAT(stops(std::vector<Nodes>(2, {host, collective(1, {0})})), IsEmpty());
+  EXPECT_THAT(stops({{host(0), send(1, {0}, 1), computation(2, {1})},
+                     {host(0), receive(1, {0}, 0), computation(2, {1})}}),
+              IsEmpty());
+  EXPECT_THAT(stops(std::vector<Nodes>(2, {host(0), collective(1, {0})})), IsEmpty());
 }
 
 TEST_F(AstraSimPlay, SaysWhenRanksAreMissing) {
   Trace trace;
-  trace.add(collective(0, {}));
+  add(trace, collective(0, {}));
   write_trace(folder_ / "t.0.et", trace);
   const std::vector<std::filesystem::path> files{folder_ / "t.0.et"};
   const CheckReport report = check_traces(files, {});
