@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kBufferSize = std::size_t{1} << 20;
-constexpr std::size_t kUnbuffered = std::size_t{1} << 16;  // pieces from this size on are not copied
 // Tried before giving up: leftovers of killed programs take some.
 constexpr std::size_t kTemporaryNames = 10'000;
 
@@ -90,6 +88,7 @@ AtomicFile::AtomicFile(fs::path target, Overwrite overwrite, std::size_t number)
   }
   create_folder(folder_of(target_));
   std::tie(temporary_, descriptor_) = create_temporary(folder_of(target_), number);
+  output_.emplace(descriptor_);
   // Failing to keep the permissions of a file that belongs to somebody else is no reason to fail.
   if (keep_mode && fchmod(descriptor_, existing.st_mode & 0777) != 0) errno = 0;
 }
@@ -99,7 +98,7 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
       temporary_(std::exchange(other.temporary_, {})),
       overwrite_(other.overwrite_),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      buffer_(std::move(other.buffer_)),
+      output_(std::move(other.output_)),
       size_(other.size_) {}
 
 AtomicFile::~AtomicFile() {
@@ -109,34 +108,13 @@ AtomicFile::~AtomicFile() {
 void AtomicFile::write(std::string_view bytes) {
   check(descriptor_ >= 0, "AtomicFile::write() after close() or commit()");
   size_ += Bytes{static_cast<std::int64_t>(bytes.size())};
-  if (buffer_.empty() && bytes.size() >= kUnbuffered) return write_through(bytes);
-  buffer_.reserve(kBufferSize);
-  while (!bytes.empty()) {
-    const std::string_view piece = bytes.substr(0, kBufferSize - buffer_.size());
-    buffer_ += piece;
-    bytes.remove_prefix(piece.size());
-    if (buffer_.size() == kBufferSize) flush();
-  }
-}
-
-void AtomicFile::write_through(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw file_error(target_, "write", errno);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
-void AtomicFile::flush() {
-  write_through(buffer_);
-  buffer_.clear();
+  if (const int failed = output_->write(bytes)) throw file_error(target_, "write", failed);
 }
 
 void AtomicFile::close(Durability durability) {
   check(descriptor_ >= 0, "AtomicFile::close() called twice");
-  flush();
-  buffer_.shrink_to_fit();
+  if (const int failed = output_->finish()) throw file_error(target_, "write", failed);
+  output_.reset();
   switch (durability) {
     case Durability::kNow:
       if (fsync(descriptor_) != 0) throw file_error(target_, "write", errno);
@@ -173,6 +151,7 @@ void AtomicFile::publish() {
 }
 
 void AtomicFile::discard() noexcept {
+  output_.reset();  // it may be writing to the descriptor
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }

@@ -6,8 +6,9 @@
 //   file.commit();           // only now does `path` exist, or change
 //
 // Bytes go to a temporary in the same folder (".nadi.<pid>.<n>.tmp"), which commit() syncs to the disk and
-// renames. Without commit(), after an exception for instance, the destructor removes the temporary. A
-// program that is killed leaves its temporary behind and `path` as it was.
+// renames; large files go past the page cache (file_output.h). Without commit(), after an exception for
+// instance, the destructor removes the temporary. A program that is killed leaves its temporary behind and
+// `path` as it was.
 //
 // Syncing file by file costs milliseconds each. Many files are synced at once:
 //
@@ -31,9 +32,10 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <string>
+#include <optional>
 #include <string_view>
 
+#include "nadi/base/file_output.h"
 #include "nadi/base/units.h"
 
 namespace nadi {
@@ -58,7 +60,7 @@ class AtomicFile {
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
 
-  // Appends. Small pieces are collected into blocks of 1 MiB.
+  // Appends. Small pieces are collected into blocks.
   void write(std::string_view bytes);
 
   // Ends writing: for files that are to appear together, see above.
@@ -72,8 +74,6 @@ class AtomicFile {
   Bytes size() const { return size_; }  // what was written so far
 
  private:
-  void write_through(std::string_view bytes);
-  void flush();
   void publish();
   void discard() noexcept;
 
@@ -81,7 +81,7 @@ class AtomicFile {
   std::filesystem::path temporary_;  // empty after commit()
   Overwrite overwrite_;
   int descriptor_ = -1;
-  std::string buffer_;
+  std::optional<FileOutput> output_;  // until close()
   Bytes size_;
 };
 
