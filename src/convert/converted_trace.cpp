@@ -1,11 +1,16 @@
 #include "nadi/convert/converted_trace.h"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
+#include <map>
 #include <set>
+#include <string_view>
+#include <system_error>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/json.h"
 #include "nadi/convert/device_contention.h"
 #include "nadi/convert/device_streams.h"
 #include "nadi/convert/event_lanes.h"
@@ -130,6 +135,17 @@ class Selection {
   bool is_empty_ = true;
 };
 
+// "nadi rank 3": how Nadi names the processes of its runs.
+std::optional<std::int64_t> rank_in_name(std::string_view name) {
+  constexpr std::string_view kBegin = "nadi rank ";
+  if (!name.starts_with(kBegin)) return std::nullopt;
+  name.remove_prefix(kBegin.size());
+  std::int64_t rank = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
+  if (error != std::errc{} || end != name.data() + name.size() || rank < 0) return std::nullopt;
+  return rank;
+}
+
 }  // namespace
 
 ConvertedTrace::ConvertedTrace(ConversionSource source, GroupNumbers& groups,
@@ -245,6 +261,7 @@ GlobalMetadata ConvertedTrace::metadata() const {
   if (has_profile()) metadata.attributes.add_int64("base_time_ns", kineto_->base_time.count());
   if (kineto_->world_size) metadata.attributes.add_int64("world_size", *kineto_->world_size);
   metadata.attributes.add_int64("rank", source_.rank);
+  add_process(metadata);
   return metadata;
 }
 
@@ -260,13 +277,42 @@ Trace to_trace(const ConvertedTrace& converted) {
   return trace;
 }
 
+// What the host's process and its threads are called, for timelines.
+void ConvertedTrace::add_process(GlobalMetadata& metadata) const {
+  const KinetoLane* process = nullptr;
+  Json threads = Json::object();
+  for (const KinetoLane& lane : kineto_->lanes) {
+    // Kineto's own window has a text in the place of a process.
+    if (lane.device || lane.process < 0 || (source_.process && lane.process != *source_.process)) continue;
+    if (process == nullptr) process = &lane;
+    if (lane.process == process->process && !lane.name.empty())
+      threads[format("{}", lane.thread)] = lane.name;
+  }
+  if (process == nullptr || process->process == 0) return;
+  metadata.attributes.add_int64("process", process->process);
+  if (!process->process_name.empty()) metadata.attributes.add_text("process_name", process->process_name);
+  if (!threads.empty())
+    metadata.attributes.add_text("thread_names", threads.dump(-1, ' ', true, Json::error_handler_t::replace));
+}
+
 std::vector<ProfiledRank> profiled_ranks(const KinetoTrace& kineto) {
   std::set<std::int64_t> processes;
-  for (std::size_t row = 0; row < kineto.events.size(); ++row)
-    if (kineto.category[row] == KinetoCategory::kCpuOp)
-      processes.insert(kineto.lanes[kineto.lane[row]].process);
+  std::map<std::int64_t, std::int64_t> named;  // ranks by process
+  for (std::size_t row = 0; row < kineto.events.size(); ++row) {
+    if (kineto.category[row] != KinetoCategory::kCpuOp) continue;
+    const KinetoLane& lane = kineto.lanes[kineto.lane[row]];
+    if (!processes.insert(lane.process).second) continue;
+    if (const auto rank = rank_in_name(lane.process_name)) named.emplace(lane.process, *rank);
+  }
   if (processes.size() < 2) return {{.rank = kineto.rank}};
   std::vector<ProfiledRank> ranks;
+  std::set<std::int64_t> distinct;
+  for (const auto& [process, rank] : named) distinct.insert(rank);
+  if (distinct.size() == processes.size()) {
+    for (const auto& [process, rank] : named) ranks.push_back({.rank = rank, .process = process});
+    std::ranges::sort(ranks, {}, [](const ProfiledRank& one) { return *one.rank; });
+    return ranks;
+  }
   const std::int64_t world = kineto.world_size.value_or(static_cast<std::int64_t>(processes.size()));
   const bool numbered = *processes.begin() >= 0 && *processes.rbegin() < world;
   for (const std::int64_t process : processes)

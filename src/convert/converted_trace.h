@@ -102,6 +102,7 @@ class ConvertedTrace {
 
   void link(GroupNumbers& groups);
   void find_steps(const EventRoles& roles);
+  void add_process(GlobalMetadata& metadata) const;
   void count();
 
   void get_dependencies(std::uint32_t number, TraceNode& node) const;
@@ -142,8 +143,8 @@ class ConvertedTrace {
 Trace to_trace(const ConvertedTrace& converted);
 
 // The ranks whose events a profile holds: one, or as many as there are processes with ops. What it does not
-// say is left out: `process` of a single one, `rank` where neither the file nor its processes are numbered
-// so.
+// say is left out: `process` of a single one, `rank` where neither the file nor its processes are named
+// ("nadi rank 3") or numbered so.
 struct ProfiledRank {
   std::optional<std::int64_t> rank = {};
   std::optional<std::int64_t> process = {};

@@ -102,6 +102,21 @@ TEST(OwnRuns, AProfileOfManyProcessesHoldsAsManyRanks) {
   }
 }
 
+// Processes have the numbers of the operating system, and say their rank by name.
+TEST(OwnRuns, AProfileOfManyProcessesHasTheirRanksInTheirNames) {
+  Profile profile;
+  for (const auto& [process, rank] : {std::pair{4711, 1}, std::pair{4712, 0}}) {
+    profile.name_process(process, format("nadi rank {}", rank));
+    profile.event("cpu_op", "matmul", process, process, {.start = 10, .length = 5}, R"("op": "a")");
+  }
+  const std::vector<ProfiledRank> ranks = profiled_ranks(*read(profile));
+  ASSERT_EQ(ranks.size(), 2);
+  EXPECT_EQ(ranks[0].rank, 0);
+  EXPECT_EQ(ranks[0].process, 4712);
+  EXPECT_EQ(ranks[1].rank, 1);
+  EXPECT_EQ(ranks[1].process, 4711);
+}
+
 TEST(OwnRuns, AProfileOfOneProcessSaysWhichRankItIs) {
   Profile profile;
   profile.member("distributedInfo", R"({"backend": "nccl", "rank": 5, "world_size": 8})");

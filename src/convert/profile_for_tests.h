@@ -62,6 +62,11 @@ class Profile {
   void copy(std::string_view name, EventTime time, int correlation, int stream = 7) {
     on_stream("gpu_memcpy", name, time, correlation, stream, "");
   }
+  void name_process(int process, std::string_view name) {
+    events_ += format(
+        R"({}{{"ph": "M", "name": "process_name", "pid": {}, "tid": 0, "ts": 0, "args": {{"name": "{}"}}}})",
+        events_.empty() ? "" : ",\n", process, name);
+  }
   // A member of the document, such as distributedInfo.
   void member(std::string_view name, std::string_view json) {
     members_ += format("\"{}\": {},\n", name, json);
@@ -129,6 +134,7 @@ class Converted {
   }
 
   const ConversionReport& report() const { return trace_.report(); }
+  GlobalMetadata metadata() const { return trace_.metadata(); }
 
   GroupNumbers groups;
   Trace nodes;

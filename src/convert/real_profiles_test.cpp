@@ -4,10 +4,15 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <map>
+#include <set>
 
+#include "nadi/base/json.h"
 #include "nadi/convert/profile_for_tests.h"
+#include "nadi/input/chunked_input.h"
 #include "nadi/trace/trace_check.h"
 #include "nadi/trace/trace_index.h"
+#include "nadi/trace/trace_kineto_writer.h"
 
 namespace nadi {
 namespace {
@@ -95,6 +100,46 @@ TEST_P(RealProfiles, EveryMatchHasItsTimes) {
     EXPECT_EQ(inclusive->integer(), source_.kineto->events.duration(event->second).count());
   }
   EXPECT_EQ(matched, std::get<0>(GetParam()).matched);
+}
+
+// Arrows are found again by what nodes say; the profile's own say whether that is right.
+TEST_P(RealProfiles, ATimelineHasTheArrowsOfTheProfile) {
+  const std::filesystem::path device = file_of(std::get<0>(GetParam()), "device");
+  ChunkedInput input(device);
+  std::string text;
+  for (std::string_view more = input.ahead(1); !more.empty(); more = input.ahead(1)) {
+    text += more;
+    input.consume(more.size());
+  }
+  std::string written;
+  converted_->nodes.metadata = converted_->metadata();
+  write_trace_kineto(converted_->nodes, {}, [&](std::string_view part) { written += part; });
+  const Json profile = Json::parse(text), timeline = Json::parse(written);
+  EXPECT_EQ(timeline.at("baseTimeNanoseconds"), profile.at("baseTimeNanoseconds"));
+
+  using Arrow = std::pair<double, double>;
+  const auto arrows = [](const Json& document, std::string_view name) {
+    std::map<std::int64_t, double> from, to;
+    for (const Json& event : document.at("traceEvents")) {
+      if (event.value("cat", "") != name) continue;
+      (event.at("ph") == "s" ? from : to)[event.at("id").get<std::int64_t>()] = event.at("ts");
+    }
+    std::set<Arrow> both;  // the profile has starts and ends alone, too
+    for (const auto& [id, start] : from)
+      if (to.contains(id)) both.emplace(start, to[id]);
+    return both;
+  };
+  EXPECT_EQ(arrows(timeline, "fwdbwd"), arrows(profile, "fwdbwd"));
+  EXPECT_EQ(arrows(timeline, "ac2g"), arrows(profile, "ac2g"));
+  std::set<std::string> processes, of_profile;
+  for (const Json& event : profile.at("traceEvents"))
+    if (event.at("name") == "process_name")
+      of_profile.insert(event.at("pid").dump() + event.at("args").at("name").dump());
+  for (const Json& event : timeline.at("traceEvents"))
+    if (event.at("name") == "process_name")
+      processes.insert(event.at("pid").dump() + event.at("args").at("name").dump());
+  EXPECT_THAT(processes, testing::SizeIs(testing::Ge(2u)));
+  EXPECT_THAT(of_profile, testing::IsSupersetOf(processes));
 }
 
 TEST_P(RealProfiles, AReplayTakesAsLongAsTheRunDid) {

@@ -12,6 +12,7 @@
 #include "nadi/base/json.h"
 #include "nadi/input/chunked_input.h"
 #include "nadi/trace/escape.h"
+#include "nadi/trace/kineto_writer.h"
 
 namespace nadi {
 namespace {
@@ -118,19 +119,62 @@ Head read_head(LineReader& reader, const fs::path& path) {
   return head;
 }
 
-// The number behind `"pid": `, which cannot stand within a text: there its quotes are escaped.
-std::optional<std::int64_t> process_of(std::string_view event) {
-  constexpr std::string_view kKey = R"("pid": )";
-  const std::size_t at = event.find(kKey);
+// The number behind `"pid": ` or `"tid": `, which cannot stand within a text: there its quotes are escaped.
+struct NumberInEvent {
+  std::int64_t value = 0;
+  std::size_t begin = 0, end = 0;  // its digits
+};
+std::optional<NumberInEvent> number_behind(std::string_view event, std::string_view key) {
+  const std::size_t at = event.find(key);
   if (at == std::string_view::npos) return std::nullopt;
-  std::int64_t number = 0;
-  std::size_t i = at + kKey.size();
-  const std::size_t first = i;
-  for (; i < event.size() && event[i] >= '0' && event[i] <= '9' && number < 1'000'000'000; ++i)
-    number = 10 * number + (event[i] - '0');
-  if (i == first || i == event.size() || event[i] != ',') return std::nullopt;
+  NumberInEvent number{.value = 0, .begin = at + key.size(), .end = at + key.size()};
+  for (; number.end < event.size() && event[number.end] >= '0' && event[number.end] <= '9'; ++number.end) {
+    if (number.value > 1'000'000'000'000) return std::nullopt;
+    number.value = 10 * number.value + (event[number.end] - '0');
+  }
+  if (number.end == number.begin || number.end == event.size() || event[number.end] != ',')
+    return std::nullopt;
   return number;
 }
+
+// The events of a file as they are copied: with their own process, or, where another file has a process of
+// the same number (ranks on several machines, or in several containers), with one made of the rank.
+class EventNumbers {
+ public:
+  EventNumbers(std::int64_t rank, std::set<std::int64_t>& used) : rank_(rank), used_(used) {}
+
+  // What is to be written, valid until the next call; nothing where the event is not of the process of those
+  // before it.
+  std::optional<std::string_view> copy(std::string_view event) {
+    const std::optional<NumberInEvent> process = number_behind(event, R"("pid": )");
+    const std::optional<NumberInEvent> thread = number_behind(event, R"("tid": )");
+    if (!process || !thread || thread->begin < process->end) return std::nullopt;
+    if (!process_) {
+      process_ = process->value;
+      shown_ = used_.insert(process->value).second ? process->value : kKinetoProcessLimit + rank_;
+      used_.insert(shown_);
+    }
+    if (process->value != *process_) return std::nullopt;
+    if (shown_ == *process_) return event;
+    // Thread 0 is none: metadata of the process.
+    const std::int64_t number = thread->value == 0 ? 0 : thread->value - *process_ + shown_;
+    text_.assign(event.substr(0, process->begin));
+    text_ += format("{}", shown_);
+    text_ += event.substr(process->end, thread->begin - process->end);
+    text_ += format("{}", number);
+    text_ += event.substr(thread->end);
+    return text_;
+  }
+
+  std::string wanted() const { return process_ ? format("process {}", *process_) : "a process"; }
+
+ private:
+  const std::int64_t rank_;
+  std::set<std::int64_t>& used_;
+  std::optional<std::int64_t> process_;  // in the file
+  std::int64_t shown_ = 0;
+  std::string text_;
+};
 
 class Merger {
  public:
@@ -186,7 +230,7 @@ class Merger {
 
   void copy_events(const fs::path& path) {
     LineReader reader(path);
-    const std::int64_t rank = read_head(reader, path).rank;
+    EventNumbers numbers(read_head(reader, path).rank, processes_);
     bool first = true, more = false;  // the latest event had a comma: another follows
     for (std::string_view line = reader.next(); line != kEventsEnd || more; line = reader.next()) {
       if (!first && !more) throw reader.error("an event follows the last one");
@@ -194,10 +238,10 @@ class Merger {
       more = line.ends_with(',');
       if (more) line.remove_suffix(1);
       if (!line.starts_with("  {\"") || !line.ends_with("}}")) throw reader.error("expected an event");
-      if (process_of(line) != rank)
-        throw reader.error(format("expected an event of process {}, its rank", rank));
+      const std::optional<std::string_view> event = numbers.copy(line);
+      if (!event) throw reader.error(format("expected an event of {}", numbers.wanted()));
       file_.write(events_++ == 0 ? "\n" : ",\n");
-      file_.write(line);
+      file_.write(*event);
     }
     const std::string_view name = reader.next();
     if (!name.starts_with(kTraceName)) throw reader.error("expected its name behind the events");
@@ -209,7 +253,8 @@ class Merger {
   AtomicFile file_;
   Head first_;
   std::map<std::int64_t, std::string> groups_;
-  std::string trace_name_;  // with its key
+  std::string trace_name_;            // with its key
+  std::set<std::int64_t> processes_;  // that were written
   std::uint64_t events_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "nadi/trace/execution_communication.h"
 #include "nadi/trace/execution_spans.h"
 #include "nadi/trace/process_groups.h"
+#include "nadi/trace/span_nesting.h"
 
 namespace nadi {
 namespace {
@@ -109,6 +110,11 @@ std::string microseconds(std::int64_t nanoseconds) {
   return format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
 }
 
+// The annotation within the record of communication. The record is the measurement.
+SpanTimes within(const SpanTimes& record) {
+  return {record.start, std::max(record.start, record.end - kSpanMargin)};
+}
+
 class KinetoFile {
  public:
   KinetoFile(const Program& program, std::span<const ExecutedStep> steps, const KinetoOptions& options,
@@ -127,8 +133,11 @@ class KinetoFile {
   std::uint64_t write() {
     head();
     metadata();
-    for (const ExecutedStep& step : steps_) {
-      for (const ExecutionSpan& span : spans_of(program_, step)) write_span(step, span);
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const ExecutedStep& step = steps_[i];
+      std::optional<Nanoseconds> next;
+      if (i + 1 < steps_.size()) next = steps_[i + 1].start;
+      write_spans(step, next);
       if (options_.memory) memory(step);
     }
     out_ += "\n  ],\n";
@@ -192,7 +201,9 @@ class KinetoFile {
   std::string at(Nanoseconds time) const {
     return microseconds((options_.clock_origin + time).count() - base_);
   }
-  std::int64_t thread_number(std::uint32_t thread) const { return options_.process + thread * processes_; }
+  std::int64_t thread_number(std::uint32_t thread) const {
+    return options_.process + thread * kKinetoThreadStride;
+  }
   std::int64_t record_number() const { return record_ * processes_ + to_number(options_.rank); }
 
   void metadata() {
@@ -205,7 +216,9 @@ class KinetoFile {
       }
     name_process("process_name", 0, "name", json_text(options_.process_name));
     name_process("process_labels", 0, "labels", R"("CPU")");
-    name_process("process_sort_index", 0, "sort_index", format("{}", options_.process));
+    const bool of_many = options_.plan != nullptr && options_.plan->world_size() > 1;
+    name_process("process_sort_index", 0, "sort_index",
+                 format("{}", of_many ? to_number(options_.rank) : options_.process));
     for (std::uint32_t t = 0; t < computes.size(); ++t) {
       const std::int64_t number = thread_number(t);
       const std::string role = t == 0 ? "main" : format("worker {}", t);
@@ -221,6 +234,36 @@ class KinetoFile {
     next_event();
     out_ += format(R"({{"name": "{}", "ph": "M", "ts": {}, "pid": {}, "tid": {}, "args": {{"{}": {}}}}})",
                    what, at(first_), options_.process, thread, key, value);
+  }
+
+  bool communicates(const ExecutedStep& step, const ExecutionSpan& span) const {
+    if (span.kind != ExecutionSpan::Kind::kCall) return false;
+    return is_communication(definition(origin_of(program_, step.ops[span.call]).op.kind).op_class);
+  }
+
+  // Spans as they are shown: strictly one in the other. What communicates is shown twice (write_call()).
+  void write_spans(const ExecutedStep& step, std::optional<Nanoseconds> next) {
+    std::vector<ExecutionSpan> spans = spans_of(program_, step);
+    std::vector<SpanTimes> times;
+    const auto separate = [&](std::size_t first, std::size_t last) {
+      times.clear();
+      for (std::size_t i = first; i < last; ++i) {
+        times.push_back({spans[i].start, spans[i].end});
+        if (communicates(step, spans[i])) times.push_back(within(times.back()));
+      }
+      separate_ends(times, next);
+      for (std::size_t i = first, at = 0; i < last; ++i) {
+        spans[i].end = times[at].end;
+        at += communicates(step, spans[i]) ? 2 : 1;
+      }
+    };
+    for (std::size_t first = 0; first < spans.size();) {
+      std::size_t last = first;
+      while (last < spans.size() && spans[last].thread == spans[first].thread) ++last;
+      separate(first, last);
+      first = last;
+    }
+    for (const ExecutionSpan& span : spans) write_span(step, span);
   }
 
   void write_span(const ExecutedStep& step, const ExecutionSpan& span) {
@@ -262,7 +305,9 @@ class KinetoFile {
     end();
     if (!communication) return;
     const std::string_view name = collective_names(origin.op.kind).annotation;
-    begin("user_annotation", json_text(format("{}:{}", options_.backend, name)), span);
+    ExecutionSpan inner = span;
+    inner.end = within({span.start, span.end}).end;
+    begin("user_annotation", json_text(format("{}:{}", options_.backend, name)), inner);
     put_inputs(origin.graph, origin.op);
     end();
   }
@@ -362,7 +407,7 @@ class KinetoFile {
   std::string out_;
   std::uint64_t events_ = 0;
   std::int64_t record_ = 0;     // events that were recorded: all but metadata
-  std::int64_t processes_ = 1;  // that number their threads and events side by side
+  std::int64_t processes_ = 1;  // that number their events side by side
 };
 
 }  // namespace

@@ -17,12 +17,14 @@
 //     background has threads of its own, "communication 1" and so on;
 //   - `cpu_instant_event` "[memory]": the bytes of values alive, whenever they change, where the caller knows
 //     them. They are parts of one arena, so that "Addr" is always 0, and gone at the end of a step.
-// Metadata events name the process and its threads. A run on the CPU has no device properties.
+// Metadata events name the process and its threads. A run on the CPU has no device properties. Processes and
+// threads are numbered as PyTorch does: a process by its number in the operating system, and its main thread
+// likewise; 0 would be taken for a GPU. Events end strictly inside the events around them (span_nesting.h).
 //
 // Times are microseconds with three decimals since `baseTimeNanoseconds`, which is chosen as Kineto does (the
 // start of a quarter of a year), so that traces of several ranks and of PyTorch can be laid over one another.
-// Ranks of one plan number their threads and events differently, so that their files can be put together
-// (kineto_merge.h). The same arguments give the same bytes.
+// Ranks of one plan number their events differently, and processes of one machine their threads, so that
+// their files can be put together (kineto_merge.h). The same arguments give the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +40,16 @@
 
 namespace nadi {
 
+// Linux numbers processes below 2^22. Threads that are not the main one have no number of the operating
+// system here, since communication in the background is no thread: thread n of process p is p + n * this.
+// Processes get a number between the two where several have the same (kineto_merge.h).
+inline constexpr std::int64_t kKinetoProcessLimit = std::int64_t{1} << 22;
+inline constexpr std::int64_t kKinetoThreadStride = std::int64_t{1} << 24;
+
 struct KinetoOptions {
   std::string trace_name = "";
   Nanoseconds clock_origin = {};  // what the time since 1970 was when the record's clock stood at 0
-  // Its number in the operating system; of several ranks the rank. Thread n is shown as process + n * ranks.
-  std::int64_t process = 1;
+  std::int64_t process = 1;       // its number in the operating system
   std::string process_name = "nadi";
   const Plan* plan = nullptr;  // needed where the program communicates; gives `distributedInfo`
   Rank rank = {};              // in the plan

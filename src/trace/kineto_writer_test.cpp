@@ -81,8 +81,8 @@ TEST(KinetoWriter, NamesTheProcessAndItsThreads) {
                           "thread_sort_index", "thread_name", "thread_sort_index"));
   EXPECT_EQ(metadata[0].at("args").at("name"), "nadi rank 0");
   EXPECT_EQ(metadata[1].at("args").at("labels"), "CPU");
-  EXPECT_EQ(metadata[5].at("args").at("name"), "thread 403 (worker 1)");
-  EXPECT_EQ(events(trace, "cpu_op").back().at("tid"), 403);
+  EXPECT_EQ(metadata[5].at("args").at("name"), "thread 16777618 (worker 1)");
+  EXPECT_EQ(events(trace, "cpu_op").back().at("tid"), 402 + (1 << 24));
 }
 
 TEST(KinetoWriter, ACallHasItsShapesWorkAndOrigin) {
@@ -122,23 +122,24 @@ TEST(KinetoWriter, AnnotatesStepsPhasesAndLayers) {
                           "model.h.0.attn", "model.h.0.mlp", "head"));
 }
 
-// In the file as written, with its rounding to three decimals: each event lies within or beside each other.
+// In the file as written, with its rounding to three decimals, and as a viewer sees it who adds start and
+// duration as doubles, of some 10^12 us: each event ends before the one around it, and before the next one
+// starts.
 TEST(KinetoWriter, EventsOfAThreadAreNested) {
   const Program program =
       build_step(*find_built_in_model("gpt2"), {.batch_size = 2, .micro_batches = 2, .seq_length = 16});
   const std::array steps{execute_for_tests(program, 0, Nanoseconds{17}),
                          execute_for_tests(program, 1, Nanoseconds{90'000'000})};
-  const Json trace = Json::parse(text_of(program, steps));
+  const Json trace = Json::parse(text_of(program, steps, {.clock_origin = kMay}));
   std::vector<std::pair<double, double>> open;
   std::set<std::int64_t> ids;
   std::size_t calls = 0;
   for (const Json& event : trace.at("traceEvents")) {
     if (event.at("ph") != "X") continue;
     const double start = event.at("ts"), end = start + event.at("dur").get<double>();
-    constexpr double kRounding = 1e-6;  // of the sum, in microseconds: far below the nanosecond of the file
-    while (!open.empty() && open.back().second <= start + kRounding) open.pop_back();
+    while (!open.empty() && open.back().second < start) open.pop_back();
     if (!open.empty()) {
-      ASSERT_LE(end, open.back().second + kRounding) << event.dump();
+      ASSERT_LT(end, open.back().second) << event.dump();
     }
     open.emplace_back(start, end);
     EXPECT_TRUE(ids.insert(event.at("args").at("External id").get<std::int64_t>()).second);
@@ -230,9 +231,9 @@ TEST(KinetoWriter, CommunicationHasLanesParametersAndBandwidth) {
   for (const Json& event : events(trace, "M"))
     if (event.at("name") == "thread_name")
       threads.push_back(event.at("tid").dump() + ": " + event.at("args").at("name").get<std::string>());
-  // Four ranks number their threads side by side.
-  EXPECT_THAT(threads, ElementsAre("2: thread 2 (main)", "6: communication 1", "10: communication 2",
-                                   "14: communication 3"));
+  // The main thread has the number of the process, the others multiples of 2^24 more.
+  EXPECT_THAT(threads, ElementsAre("2: thread 2 (main)", "16777218: communication 1",
+                                   "33554434: communication 2", "50331650: communication 3"));
   EXPECT_THAT(names(events(trace, "user_annotation")),
               ElementsAre("ProfilerStep#0", "backward", "h", "mpi:recv", "mpi:all_reduce", "mpi:send"));
 
@@ -241,7 +242,7 @@ TEST(KinetoWriter, CommunicationHasLanesParametersAndBandwidth) {
     if (event.at("name") == "record_param_comms") calls.push_back(event);
   ASSERT_EQ(calls.size(), 3u);
   const Json& reduce = calls[1];
-  EXPECT_EQ(reduce.at("tid"), 10);
+  EXPECT_EQ(reduce.at("tid"), 2 + 2 * (1 << 24));
   EXPECT_EQ(reduce.at("ts"), 2.25);
   EXPECT_EQ(reduce.at("dur"), 20.0);
   const Json& args = reduce.at("args");

@@ -44,7 +44,7 @@ void write_run_traces(const RunTraceFiles& files, const Program& program, std::s
   write_kineto(program, steps,
                {.trace_name = options.name,
                 .clock_origin = origin - options.clock_offset,
-                .process = of_many ? rank : getpid(),
+                .process = getpid(),
                 .process_name = of_many ? format("nadi rank {}", rank) : "nadi",
                 .plan = options.plan,
                 .rank = options.rank,

@@ -5,12 +5,17 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
-#include <tuple>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "nadi/base/error.h"
@@ -18,7 +23,9 @@
 #include "nadi/base/json.h"
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/json_output.h"
+#include "nadi/trace/span_nesting.h"
 #include "nadi/trace/trace.h"
+#include "nadi/trace/trace_flows.h"
 #include "nadi/trace/trace_index.h"
 
 namespace nadi {
@@ -34,6 +41,10 @@ constexpr std::array<std::string_view, 5> kLaneNames{"thread", "stream", "comput
 // behind the former.
 constexpr std::int64_t kFirstClassThread = 1000;
 constexpr std::int64_t kThreadsPerClass = 1000;
+// Of traces that do not say in which process they were recorded: behind the numbers of devices.
+constexpr std::int64_t kFirstProcess = 1000;
+// Where Kineto's traces sort devices: below all processes.
+constexpr std::int64_t kFirstDeviceSortIndex = 5'000'000;
 
 struct Lane {
   LaneKind kind = LaneKind::kThread;
@@ -59,12 +70,18 @@ LaneKind class_of(NodeType type) {
   unreachable();
 }
 
+struct FlowName {
+  std::string_view category;
+  std::string_view name;
+  std::uint64_t id = 0;
+};
+
 class TraceKinetoFile {
  public:
   TraceKinetoFile(const Trace& trace, const TraceKinetoOptions& options, const ByteSink& sink)
       : trace_(trace), options_(options), sink_(sink), lane_of_(trace.size(), kNoLane) {
-    if (const TraceAttribute* rank = trace.metadata.attributes.find("rank"))
-      process_ = rank->integer().value_or(0);
+    rank_ = metadata_integer("rank");
+    process_ = metadata_integer("process").value_or(kFirstProcess + rank_.value_or(0));
   }
 
   TraceKinetoCounts write() {
@@ -74,10 +91,13 @@ class TraceKinetoFile {
                   {},
                   "no node of the trace has a time, so that there is no timeline to write",
                   "traces of runs and of simulations have times; 'nadi trace' writes none"};
+    choose_ends();
     head();
+    name_processes();
     name_lanes();
     for (std::size_t row = 0; row < trace_.size(); ++row)
       if (lane_of_[row] != kNoLane) put_event(row);
+    put_flows();
     if (options_.dependencies) put_dependencies();
     out_ += "\n  ],\n  \"traceName\": ";
     append_json_text(out_, options_.trace_name);
@@ -128,6 +148,39 @@ class TraceKinetoFile {
     }
   }
 
+  std::optional<std::int64_t> metadata_integer(std::string_view name) const {
+    const TraceAttribute* attribute = trace_.metadata.attributes.find(name);
+    return attribute == nullptr ? std::nullopt : attribute->integer();
+  }
+
+  std::string_view metadata_text(std::string_view name, std::string_view otherwise) const {
+    const TraceAttribute* attribute = trace_.metadata.attributes.find(name);
+    return attribute == nullptr ? otherwise : attribute->string().value_or(otherwise);
+  }
+
+  // Events of a lane end strictly inside those around them (span_nesting.h).
+  void choose_ends() {
+    std::vector<std::vector<std::uint32_t>> rows(lanes_.size());
+    end_of_.resize(trace_.size());
+    first_ = Nanoseconds{std::numeric_limits<std::int64_t>::max()};
+    for (std::uint32_t row = 0; row < trace_.size(); ++row) {
+      if (lane_of_[row] == kNoLane) continue;
+      rows[lane_of_[row]].push_back(row);
+      end_of_[row] = trace_.start(row) + recorded_duration(row);
+      first_ = std::min(first_, trace_.start(row));
+    }
+    std::vector<SpanTimes> times;
+    for (std::vector<std::uint32_t>& lane : rows) {
+      std::ranges::stable_sort(lane, [&](std::uint32_t a, std::uint32_t b) {
+        return std::pair(trace_.start(a), end_of_[b]) < std::pair(trace_.start(b), end_of_[a]);
+      });
+      times.clear();
+      for (const std::uint32_t row : lane) times.push_back({trace_.start(row), end_of_[row]});
+      separate_ends(times);
+      for (std::size_t i = 0; i < lane.size(); ++i) end_of_[lane[i]] = times[i].end;
+    }
+  }
+
   std::uint32_t lane_number(const Lane& lane) {
     const auto [entry, is_new] = lane_numbers_.try_emplace(lane, static_cast<std::uint32_t>(lanes_.size()));
     if (is_new) lanes_.push_back(lane);
@@ -136,9 +189,14 @@ class TraceKinetoFile {
 
   void head() {
     out_ += "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [],\n  \"displayTimeUnit\": \"ms\",\n";
-    const TraceAttribute* base = trace_.metadata.attributes.find("baseTimeNanoseconds");
-    if (base != nullptr && base->integer())
-      out_ += format("  \"baseTimeNanoseconds\": {},\n", *base->integer());
+    if (rank_) {
+      out_ += format("  \"distributedInfo\": {{\"rank\": {}", *rank_);
+      if (const auto world_size = metadata_integer("world_size"))
+        out_ += format(", \"world_size\": {}", *world_size);
+      out_ += "},\n";
+    }
+    if (const auto base = metadata_integer("base_time_ns"))
+      out_ += format("  \"baseTimeNanoseconds\": {},\n", *base);
     out_ += "  \"traceEvents\": [";
   }
 
@@ -156,16 +214,61 @@ class TraceKinetoFile {
     fmt::format_to(std::back_inserter(out_), pattern, std::forward<Args>(args)...);
   }
 
+  void put_name(std::string_view what, std::int64_t process, std::int64_t thread, std::string_view key,
+                std::string_view value) {
+    next_event();
+    put(R"({{"name": "{}", "ph": "M", )", what);
+    put_time("ts", first_);
+    put(R"("pid": {}, "tid": {}, "args": {{"{}": )", process, thread, key);
+    append_json_text(out_, value);
+    out_ += "}}";
+  }
+  void put_sort_index(std::string_view what, std::int64_t process, std::int64_t thread, std::int64_t index) {
+    next_event();
+    put(R"({{"name": "{}", "ph": "M", )", what);
+    put_time("ts", first_);
+    put(R"("pid": {}, "tid": {}, "args": {{"sort_index": {}}}}})", process, thread, index);
+  }
+
+  // As PyTorch does: the process, and each of its devices as a process of the same name.
+  void name_processes() {
+    std::set<std::pair<bool, std::int64_t>> processes;  // devices behind hosts
+    for (const Lane& lane : lanes_) processes.emplace(lane.kind == LaneKind::kStream, lane.process);
+    const std::string otherwise = rank_ ? format("rank {}", *rank_) : "trace";
+    for (const auto& [is_device, process] : processes) {
+      put_name("process_name", process, 0, "name", metadata_text("process_name", otherwise));
+      put_name("process_labels", process, 0, "labels", is_device ? format("GPU {}", process) : "CPU");
+      put_sort_index("process_sort_index", process, 0, process + (is_device ? kFirstDeviceSortIndex : 0));
+    }
+  }
+
+  // What the profile called its threads: {"451": "thread 451 (pt_autograd_0)"}.
+  std::map<std::int64_t, std::string> thread_names() const {
+    std::map<std::int64_t, std::string> names;
+    const Json texts = Json::parse(metadata_text("thread_names", "{}"), nullptr, /*allow_exceptions=*/false);
+    if (!texts.is_object()) return names;
+    for (const auto& [number, name] : texts.items()) {
+      std::int64_t thread = 0;
+      const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), thread);
+      if (error == std::errc{} && end == number.data() + number.size() && name.is_string())
+        names.emplace(thread, name.get<std::string>());
+    }
+    return names;
+  }
+
   // In the order of the map: the names of lanes do not depend on which node comes first.
   void name_lanes() {
+    const std::map<std::int64_t, std::string> known = thread_names();
     for (const auto& [lane, number] : lane_numbers_) {
       const bool numbered = lane.kind == LaneKind::kThread || lane.kind == LaneKind::kStream;
       const std::int64_t shown = numbered ? lane.thread
                                           : lane.thread - kFirstClassThread -
                                                 static_cast<std::int64_t>(lane.kind) * kThreadsPerClass + 1;
-      next_event();
-      put(R"({{"name": "thread_name", "ph": "M", "ts": 0, "pid": {}, "tid": {}, "args": {{"name": "{} {}"}}}})",
-          lane.process, lane.thread, kLaneNames[static_cast<std::size_t>(lane.kind)], shown);
+      const auto name = lane.kind == LaneKind::kThread ? known.find(lane.thread) : known.end();
+      put_name("thread_name", lane.process, lane.thread, "name",
+               name != known.end() ? name->second
+                                   : format("{} {}", kLaneNames[static_cast<std::size_t>(lane.kind)], shown));
+      put_sort_index("thread_sort_index", lane.process, lane.thread, lane.thread);
     }
   }
 
@@ -174,7 +277,7 @@ class TraceKinetoFile {
     put(R"("{}": {}.{:03}, )", key, nanoseconds / 1000, nanoseconds % 1000);
   }
 
-  Nanoseconds shown_duration(std::size_t row) const {
+  Nanoseconds recorded_duration(std::size_t row) const {
     const std::optional<std::int64_t> inclusive = integer(row, "inclusive_ns");
     return inclusive && *inclusive >= 0 ? Nanoseconds{*inclusive} : trace_.duration(row);
   }
@@ -197,7 +300,7 @@ class TraceKinetoFile {
     append_json_text(out_, trace_.name(row));
     put(R"(, "pid": {}, "tid": {}, )", lane.process, lane.thread);
     put_time("ts", trace_.start(row));
-    put_time("dur", shown_duration(row));
+    put_time("dur", end_of_[row] - trace_.start(row));
     put(R"("args": {{"node": {}, "type": "{}")", to_number(trace_.id(row)), to_string(trace_.type(row)));
     put_inputs(trace_.inputs(row));
     for (std::size_t i = 0; i < trace_.attribute_count(row); ++i) {
@@ -222,6 +325,17 @@ class TraceKinetoFile {
     put_list("Input type", io.types);
   }
 
+  // What the profile had: see trace_flows.h.
+  void put_flows() {
+    for (const TraceFlow& flow : flows_of(trace_)) {
+      if (lane_of_[flow.from] == kNoLane || lane_of_[flow.to] == kNoLane) continue;
+      const FlowName name{.category = flow.name, .name = flow.name, .id = flow.id};
+      put_flow_end('s', flow.from, name);
+      put_flow_end('f', flow.to, name);
+      ++counts_.links;
+    }
+  }
+
   void put_dependencies() {
     const TraceIndex index(trace_);
     for (std::size_t row = 0; row < trace_.size(); ++row) {
@@ -232,26 +346,29 @@ class TraceKinetoFile {
 
   void put_flow(std::optional<std::uint32_t> from, std::size_t to, std::string_view name) {
     if (!from || lane_of_[*from] == kNoLane || lane_of_[to] == kNoLane) return;
-    ++counts_.flows;
-    put_flow_end('s', *from, trace_.start(*from), name);
-    put_flow_end('f', to, trace_.start(to), name);
+    const FlowName flow{.category = "dependency", .name = name, .id = ++counts_.flows};
+    put_flow_end('s', *from, flow);
+    put_flow_end('f', to, flow);
   }
 
-  void put_flow_end(char phase, std::size_t row, Nanoseconds time, std::string_view name) {
+  void put_flow_end(char phase, std::size_t row, const FlowName& flow) {
     const Lane& lane = lanes_[lane_of_[row]];
     next_event();
-    put(R"({{"ph": "{}", "id": {}, "pid": {}, "tid": {}, )", phase, counts_.flows, lane.process, lane.thread);
-    put_time("ts", time);
-    put(R"("cat": "dependency", "name": "{}"{}}})", name, phase == 'f' ? R"(, "bp": "e")" : "");
+    put(R"({{"ph": "{}", "id": {}, "pid": {}, "tid": {}, )", phase, flow.id, lane.process, lane.thread);
+    put_time("ts", trace_.start(row));
+    put(R"("cat": "{}", "name": "{}"{}}})", flow.category, flow.name, phase == 'f' ? R"(, "bp": "e")" : "");
   }
 
   const Trace& trace_;
   const TraceKinetoOptions& options_;
   const ByteSink& sink_;
+  std::optional<std::int64_t> rank_;
   std::int64_t process_ = 0;
+  Nanoseconds first_;  // start of an event
   std::vector<Lane> lanes_;
   std::map<Lane, std::uint32_t> lane_numbers_;
   std::vector<std::uint32_t> lane_of_;  // by row
+  std::vector<Nanoseconds> end_of_;     // by row: as it is shown
   std::string out_;
   bool any_event_ = false;
   TraceKinetoCounts counts_;

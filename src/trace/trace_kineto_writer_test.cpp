@@ -80,7 +80,7 @@ TEST(TraceKinetoWriter, PutsHostOpsOnThreadsAndKernelsOnStreams) {
   EXPECT_EQ(written.document["traceName"], "run");
   const Json& op = written.event("aten::mm");
   EXPECT_EQ(op["cat"], "cpu_op");
-  EXPECT_EQ(op["pid"], 3);
+  EXPECT_EQ(op["pid"], 1003) << "rank 3, behind the numbers of devices";
   EXPECT_EQ(op["tid"], 7);
   EXPECT_EQ(op["ts"], 1000.001);
   EXPECT_EQ(op["dur"], 10.0) << "as long as it ran with what it contains";
@@ -130,8 +130,77 @@ TEST(TraceKinetoWriter, MakesLanesForWhatSaysNothingAboutIt) {
   EXPECT_NE(written.event("mm")["tid"], written.event("load")["tid"]);
   std::vector<std::string> names;
   for (const Json& event : written.document["traceEvents"])
-    if (event["ph"] == "M") names.push_back(event["args"]["name"]);
+    if (event["name"] == "thread_name") names.push_back(event["args"]["name"]);
   EXPECT_EQ(names, (std::vector<std::string>{"compute 1", "communication 1", "communication 2", "memory 1"}));
+}
+
+// What HTA needs: no event of the host has process or thread 0, which are a GPU's.
+TEST(TraceKinetoWriter, KeepsProcessNamesAndTheBaseOfTimes) {
+  Trace trace = pytorch_trace();
+  trace.metadata.attributes.add_int64("process", 402);
+  trace.metadata.attributes.add_text("process_name", "python3");
+  trace.metadata.attributes.add_text("thread_names", R"-({"7": "thread 7 (pt_autograd_0)"})-");
+  trace.metadata.attributes.add_int64("base_time_ns", 1'711'964'646'000'000'000);
+  trace.metadata.attributes.add_int64("world_size", 4);
+  const Written written = write(trace);
+  EXPECT_EQ(written.document["baseTimeNanoseconds"], 1'711'964'646'000'000'000);
+  EXPECT_EQ(written.document["distributedInfo"].dump(), R"({"rank":3,"world_size":4})");
+  EXPECT_EQ(written.event("aten::mm")["pid"], 402);
+  std::vector<std::string> named;
+  for (const Json& event : written.document["traceEvents"])
+    if (event["ph"] == "M")
+      named.push_back(event["name"].get<std::string>() + " " + event["pid"].dump() + " " +
+                      event["tid"].dump() + " " + event["args"].begin()->dump());
+  EXPECT_EQ(named, (std::vector<std::string>{
+                       R"(process_name 402 0 "python3")", R"(process_labels 402 0 "CPU")",
+                       R"(process_sort_index 402 0 402)", R"(process_name 1 0 "python3")",
+                       R"(process_labels 1 0 "GPU 1")", R"(process_sort_index 1 0 5000001)",
+                       R"-(thread_name 402 7 "thread 7 (pt_autograd_0)")-", R"(thread_sort_index 402 7 7)",
+                       R"(thread_name 1 20 "stream 20")", R"(thread_sort_index 1 20 20)"}));
+}
+
+// The launch ends with the op around it: it ends 2 ns before that, in the file as well as in doubles.
+TEST(TraceKinetoWriter, EventsEndInsideThoseAroundThem) {
+  Trace trace;
+  TraceNode node;
+  const std::int64_t start = 4'433'481'000'000'001;
+  begin(node, 1, "aten::mm", start, 8'000);
+  add_is_cpu_op(node, true);
+  node.attributes.add_int64("inclusive_ns", 10'000);
+  trace.add(node);
+  begin(node, 2, "cudaLaunchKernel", start + 8'000, 2'000);
+  add_is_cpu_op(node, true);
+  trace.add(node);
+  const Written written = write(trace);
+  const Json &op = written.event("aten::mm"), &launch = written.event("cudaLaunchKernel");
+  EXPECT_EQ(op["dur"], 10.002);
+  EXPECT_EQ(launch["dur"], 2.0);
+  EXPECT_LT(launch["ts"].get<double>() + launch["dur"].get<double>(),
+            op["ts"].get<double>() + op["dur"].get<double>());
+}
+
+TEST(TraceKinetoWriter, DrawsTheArrowsOfTheProfile) {
+  Trace trace = pytorch_trace();
+  TraceNode node;
+  begin(node, 5, "cudaLaunchKernel", 1'030'000, 2'000);
+  add_is_cpu_op(node, true);
+  node.attributes.add_int64("correlation", 77);
+  trace.add(node);
+  begin(node, 6, "gemm", 1'040'000, 2'000);
+  node.attributes.add_int64("stream", 20);
+  node.attributes.add_int64("correlation", 77);
+  trace.add(node);
+  const Written written = write(trace);
+  EXPECT_EQ(written.counts.links, 1u);
+  const Json &from = written.event("ac2g", "s"), &to = written.event("ac2g", "f");
+  EXPECT_EQ(from["cat"], "ac2g");
+  EXPECT_EQ(from["id"], 77);
+  EXPECT_EQ(from["ts"], 1030.0);
+  EXPECT_EQ(to["id"], 77);
+  EXPECT_EQ(to["ts"], 1040.0);
+  EXPECT_EQ(to["pid"], 0);
+  EXPECT_EQ(to["tid"], 20);
+  EXPECT_EQ(to["bp"], "e");
 }
 
 TEST(TraceKinetoWriter, RefusesATraceWithoutTimes) {

@@ -192,7 +192,7 @@ TEST_F(RanksRecorderTest, EachWritesItsOwnAndTheFirstMergesThem) {
     if (event.at("name").as_string() == "ProfilerStep#1")
       steps[event.at("pid").as_int64()] = event.at("ts").as_double();
   ASSERT_EQ(steps.size(), 4u);
-  for (const auto& [process, began] : steps) EXPECT_EQ(began, steps[0]) << process;
+  for (const auto& [process, began] : steps) EXPECT_EQ(began, steps.begin()->second) << process;
 }
 
 TEST_F(RanksRecorderTest, OnlySomeMayBeRecorded) {
