@@ -6,6 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/writable_folder.h"
 #include "nadi/cli/command.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/console.h"
@@ -246,6 +247,8 @@ void resolve_trace(const Flags& flags, Communicator& world, GenerateRequest& req
   if (prefix->ends_with('/'))
     throw usage_error(format("--trace takes the start of file names, not '{}'", *prefix),
                       "--trace out/g writes out/g.0.et");
+  if (const auto folder = std::filesystem::path(*prefix).parent_path(); !folder.empty())
+    require_writable_folder(folder);
   request.trace_prefix = *prefix;
   request.options.record = true;
   if (request.overwrite == Overwrite::kAllow) return;

@@ -196,6 +196,16 @@ TEST(GenerateCommand, TakesModelsWithoutWeights) {
   EXPECT_EQ(json["generations"][0]["input_tokens"].size(), 4u);
 }
 
+TEST(GenerateCommand, TriesTheFolderOfTracesFirst) {
+  const TemporaryFolder folder;
+  write_text("tiny.json", kTinyConfig);
+  const CliRun refused =
+      run("generate tiny.json --num-input-tokens 2 --num-output-tokens 2 --trace tiny.json/x/g");
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err, HasSubstr("error: tiny.json/x: cannot write to the folder: Not a directory\n"));
+}
+
 TEST(GenerateCommand, ShowsNoControlCharacters) {
   const TemporaryFolder folder;
   save_model();
