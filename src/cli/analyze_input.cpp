@@ -1,5 +1,6 @@
 #include "nadi/cli/analyze_input.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -69,10 +70,7 @@ AnalyzeInput sort_files(const std::vector<fs::path>& files) {
   if (!input.chakra.empty() && input.chakra.size() < files.size())
     throw usage_error(format("{} is a Chakra trace, and others are of PyTorch", input.chakra[0].string()),
                       "analyze them on their own, or convert all of them: nadi convert");
-  if (!input.hosts.empty() && input.profiles.empty())
-    throw usage_error(format("{} is the host's half of a trace and has no times", input.hosts[0].string()),
-                      "give the profile of the same run, too");
-  if (!input.hosts.empty() && input.hosts.size() != input.profiles.size())
+  if (!input.profiles.empty() && !input.hosts.empty() && input.hosts.size() != input.profiles.size())
     throw usage_error(
         format("{} traces of the host and {} profiles", input.hosts.size(), input.profiles.size()),
         "they are taken in pairs, in the order of their names");
@@ -89,7 +87,9 @@ class RunReading {
     options_.groups = group_sizes(files.front());
     if (files.size() > 1) options_.groups.try_emplace("0", static_cast<std::int64_t>(files.size()));
     ProgressLine progress(console_, "traces", steady_clock());
-    const auto total = static_cast<std::int64_t>(input.chakra.size() + input.profiles.size());
+    const bool hosts_alone = input.profiles.empty();
+    const auto total =
+        static_cast<std::int64_t>(input.chakra.size() + (hosts_alone ? input.hosts : input.profiles).size());
     for (std::size_t i = 0; i < input.chakra.size(); ++i) {
       progress.update(static_cast<std::int64_t>(i), total);
       const Trace trace = read_trace(input.chakra[i], lenient_, console_);
@@ -99,24 +99,35 @@ class RunReading {
       progress.update(static_cast<std::int64_t>(i), total);
       add_profile(input.profiles[i], input.hosts.empty() ? nullptr : &input.hosts[i], i);
     }
+    for (std::size_t i = 0; hosts_alone && i < input.hosts.size(); ++i) {
+      progress.update(static_cast<std::int64_t>(i), total);
+      const std::int64_t rank = number_of(std::nullopt, input.hosts[i], i);
+      const ConvertedTrace converted({.host = read_host(input.hosts[i]), .rank = rank}, groups_);
+      add(to_trace(converted), input.hosts[i], rank, i);
+    }
     finish(run_);
     return std::move(run_);
   }
 
  private:
+  JsonDamage damage() const { return lenient_ ? JsonDamage::kSkip : JsonDamage::kRefuse; }
+  std::function<void(std::uint64_t)> watch() const {
+    return [this](std::uint64_t) { console_.check_interrupted(); };
+  }
+
+  std::shared_ptr<const HostTrace> read_host(const fs::path& file) {
+    auto host = std::make_shared<const HostTrace>(
+        read_host_trace(file, {.damage = damage(), .attributes = true, .progress = watch()}));
+    note_damage(file, host->damage);
+    return host;
+  }
+
   void add_profile(const fs::path& file, const fs::path* host_file, std::size_t place) {
-    const JsonDamage damage = lenient_ ? JsonDamage::kSkip : JsonDamage::kRefuse;
-    const auto watch = [this](std::uint64_t) { console_.check_interrupted(); };
     const auto kineto = std::make_shared<const KinetoTrace>(
-        read_kineto(file, {.damage = damage, .attributes = true, .progress = watch}));
+        read_kineto(file, {.damage = damage(), .attributes = true, .progress = watch()}));
     note_damage(file, kineto->counts.damage);
     note(console_, file, kineto->counts.without_duration, "events without a duration dropped");
-    std::shared_ptr<const HostTrace> host;
-    if (host_file != nullptr) {
-      host = std::make_shared<const HostTrace>(
-          read_host_trace(*host_file, {.damage = damage, .attributes = true, .progress = watch}));
-      note_damage(*host_file, host->damage);
-    }
+    const std::shared_ptr<const HostTrace> host = host_file != nullptr ? read_host(*host_file) : nullptr;
     const std::vector<ProfiledRank> ranks = profiled_ranks(*kineto);
     if (ranks.size() > 1 && host != nullptr)
       throw usage_error(

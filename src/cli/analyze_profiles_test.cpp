@@ -67,10 +67,16 @@ TEST_F(AnalyzeOwnRuns, TraceAndProfileTellTheSame) {
   EXPECT_FALSE(kinds.contains("other"));
 }
 
+TEST_F(AnalyzeProfiles, ATraceOfTheHostAloneHasNoTimes) {
+  const Json json = run_json("analyze 'run_rank*_host.json'");
+  EXPECT_EQ(json["ranks"].size(), 2);
+  EXPECT_EQ(json["verdict"]["limit"], "not timed");
+  EXPECT_GT(json["tables"]["work"][0]["host_nodes"], 0);
+}
+
 TEST_F(AnalyzeProfiles, WhatDoesNotGoTogether) {
   ASSERT_EQ(run("convert run_rank0_device.json -o run.0.et").code, 0);
   EXPECT_THAT(run("analyze run.0.et run_rank1_device.json").err, HasSubstr("analyze them on their own"));
-  EXPECT_THAT(run("analyze run_rank0_host.json").err, HasSubstr("the host's half of a trace"));
   EXPECT_THAT(run("analyze run_rank0_host.json run_rank1_host.json run_rank0_device.json").err,
               HasSubstr("2 traces of the host and 1 profiles"));
   EXPECT_THAT(run("analyze run_rank0_device.json run_rank0_device.json").err, HasSubstr("both of rank 0"));
