@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <utility>
 
+#include "nadi/analysis/derived_work.h"
 #include "nadi/analysis/timeline_extraction.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -44,6 +46,7 @@ Timeline::Timeline(const Trace& trace, const TraceDependencies& dependencies, co
   TimelineExtraction(*this, options).run();
   settle_clock();
   find_relatives();
+  if (num_ops_.empty()) take_derived_work();
   inherit(phases_);
   inherit(layers_);
   order_lanes();
@@ -79,6 +82,13 @@ void Timeline::find_relatives() {
       }
     }
   }
+}
+
+void Timeline::take_derived_work() {
+  std::optional<DerivedWork> work = derive_work(*this);
+  if (!work) return;
+  num_ops_ = std::move(work->flops);
+  if (tensor_size_.empty()) tensor_size_ = std::move(work->bytes);
 }
 
 void Timeline::inherit(std::vector<std::uint32_t>& column) const {

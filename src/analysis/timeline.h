@@ -112,6 +112,9 @@ class Timeline {
   std::uint32_t phase(std::uint32_t row) const { return phases_.empty() ? 0 : phases_[row]; }
   std::uint32_t layer(std::uint32_t row) const { return layers_.empty() ? 0 : layers_[row]; }
   std::optional<std::int64_t> step(std::uint32_t row) const;
+  // What nodes say; where none says its work, what follows from the shapes of the ops that launched it
+  // (derived_work.h). 1 op and 1 byte together, as conversions write for simulators, mean that neither is
+  // known.
   std::optional<Flops> num_ops(std::uint32_t row) const;
   std::optional<Bytes> tensor_size(std::uint32_t row) const;
 
@@ -143,6 +146,7 @@ class Timeline {
   friend class TimelineExtraction;  // fills the columns from attributes, in timeline_extraction.cpp
   void settle_clock();
   void find_relatives();
+  void take_derived_work();
   void inherit(std::vector<std::uint32_t>& column) const;
   void order_lanes();
   void split_shared_lanes();

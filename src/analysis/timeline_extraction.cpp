@@ -161,8 +161,10 @@ void TimelineExtraction::add(std::uint32_t row, const NodeFacts& facts) {
   timeline_.lane_of_[row] = lane_of(activity, facts);
   if (facts.phase != 0) put(timeline_.phases_, row, rows, facts.phase, 0U);
   if (facts.layer != 0) put(timeline_.layers_, row, rows, facts.layer, 0U);
-  if (facts.num_ops) put(timeline_.num_ops_, row, rows, *facts.num_ops, std::int64_t{-1});
-  if (facts.tensor_size) put(timeline_.tensor_size_, row, rows, *facts.tensor_size, std::int64_t{-1});
+  const bool unknown_work = facts.num_ops == 1 && facts.tensor_size == 1;  // see Timeline::num_ops()
+  if (facts.num_ops && !unknown_work) put(timeline_.num_ops_, row, rows, *facts.num_ops, std::int64_t{-1});
+  if (facts.tensor_size && !unknown_work)
+    put(timeline_.tensor_size_, row, rows, *facts.tensor_size, std::int64_t{-1});
   if (activity != Activity::kCommunication) return;
   Communication call{.row = row, .type = trace_.type(row), .group = facts.group, .members = facts.members};
   if (facts.comm_type) call.collective = collective_type_from_number(*facts.comm_type);

@@ -1,0 +1,83 @@
+#include "nadi/analysis/derived_work.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "nadi/analysis/timeline.h"
+#include "nadi/convert/op_work.h"
+
+namespace nadi {
+namespace {
+
+constexpr int kMaxNesting = 1000;  // as in op_table.cpp
+
+// An op, and how long all kernels lasted that do its work.
+struct LaunchingOp {
+  OpWork work = {};
+  std::int64_t lasted = 0;
+};
+
+class WorkOfOps {
+ public:
+  explicit WorkOfOps(const Timeline& timeline) : timeline_(timeline) {}
+
+  // Nothing where no op around the kernel says its shapes.
+  LaunchingOp* of_kernel(std::uint32_t kernel) {
+    std::uint32_t op = timeline_.enclosing(kernel);
+    for (int depth = 0; op != kNoRow && depth < kMaxNesting; ++depth, op = timeline_.enclosing(op)) {
+      const auto [entry, is_new] = ops_.try_emplace(op);
+      if (is_new) {
+        const Trace& trace = timeline_.trace();
+        if (const auto work = op_work(trace.name(op), trace.inputs(op), trace.outputs(op)))
+          entry->second = LaunchingOp{.work = *work};
+      }
+      if (entry->second) return &*entry->second;
+    }
+    return nullptr;
+  }
+
+ private:
+  const Timeline& timeline_;
+  std::unordered_map<std::uint32_t, std::optional<LaunchingOp>> ops_;  // by row; looked up only
+};
+
+std::int64_t part_of(std::int64_t whole, std::int64_t part, std::int64_t all) {
+  constexpr double kMost = 9e18;  // fits an int64
+  return static_cast<std::int64_t>(
+      std::min(static_cast<double>(whole) * static_cast<double>(part) / static_cast<double>(all), kMost));
+}
+
+}  // namespace
+
+std::optional<DerivedWork> derive_work(const Timeline& timeline) {
+  WorkOfOps ops(timeline);
+  // Of kernels that lasted no time at all, each counts as 1 ns.
+  const auto lasted = [&](std::uint32_t row) {
+    return std::max<std::int64_t>(timeline.duration(row).count(), 1);
+  };
+  bool any = false;
+  for (std::uint32_t row = 0; row < timeline.size(); ++row)
+    if (timeline.activity(row) == Activity::kCompute)
+      if (LaunchingOp* op = ops.of_kernel(row)) {
+        op->lasted += lasted(row);
+        any = true;
+      }
+  if (!any) return std::nullopt;
+  DerivedWork result{.flops = std::vector<std::int64_t>(timeline.size(), -1),
+                     .bytes = std::vector<std::int64_t>(timeline.size(), -1)};
+  for (std::uint32_t row = 0; row < timeline.size(); ++row) {
+    if (timeline.activity(row) == Activity::kMemory) {
+      const auto bytes = timeline.trace().find_attribute(row, "bytes");
+      if (const auto size = bytes ? bytes->integer() : std::nullopt; size && *size > 0)
+        result.bytes[row] = *size;
+    }
+    if (timeline.activity(row) != Activity::kCompute) continue;
+    const LaunchingOp* op = ops.of_kernel(row);
+    if (op == nullptr) continue;
+    result.flops[row] = part_of(op->work.flops.count(), lasted(row), op->lasted);
+    result.bytes[row] = part_of(op->work.bytes.count(), lasted(row), op->lasted);
+  }
+  return result;
+}
+
+}  // namespace nadi

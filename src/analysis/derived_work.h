@@ -1,0 +1,26 @@
+// Work of kernels that do not say it themselves, from the shapes of the ops around their launches.
+//
+//   if (const auto work = derive_work(timeline)) use(work->flops[row], work->bytes[row]);     // -1: not
+//   known
+//
+// A kernel does the work of the innermost op around its launch whose tensors were recorded with their shapes
+// (op_work() of the conversion, which counts it); where that op launched several, each does a part of the
+// work, as long as it lasted. Copies move the bytes that they say (`bytes`).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace nadi {
+
+class Timeline;
+
+struct DerivedWork {
+  std::vector<std::int64_t> flops, bytes;  // by row
+};
+
+// Nothing where no op has shapes.
+std::optional<DerivedWork> derive_work(const Timeline& timeline);
+
+}  // namespace nadi

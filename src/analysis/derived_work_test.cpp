@@ -1,0 +1,74 @@
+#include "nadi/analysis/derived_work.h"
+
+#include <gtest/gtest.h>
+
+#include "nadi/analysis/timeline_for_tests.h"
+#include "nadi/analysis/work_kind.h"
+
+namespace nadi {
+namespace {
+
+// As the profiler writes it: a product of [4, 8] and [8, 16].
+void product(TraceNode& node) {
+  node.inputs = {.values = "[]", .shapes = "[[4,8],[8,16]]", .types = R"(["float","float"])"};
+}
+
+// aten::linear calls aten::mm, which launches two kernels; a third kernel has no op around it.
+std::vector<NodeForTests> nodes() {
+  return {{.id = 1, .name = "outer", .start = 1, .end = 5, .host = true},
+          {.id = 2, .name = "aten::mm", .start = 5, .end = 9, .ctrl = {1}, .host = true, .more = product},
+          {.id = 3, .name = "cudaLaunchKernel", .start = 6, .end = 7, .ctrl = {2}, .host = true},
+          {.id = 4, .name = "gemm", .start = 10, .end = 40, .data = {3}, .ctrl = {3}, .stream = 7},
+          {.id = 5, .name = "splitk", .start = 40, .end = 50, .data = {3}, .ctrl = {2}, .stream = 7},
+          {.id = 6, .name = "gemm", .start = 50, .end = 60, .stream = 7},
+          {.id = 7, .name = "Memcpy DtoD", .start = 60, .end = 70, .stream = 7, .more = [](TraceNode& node) {
+             node.attributes.add_int64("bytes", 500);
+           }}};
+}
+
+TEST(DerivedWork, OfTheOpAroundTheLaunchAsLongAsEachKernelLasts) {
+  const auto timeline = timeline_for_tests(nodes());
+  // 2 * 4 * 8 * 16 = 1024, for 30 and 10 of 40.
+  EXPECT_EQ(timeline->num_ops(3), Flops{768});
+  EXPECT_EQ(timeline->num_ops(4), Flops{256});
+  EXPECT_EQ(timeline->num_ops(5), std::nullopt);
+  EXPECT_EQ(timeline->num_ops(1), std::nullopt);  // the op itself computes nothing
+  EXPECT_EQ(timeline->tensor_size(6), Bytes{500});
+  const std::vector<KindRow> kinds = kind_rows(*timeline);
+  ASSERT_EQ(kinds[0].kind, WorkKind::kMatrixProduct);
+  EXPECT_EQ(kinds[0].work.amount, 1024);
+  EXPECT_EQ(kinds[0].work.nodes, 2);
+  EXPECT_EQ(kinds[0].work.per_second(), 1024 / 40e-9);
+}
+
+TEST(DerivedWork, IsNotAskedForWhereNodesSayTheirs) {
+  std::vector<NodeForTests> said = nodes();
+  said[3].more = [](TraceNode& node) { add_num_ops(node, Flops{7}); };
+  const auto timeline = timeline_for_tests(said);
+  EXPECT_EQ(timeline->num_ops(3), Flops{7});
+  EXPECT_EQ(timeline->num_ops(4), std::nullopt);
+}
+
+TEST(DerivedWork, NothingWithoutShapes) {
+  std::vector<NodeForTests> bare = nodes();
+  bare[1].more = {};
+  EXPECT_FALSE(derive_work(*timeline_for_tests(bare)));
+}
+
+// Simulators want more than zero, so that conversions write 1 op and 1 byte where nothing is known.
+TEST(DerivedWork, OneOpAndOneByteMeanUnknown) {
+  const auto work = [](std::int64_t flops, std::int64_t bytes) {
+    return [=](TraceNode& node) {
+      add_num_ops(node, Flops{flops});
+      add_tensor_size(node, Bytes{bytes});
+    };
+  };
+  const auto timeline = timeline_for_tests({{.id = 1, .start = 1, .end = 2, .more = work(1, 1)},
+                                            {.id = 2, .start = 2, .end = 3, .more = work(1, 64)}});
+  EXPECT_EQ(timeline->num_ops(0), std::nullopt);
+  EXPECT_EQ(timeline->tensor_size(0), std::nullopt);
+  EXPECT_EQ(timeline->num_ops(1), Flops{1});
+}
+
+}  // namespace
+}  // namespace nadi
