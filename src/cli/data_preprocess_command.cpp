@@ -90,8 +90,7 @@ ChosenTokenizer choose_tokenizer(const Flags& flags) {
         megatron.none_wanted ? "text needs a tokenizer, and NullTokenizer is none" : "--tokenizer is missing",
         "'nadi data tokenizer' learns one");
   // What Megatron gets from these libraries has the tokens that begin a text (and BERT's [CLS] and [SEP]).
-  const bool adds =
-      flags.given("--tokenizer-model") && !flags.given("--tokenizer-hf-no-include-special-tokens");
+  const bool adds = megatron.adds_special_tokens && !flags.given("--tokenizer-hf-no-include-special-tokens");
   return {.tokenizer = std::move(megatron.tokenizer), .name = megatron.name, .adds_special_tokens = adds};
 }
 

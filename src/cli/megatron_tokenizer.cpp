@@ -21,6 +21,7 @@ struct TokenizerType {
   std::string_view name;
   std::vector<std::string_view> files;  // flags that it needs
   std::unique_ptr<Tokenizer> (*load)(const Flags& flags);
+  bool adds_special_tokens = false;  // Megatron's puts those that begin and end a text around it
 };
 
 std::unique_ptr<Tokenizer> load_gpt2(const Flags& flags) {
@@ -51,11 +52,11 @@ std::unique_ptr<Tokenizer> load_sentencepiece(const Flags& flags) {
 const std::vector<TokenizerType>& types() {
   static const std::vector<TokenizerType> list{
       {"GPT2BPETokenizer", {kVocabulary, kMerges}, &load_gpt2},
-      {"HuggingFaceTokenizer", {kModel}, &load_folder},
-      {"Llama3Tokenizer", {kModel}, &load_folder},
+      {"HuggingFaceTokenizer", {kModel}, &load_folder, true},
+      {"Llama3Tokenizer", {kModel}, &load_folder, true},
       {"BertWordPieceLowerCase", {kVocabulary}, &load_lower_case_bert},
       {"BertWordPieceCase", {kVocabulary}, &load_bert},
-      {"Llama2Tokenizer", {kModel}, &load_sentencepiece<SentencePieceKind::kLlama2>},
+      {"Llama2Tokenizer", {kModel}, &load_sentencepiece<SentencePieceKind::kLlama2>, true},
       {"SentencePieceTokenizer", {kModel}, &load_sentencepiece<SentencePieceKind::kMegatron>},
       {"GPTSentencePieceTokenizer", {kModel}, &load_sentencepiece<SentencePieceKind::kGpt>},
       {"NullTokenizer", {}, nullptr},
@@ -107,6 +108,7 @@ MegatronTokenizer load_megatron_tokenizer(const Flags& flags) {
   result.none_wanted = type->load == nullptr;
   if (result.none_wanted) return result;
   result.tokenizer = type->load(flags);
+  result.adds_special_tokens = type->adds_special_tokens;
   result.name = *flags.text(type->files[0]);
   return result;
 }

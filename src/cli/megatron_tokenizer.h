@@ -18,6 +18,7 @@ struct MegatronTokenizer {
   std::unique_ptr<Tokenizer> tokenizer;  // nullptr: none was named
   std::string name = {};                 // where it comes from
   bool none_wanted = false;              // NullTokenizer: the data is tokens already
+  bool adds_special_tokens = false;      // Megatron's puts those that begin and end a text around it
   std::vector<std::string> notes = {};   // files that were given and do not go with the type
 };
 
