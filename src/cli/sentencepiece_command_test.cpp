@@ -64,7 +64,7 @@ TEST_F(SentencePieceCommands, ARunTrainsSavesAndGenerates) {
               HasSubstr("tokenizer: tok/tokenizer.model, 283 tokens; the model has room for 283\n"));
   EXPECT_EQ(read_text("out/checkpoint-2/tokenizer.model"), SentencePieceModelForTests().bytes());
   const Json generated =
-      run_json("generate out/checkpoint-2 --prompt \"hello\" --num-output-tokens 4 --greedy --threads 1");
+      run_json("generate out/checkpoint-2 --prompt hello --num-output-tokens 4 --greedy --threads 1");
   EXPECT_EQ(generated["generations"][0]["text"].is_string(), true);
 }
 
