@@ -130,7 +130,8 @@ void print_device(const ConversionReport& report, Console& console) {
     std::string text =
         format("{}, {} of them waiting for another thread", counted(report.gaps), counted(report.waits));
     if (report.device_gaps > 0)
-      text += format("; {} before device ops without a launch", counted(report.device_gaps));
+      text += format("; {} before device ops, for work that the profile does not show",
+                     counted(report.device_gaps));
     print_line(console, "host gaps", text);
   }
   if (report.background > 0)

@@ -43,7 +43,7 @@ struct ConversionReport {
 
   std::uint64_t gaps = 0;         // nodes "host gap" of threads
   std::uint64_t waits = 0;        // those of them that wait for another thread
-  std::uint64_t device_gaps = 0;  // nodes "host gap" before device ops without a launch
+  std::uint64_t device_gaps = 0;  // nodes "host gap" before device ops, for work of before the profile
   std::uint64_t background = 0;   // events that overlap the one that they start in
 
   std::uint64_t collectives = 0;

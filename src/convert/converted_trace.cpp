@@ -18,6 +18,7 @@
 #include "nadi/convert/host_order.h"
 #include "nadi/convert/host_threads.h"
 #include "nadi/convert/node_order.h"
+#include "nadi/convert/stream_beginnings.h"
 #include "nadi/convert/synchronisation.h"
 #include "nadi/convert/thread_waits.h"
 
@@ -200,6 +201,7 @@ void ConvertedTrace::link(GroupNumbers& groups) {
       /*fill=*/true);
   link_synchronisation(link_source, threads.syncs, recorded_syncs, launches, graph_, report_);
   link_device_contention(link_source, graph_, report_);
+  link_stream_beginnings(link_source, graph_, report_);
   if (source_.host != nullptr) {
     match_ = HostMatch(kineto, *source_.host);
     match_.link(graph_, report_);

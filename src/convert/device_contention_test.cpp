@@ -49,7 +49,9 @@ TEST(DeviceContention, NobodyWaitsForAnotherDevice) {
   profile.kernel("a", {.start = 12, .length = 100}, 1, 7);
   profile.event("kernel", "b", 1, 20, {.start = 113, .length = 50},
                 R"("device": 1, "stream": 20, "correlation": 2)");
-  EXPECT_THAT(convert(profile).data_deps("b"), ElementsAre("launch b"));
+  const Converted converted = convert(profile);
+  EXPECT_THAT(converted.data_deps("b"), ElementsAre("launch b", "host gap"));
+  EXPECT_EQ(converted.report().held_up, 0);
 }
 
 // One launch, two streams: the branches part behind `a` and meet in `end`.

@@ -7,6 +7,8 @@ namespace nadi {
 
 namespace {
 
+constexpr std::int64_t kGapsPerMovedTime = 5;
+
 class StreamLinker {
  public:
   StreamLinker(const LinkSource& source, const IdTable& launches, LinkGraph& graph, ConversionReport& report)
@@ -58,7 +60,7 @@ class StreamLinker {
   void add_gap(Nanoseconds start) {
     if (start <= busy_until_) return;
     unexplained_ += start - busy_until_;
-    if (unexplained_ <= source_.moved_time) return;
+    if (unexplained_.count() * kGapsPerMovedTime <= source_.moved_time.count()) return;
     const std::uint32_t gap = graph_.add(LinkedKind::kGap, static_cast<std::uint32_t>(graph_.gaps.size()),
                                          unexplained_, kNoNode, kNoNode);
     graph_.gaps.push_back({.start = busy_until_, .end = start, .lane = lane_});

@@ -8,7 +8,7 @@
 // id". An op without either was launched before the profile began, or by a thread that was not recorded: it
 // waits for its stream only. What such ops waited for besides is not known, so time in which their stream was
 // idle before them becomes a node of its own ("host gap", as in host_threads.h) as soon as it adds up to more
-// than `moved_time`.
+// than a fifth of `moved_time`: their starts depend on nothing else.
 //
 // A copy that had ended before the call that launched it returned (from or to pageable memory; cudaMemcpy)
 // held up that call: the call waits for the copy, and the copy for what was before the call.

@@ -95,14 +95,14 @@ TEST(DeviceStreams, TimeBeforeAKernelWithoutLaunchPasses) {
   Profile profile;
   profile.op("aten::mm", {.start = 0, .length = 20});
   profile.kernel("first", {.start = 100, .length = 10}, 77);
-  profile.kernel("second", {.start = 140, .length = 10}, 78);  // 30 behind the first
-  profile.kernel("third", {.start = 180, .length = 10}, 79);   // 30 more: a gap of 60
+  profile.kernel("second", {.start = 116, .length = 10}, 78);  // 6 behind the first
+  profile.kernel("third", {.start = 132, .length = 10}, 79);   // 6 more: a gap of 12, above 50 / 5
   const Converted converted = convert(profile);
   EXPECT_EQ(converted.report().device_gaps, 2);
   EXPECT_EQ(converted.report().gaps, 0);
   EXPECT_EQ(converted.replayed("first"), 100);
   EXPECT_EQ(converted.replayed("second"), 110);
-  EXPECT_EQ(converted.replayed("third"), 180);
+  EXPECT_EQ(converted.replayed("third"), 132);
   EXPECT_THAT(converted.data_deps("third"), ElementsAre("host gap"));
   // It is time of a host that nobody saw, and keeps no device busy.
   for (std::size_t row = 0; row < converted.nodes.size(); ++row) {
@@ -111,6 +111,22 @@ TEST(DeviceStreams, TimeBeforeAKernelWithoutLaunchPasses) {
     EXPECT_EQ(converted.nodes.find_attribute(row, "category")->string(), "host_gap");
     EXPECT_EQ(converted.nodes.find_attribute(row, "stream")->integer(), 7);
   }
+}
+
+// A kernel that ran when the profile began is not in it, and held up the first one.
+TEST(DeviceStreams, AStreamThatWasBusyWhenTheProfileBeganHoldsUpItsFirstOp) {
+  Profile profile;
+  profile.call("launch", {.start = 0, .length = 10}, 1);
+  profile.call("launch again", {.start = 10, .length = 10}, 2);
+  profile.kernel("first", {.start = 500, .length = 10}, 1);
+  profile.kernel("second", {.start = 511, .length = 10}, 2);
+  const Converted converted = convert(profile);
+  EXPECT_THAT(converted.data_deps("first"), ElementsAre("launch", "host gap"));
+  EXPECT_THAT(converted.data_deps("host gap"), ElementsAre("launch"));
+  EXPECT_EQ(converted.microseconds("host gap"), 490);
+  EXPECT_EQ(converted.replayed("first"), 500);
+  EXPECT_EQ(converted.replayed("second"), 510);
+  EXPECT_EQ(converted.report().device_gaps, 1);
 }
 
 TEST(DeviceStreams, AProfileOfADeviceAloneConverts) {

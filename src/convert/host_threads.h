@@ -26,7 +26,7 @@
 namespace nadi {
 
 inline constexpr Nanoseconds kMostMovedTime{50'000};
-inline constexpr std::int64_t kMovedShare = 25;  // of the profile's span
+inline constexpr std::int64_t kMovedShare = 20;  // of the profile's span
 inline constexpr Nanoseconds kClockSlack{1'000};
 
 // What the passes over a profile share.
