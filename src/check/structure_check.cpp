@@ -9,6 +9,7 @@
 #include "nadi/check/common_attribute_reader.h"
 #include "nadi/check/dependency_cycles.h"
 #include "nadi/check/rules.h"
+#include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_index.h"
 
@@ -51,6 +52,8 @@ class StructureCheck {
         index_(trace_),
         waited_for_(trace_.size()) {
     inclusive_ = trace_.text_number("inclusive_ns");
+    const TraceAttribute* durations = trace_.metadata.attributes.find("host_durations");
+    host_is_exclusive_ = durations != nullptr && durations->string() == "exclusive";
   }
 
   StructureFacts run() {
@@ -149,10 +152,17 @@ class StructureCheck {
     return lasts && end.count() - trace_.start(row).count() <= *lasts - trace_.duration(row).count();
   }
 
+  bool is_of_host(std::uint32_t row) const {
+    const std::optional<TraceAttribute> on_cpu = trace_.find_attribute(row, attribute_name::kIsCpuOp);
+    return on_cpu && on_cpu->integer().value_or(0) != 0;
+  }
+
   void check_start(std::uint32_t row, std::uint32_t parent) {
     if (!has_starts_ || !has_times(trace_, row) || !has_times(trace_, parent)) return;
     const std::optional<Nanoseconds> end = end_of(trace_, parent);
     if (!end || trace_.start(row) >= *end || contains(parent, row) || waits_within(row, *end)) return;
+    // Without what each op of the host contains, only the device's times can be compared.
+    if (host_is_exclusive_ && (is_of_host(row) || is_of_host(parent))) return;
     early_.add(row);
     const Nanoseconds by = *end - trace_.start(row);
     if (by <= worst_early_by_) return;
@@ -241,6 +251,7 @@ class StructureCheck {
   std::vector<bool> waited_for_;
   std::optional<std::uint32_t> inclusive_;  // number of the attribute's name
   bool has_starts_ = false;                 // some writers give durations only
+  bool host_is_exclusive_ = false;          // ops of the host last as long as they ran themselves
   Tally early_;
   Nanoseconds worst_early_by_;
   std::uint32_t worst_early_ = 0;

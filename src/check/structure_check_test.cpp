@@ -142,6 +142,23 @@ TEST(StructureCheck, KnowsThatAnOpContainsOthers) {
   EXPECT_EQ(found(findings, rule::kStartsTooEarly), 0u);
 }
 
+// The same where a file says so once, since simulators do not read what each op contains: then only times of
+// the device are compared.
+TEST(StructureCheck, KnowsThatAFileHasNothingButExclusiveDurations) {
+  for (const bool on_cpu : {true, false}) {
+    Trace trace;
+    trace.metadata.attributes.add_text("host_durations", "exclusive");
+    TraceNode node;
+    fill_node(node, {.id = 1, .start = 1000, .duration = 30});
+    add_is_cpu_op(node, on_cpu);
+    trace.add(node);
+    fill_node(node, {.id = 2, .data = {1}, .start = 1010, .duration = 70});
+    add_is_cpu_op(node, false);
+    trace.add(node);
+    EXPECT_EQ(found(check(trace), rule::kStartsTooEarly), on_cpu ? 0u : 1u);
+  }
+}
+
 // A call of 100 ns waits for what ends after 90 of them; another one's own time begins before that.
 TEST(StructureCheck, KnowsThatACallWaitsBeforeItRuns) {
   const std::vector<NodeForTests> waits{

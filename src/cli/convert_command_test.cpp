@@ -102,6 +102,23 @@ TEST_F(ConvertCommandTest, ATraceGoesThroughJsonAndBack) {
   EXPECT_EQ(read_text("a.0.et"), read_text("b.0.et"));
 }
 
+TEST_F(ConvertCommandTest, KernelsHaveWorkWhereItIsAskedFor) {
+  const std::string both =
+      "convert 'run_rank*_host.json' --device 'run_rank*_device.json' -o out/run --force ";
+  ASSERT_EQ(run(both + "--simulate-only").code, 0);
+  const CliRun without = run("check out/run --simulator astra-sim-roofline");
+  EXPECT_EQ(without.code, 3);
+  EXPECT_THAT(without.out, HasSubstr("astra-sim-roofline would refuse it: COMP without num_ops"));
+  const CliRun done = run(both + "--simulate-only --num-ops");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out,
+              HasSubstr("  num_ops         12 of 14 device ops by the shapes of their tensors; 2 "));
+  EXPECT_EQ(run("check out/run --simulator astra-sim-roofline").code, 0);
+  const CliRun chakra = run("convert out/run.0.et -o again.0.et --num-ops");
+  EXPECT_EQ(chakra.code, 2);
+  EXPECT_THAT(chakra.err, HasSubstr("--num-ops makes no sense with out/run.0.et"));
+}
+
 TEST_F(ConvertCommandTest, OtherFormats) {
   ASSERT_EQ(run("convert run_rank0_device.json -o graph.json --format node-link").code, 0);
   EXPECT_TRUE(Json::parse(read_text("graph.json"))["directed"]);

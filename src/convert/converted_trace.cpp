@@ -262,6 +262,9 @@ GlobalMetadata ConvertedTrace::metadata() const {
   if (source_.host != nullptr) metadata.attributes.add_text("pytorch_schema", source_.host->schema);
   if (has_profile()) metadata.attributes.add_int64("base_time_ns", kineto_->base_time.count());
   if (kineto_->world_size) metadata.attributes.add_int64("world_size", *kineto_->world_size);
+  // What inclusive_ns would tell of each of them (nadi check asks for it).
+  if (options_.simulate_only && has_profile() && !host_is_device_)
+    metadata.attributes.add_text("host_durations", "exclusive");
   metadata.attributes.add_int64("rank", source_.rank);
   add_process(metadata);
   return metadata;
