@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs a finished build into a temporary place and uses it from there as a stranger would: the headers
-# compile alone, and examples/embed builds, links and prints what it should.
+# Installs a finished build into a temporary place and uses it from there as a stranger would: manual pages and
+# completions are there, the headers compile alone, and examples/embed builds, links and prints what it should.
 #   tests/installed_package.sh <build folder> <C++ compiler>
 set -euo pipefail
 build=$1 compiler=$2
@@ -15,6 +15,12 @@ fail() {
 }
 
 cmake --install "$build" --prefix "$prefix" >"$work/install.log" || { cat "$work/install.log"; fail "install"; }
+
+# Manual pages and completions stand where `man` and the shells look.
+for file in man/man1/nadi.1 man/man1/nadi-train.1 bash-completion/completions/nadi zsh/site-functions/_nadi \
+  fish/vendor_completions.d/nadi.fish; do
+  [ -s "$prefix/share/$file" ] || fail "share/$file was not installed"
+done
 
 # Users of the library need none of the libraries it is built with to compile.
 foreign='(fmt|spdlog|nlohmann|CLI|google|gtest|gmock|benchmark)/'

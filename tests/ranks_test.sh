@@ -90,9 +90,9 @@ echo "generating: ok"
 MODEL=gpt2-tiny NADI=$nadi "$source/scripts/run_gpt2.sh" 2 4 --max-steps 3 --max-seq-length 32 --skip-eval \
   >script.out 2>script.err || fail "$(cat script.err)"
 for rank in 0 1; do
-  [ -s "outputs/gpt2_2gpu_trace.$rank.et" ] || fail "outputs/gpt2_2gpu_trace.$rank.et is missing"
+  [ -s "outputs/gpt2-tiny_2gpu_trace.$rank.et" ] || fail "outputs/gpt2-tiny_2gpu_trace.$rank.et is missing"
 done
-[ -s outputs/gpt2_2gpu_trace_kineto.json ] || fail "the merged trace is missing"
+[ -s outputs/gpt2-tiny_2gpu_trace_kineto.json ] || fail "the merged trace is missing"
 echo "scripts: ok"
 
 if "$nadi" launch -n 3 train gpt2-tiny --tp 2 --max-steps 1 >refused.out 2>refused.err; then

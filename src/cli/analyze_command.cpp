@@ -219,7 +219,7 @@ class AnalyzeCommand : public Command {
     flags.add({.names = {"--csv"},
                .help = "print the table as CSV; with -o all tables as files",
                .group = "output"});
-    flags.add({.names = {"--output", "-o"},
+    flags.add({.names = {"--output"},
                .value = "FOLDER",
                .help = "with --csv: where to write NAME.csv for each table",
                .fallback = "none",

@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 
 void note(Console& console, const fs::path& file, std::uint64_t count, std::string_view what) {
   if (count > 0)
-    console.err << format("note: {}: {} {}\n", file.string(),
-                          with_thousands(static_cast<std::int64_t>(count)), what);
+    console.info() << format("note: {}: {} {}\n", file.string(),
+                             with_thousands(static_cast<std::int64_t>(count)), what);
 }
 
 GroupSizes group_sizes(const fs::path& trace) {
@@ -48,7 +48,7 @@ Trace read_trace(const fs::path& file, bool lenient, Console& console) {
   note(console, file, report.stats.dropped_dependencies, "dependencies on nodes that are not there dropped");
   note(console, file, report.stats.dropped_records, "damaged records dropped");
   note(console, file, report.stats.replaced_characters, "control characters taken as spaces");
-  if (report.stats.cut_short) console.err << format("note: {} is cut short\n", file.string());
+  if (report.stats.cut_short) console.info() << format("note: {} is cut short\n", file.string());
   return trace;
 }
 
@@ -167,7 +167,7 @@ class RunReading {
   void note_damage(const fs::path& file, const JsonRecordCounts& damage) {
     note(console_, file, damage.dropped_records, "damaged records dropped");
     note(console_, file, damage.replaced_characters, "control characters taken as spaces");
-    if (damage.cut_short) console_.err << format("note: {} is cut short\n", file.string());
+    if (damage.cut_short) console_.info() << format("note: {} is cut short\n", file.string());
   }
 
   AnalysisOptions options_;

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace nadi {
 
@@ -40,5 +41,9 @@ std::size_t word_count(const CommandEntry& entry);
 const CommandEntry* find_command(std::span<const std::string> words);
 // The same; Error (usage) with the nearest name when there is none. Takes at least one word.
 const CommandEntry& command_of(std::span<const std::string> words);
+
+// Names of two words make a group: `data` has `data tokenizer` and others. A group may be a command, too:
+// `trace`. Commands of the group in the order of the table; none when there is no such group.
+std::vector<const CommandEntry*> commands_of_group(std::string_view group);
 
 }  // namespace nadi

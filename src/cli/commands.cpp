@@ -23,6 +23,8 @@ std::unique_ptr<Command> make_data_inspect_command();
 std::unique_ptr<Command> make_train_command();
 std::unique_ptr<Command> make_generate_command();
 std::unique_ptr<Command> make_launch_command();
+std::unique_ptr<Command> make_completion_command();
+std::unique_ptr<Command> make_man_command();
 
 namespace {
 
@@ -109,6 +111,14 @@ constexpr std::array kCommands{
                               "--max-steps 2 --skip-eval",
                               "nadi launch -n 2 --max-restarts 1 --slow rank=1:2x models"},
                  .make = &make_launch_command},
+    CommandEntry{.name = "completion",
+                 .summary = "print the script that makes a shell complete nadi's command lines",
+                 .examples = {"nadi completion bash", "nadi completion zsh"},
+                 .make = &make_completion_command},
+    CommandEntry{.name = "man",
+                 .summary = "print the manual page of the program or of a command",
+                 .examples = {"nadi man", "nadi man trace collective"},
+                 .make = &make_man_command},
 };
 
 }  // namespace
@@ -134,9 +144,25 @@ const CommandEntry* find_command(std::span<const std::string> words) {
 const CommandEntry& command_of(std::span<const std::string> words) {
   if (const CommandEntry* entry = find_command(words)) return *entry;
   std::vector<std::string_view> known;
+  if (const auto group = commands_of_group(words[0]); !group.empty()) {
+    if (words.size() == 1)
+      throw usage_error(format("'{}' is a group of commands", words[0]),
+                        format("'nadi help {}' lists them", words[0]));
+    for (const CommandEntry* entry : group) known.push_back(entry->name);
+    const std::string name = format("{} {}", words[0], words[1]);
+    throw usage_error(format("unknown command '{}'", name), did_you_mean(name, known));
+  }
   for (const CommandEntry& entry : commands()) known.push_back(entry.name);
   known.push_back("help");
   throw usage_error(format("unknown command '{}'", words[0]), did_you_mean(words[0], known));
+}
+
+std::vector<const CommandEntry*> commands_of_group(std::string_view group) {
+  std::vector<const CommandEntry*> found;
+  for (const CommandEntry& entry : kCommands)
+    if (entry.name.starts_with(group) && entry.name.substr(group.size()).starts_with(' '))
+      found.push_back(&entry);
+  return found;
 }
 
 }  // namespace nadi

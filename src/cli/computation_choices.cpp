@@ -58,7 +58,7 @@ std::string_view attention_name(bool fused) {
 
 std::vector<FlagSpec> recompute_flags() {
   const Recompute defaults;
-  return {{.names = {"--recompute", "--recompute-granularity"},
+  return {{.names = {"--recompute"},
            .value = "WHAT",
            .help = "what the backward pass computes again instead of keeping: the inside of attention, or "
                    "whole blocks",
@@ -89,6 +89,15 @@ Recompute resolve_recompute(const Flags& flags) {
     recompute.layers =
         static_cast<std::int32_t>(std::min<std::int64_t>(*layers, std::numeric_limits<std::int32_t>::max()));
   return recompute;
+}
+
+bool has_hidden_dropout(const ModelConfig& config) {
+  return config.architecture != Architecture::kLlama;
+}
+
+void set_dropout(ModelConfig& config, double rate) {
+  config.attention_dropout = rate;
+  if (has_hidden_dropout(config)) config.embedding_dropout = config.residual_dropout = rate;
 }
 
 int resolve_threads(const Flags& flags) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "nadi/cli/interruption.h"
+#include "nadi/cli/log_level.h"
 
 namespace nadi {
 
@@ -21,11 +22,18 @@ struct SaidFailure {
 
 struct Console {
   std::ostream& out;  // results
-  std::ostream& err;  // messages
+  std::ostream& err;  // errors; other messages go through debug(), info() and warnings()
   bool colour_out = false;
   bool colour_err = false;
-  bool terminal_err = false;             // somebody watches: progress may be shown
+  // Somebody watches, on a terminal with escape codes: progress may be shown.
+  bool terminal_err = false;
+  LogLevel level = LogLevel::kInfo;      // of what is said on `err`: LOGLEVEL
   Interruption* interruption = nullptr;  // nullptr where nobody listens
+
+  // `err`, or a stream that drops what is written to it, where the user wants to hear less.
+  std::ostream& debug() const { return at(LogLevel::kDebug); }
+  std::ostream& info() const { return at(LogLevel::kInfo); }  // notes, where files went, speeds
+  std::ostream& warnings() const { return at(LogLevel::kWarning); }
 
   bool interrupted() const { return interruption != nullptr && interruption->asked(); }
   // To be called now and then by loops over what may be long.
@@ -36,6 +44,9 @@ struct Console {
   std::string heading(std::string_view text) const {
     return colour_out ? "\033[1m" + std::string(text) + "\033[0m" : std::string(text);
   }
+
+ private:
+  std::ostream& at(LogLevel kind) const;
 };
 
 }  // namespace nadi

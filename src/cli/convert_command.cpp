@@ -251,8 +251,8 @@ class Conversion {
                         "both have to be of the same rank and run, recorded at the same time");
     const auto of_host = [&](const KinetoLane& lane) { return lane.process == source.host->process; };
     if (source.host->process != 0 && std::ranges::none_of(source.kineto->lanes, of_host))
-      console_.err << format("note: {} is of process {}, and {} of another\n", source.host->file,
-                             source.host->process, source.kineto->file);
+      console_.info() << format("note: {} is of process {}, and {} of another\n", source.host->file,
+                                source.host->process, source.kineto->file);
   }
 
   // What the file says, else what its name or that of the output does, else its place.

@@ -73,6 +73,14 @@ TEST_F(ConvertCommandTest, KernelsWithoutALaunchAreCountedAndSaid) {
   EXPECT_EQ(run("convert late.json --host run_rank0_host.json -o pair.0.et").code, 0);
 }
 
+TEST_F(ConvertCommandTest, InputAndOutputHaveFlags) {
+  ASSERT_EQ(run("convert run_rank0_device.json -o a.0.et").code, 0);
+  ASSERT_EQ(run("convert --input run_rank0_device.json --output b.0.et").code, 0);
+  EXPECT_EQ(read_text("a.0.et"), read_text("b.0.et"));
+  EXPECT_EQ(run("convert --input 'run_rank*_device.json' --output all").code, 0);
+  EXPECT_TRUE(std::filesystem::exists("all.1.et"));
+}
+
 TEST_F(ConvertCommandTest, AllRanksAtOnce) {
   const Json done = run_json("convert 'run_rank*_host.json' --device 'run_rank*_device.json' -o out/run");
   ASSERT_EQ(done["files"].size(), 2u);

@@ -52,7 +52,14 @@ void add_convert_input_flags(Flags& flags) {
       {.name = "FILE...",
        .help = "profiles of PyTorch (Kineto), traces of its host, or Chakra traces (.et of any version, or "
                "JSON), plain, gzip or zstd; a pattern in quotes stands for all files that fit, one per rank",
-       .many = true});
+       .many = true,
+       .fallback = "--input, or --device and --host"});
+  flags.add({.names = {"--input"},
+             .value = "FILE...",
+             .help = "the same as FILE...",
+             .fallback = "none",
+             .group = "input",
+             .many = true});
   flags.add({.names = {"--host"},
              .value = "FILE...",
              .help = "execution traces of PyTorch's host, in the order of the profiles; without profiles, "
@@ -76,11 +83,12 @@ ConvertInput resolve_convert_input(const Flags& flags) {
   refuse_missing(input.devices);
   refuse_other(input.hosts, JsonFileKind::kKineto, "a profile, not a trace of the host", "--device");
   refuse_other(input.devices, JsonFileKind::kPytorchHost, "a trace of the host, not a profile", "--host");
-  if (flags.has_positional()) {
-    const std::vector<fs::path> files = expand_traces(flags.positionals());
-    refuse_missing(files);
-    for (const fs::path& file : files) add_file(input, file);
-  }
+  std::vector<std::string> words = flags.texts("--input");
+  if (flags.has_positional())
+    words.insert(words.end(), flags.positionals().begin(), flags.positionals().end());
+  const std::vector<fs::path> files = words.empty() ? std::vector<fs::path>{} : expand_traces(words);
+  refuse_missing(files);
+  for (const fs::path& file : files) add_file(input, file);
   if (!input.chakra.empty() && !(input.hosts.empty() && input.devices.empty()))
     throw usage_error(format("{} is not of PyTorch, and the others are", input.chakra[0].string()),
                       "convert Chakra traces on their own");

@@ -121,7 +121,7 @@ void add_convert_output_flags(Flags& flags) {
     summaries += format("{}{}: {}", summaries.empty() ? "" : "; ", entry.name, entry.summary);
     names.push_back(entry.name);
   }
-  flags.add({.names = {"--output", "-o"},
+  flags.add({.names = {"--output"},
              .value = "OUT",
              .help =
                  "where to write: run.0.et is a file; run is the start of names, run.0.et and so on, a file "

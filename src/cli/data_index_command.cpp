@@ -76,7 +76,7 @@ class DataIndexCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
     flags.set_positional({"PREFIX", "the dataset: PREFIX.idx and PREFIX.bin"});
-    flags.add({.names = {"--num-samples", "--max-num-samples"},
+    flags.add({.names = {"--num-samples"},
                .value = "N",
                .help = "how many samples are wanted; the maps may have more, up to the end of an epoch",
                .fallback = "required"});
@@ -104,7 +104,7 @@ class DataIndexCommand : public Command {
                .help = "which of them the maps are for",
                .fallback = std::string(kParts[0].name),
                .choices = parts});
-    flags.add({.names = {"--output", "-o"},
+    flags.add({.names = {"--output"},
                .value = "FOLDER",
                .help = "where the maps go",
                .fallback = "beside the dataset"});

@@ -238,8 +238,8 @@ class DataInspectCommand : public Command {
       for (const std::string& text : texts->of(d)) console.out << shown(text) << "\n";
     }
     if (texts && texts->broken() > 0)
-      console.err << format("note: {} sequences are not UTF-8{}\n", with_thousands(texts->broken()),
-                            json_lines ? ": what is not became U+FFFD" : "");
+      console.info() << format("note: {} sequences are not UTF-8{}\n", with_thousands(texts->broken()),
+                               json_lines ? ": what is not became U+FFFD" : "");
   }
 };
 

@@ -55,9 +55,9 @@ class DocumentLog {
     if (console_.terminal_err)
       line_.update(progress.read.count() / kMegabyte, total_.count() / kMegabyte);
     else
-      console_.err << format("Processed {} documents ({} docs/s, {} MB/s).\n", progress.documents,
-                             static_cast<double>(progress.documents) / seconds(),
-                             static_cast<double>(progress.read.count()) / seconds() / kMebibyte);
+      console_.info() << format("Processed {} documents ({} docs/s, {} MB/s).\n", progress.documents,
+                                static_cast<double>(progress.documents) / seconds(),
+                                static_cast<double>(progress.read.count()) / seconds() / kMebibyte);
   }
 
   double seconds() const {
@@ -170,8 +170,8 @@ class DataPreprocessCommand : public Command {
     if (flags.given("--force")) options.overwrite = Overwrite::kAllow;
     const std::int64_t interval = flags.integer("--log-interval").value_or(kLogInterval);
     if (flags.integer("--partitions").value_or(1) > 1)
-      console.err << "note: --partitions has no effect: the workers share the input, and documents keep "
-                     "their order\n";
+      console.info() << "note: --partitions has no effect: the workers share the input, and documents keep "
+                        "their order\n";
     const ChosenTokenizer chosen = choose_tokenizer(flags);
     options.add_special_tokens = chosen.adds_special_tokens;
     options.inputs = find_json_lines(input);
@@ -224,7 +224,7 @@ class DataPreprocessCommand : public Command {
   }
 
   static void add_output_flags(Flags& flags) {
-    flags.add({.names = {"--output-prefix", "-o"},
+    flags.add({.names = {"--output-prefix", "--output", "-o"},
                .value = "PREFIX",
                .help = "writes PREFIX_KEY_document.bin and .idx, or PREFIX_KEY_sentence with "
                        "--split-sentences",

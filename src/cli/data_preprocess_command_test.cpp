@@ -147,6 +147,9 @@ TEST_F(DataPreprocessCommandTest, MistakesAreNamedAndNothingIsWritten) {
   write_text("latin1.jsonl", "{\"text\": \"caf\xe9\"}\n");
   write_text("number.jsonl", "{\"text\": 5}\n");
   fs::create_directory("empty");
+  write_text("nothing.jsonl", "");
+  write_text("nothings/a.jsonl", "");
+  write_text("nothings/b.jsonl", "");
   const std::vector<std::string> before = files_here();
   for (const Mistake& mistake : {
            Mistake{"--tokenizer tok -o out/a", 2, "error: --input is missing\n"},
@@ -178,6 +181,11 @@ TEST_F(DataPreprocessCommandTest, MistakesAreNamedAndNothingIsWritten) {
            Mistake{"--input nope.jsonl -o out/a --tokenizer tok", 3,
                    "error: nope.jsonl: cannot read: No such"},
            Mistake{"--input empty -o out/a --tokenizer tok", 3, "error: empty: the folder has no file "},
+           Mistake{"--input nothing.jsonl -o out/a --tokenizer tok", 3,
+                   "error: nothing.jsonl: the file is empty: there is no document\n"
+                   "  hint: a document is a line: {\"text\": \"...\"}\n"},
+           Mistake{"--input nothings -o out/a --tokenizer tok", 3,
+                   "error: nothings: all 2 files are empty: there is no document\n"},
            Mistake{"--input in.jsonl -o out/a --tokenizer nope", 3, "error: nope: no such file or folder\n"},
            Mistake{"--input in.jsonl -o in.jsonl/a --tokenizer tok", 4,
                    "error: in.jsonl/a_text_document.bin"},

@@ -74,10 +74,8 @@ class DataTokenizerCommand : public Command {
                .value = "N",
                .help = "tokens at most, special ones included",
                .fallback = format("{}", kDefaultVocabulary)});
-    flags.add({.names = {"--output", "-o"},
-               .value = "FOLDER",
-               .help = "where its files go",
-               .fallback = "required"});
+    flags.add(
+        {.names = {"--output"}, .value = "FOLDER", .help = "where its files go", .fallback = "required"});
     flags.add({.names = {"--force"}, .help = "overwrite files that are there"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
   }
@@ -92,7 +90,8 @@ class DataTokenizerCommand : public Command {
         refuse_existing(folder / name);
 
     const auto input = flags.text("--input");
-    if (!input) console.err << "warning: no --input: learning from the small sample that comes with Nadi\n";
+    if (!input)
+      console.warnings() << "warning: no --input: learning from the small sample that comes with Nadi\n";
     TextTotals totals;
     const TextSource source = counted(
         input ? read_texts(*input, flags.text("--json-key").value_or("text"))
@@ -102,8 +101,8 @@ class DataTokenizerCommand : public Command {
     const std::int64_t wanted = flags.integer("--vocab-size").value_or(kDefaultVocabulary);
     const std::unique_ptr<Tokenizer> tokenizer = kind.train(source, wanted);
     if (tokenizer->vocabulary_size() < wanted)
-      console.err << format("note: the text gives {} tokens, not {}\n",
-                            with_thousands(tokenizer->vocabulary_size()), with_thousands(wanted));
+      console.info() << format("note: the text gives {} tokens, not {}\n",
+                               with_thousands(tokenizer->vocabulary_size()), with_thousands(wanted));
     std::vector<AtomicFile> files;
     Json names = Json::array();
     for (const auto& [name, contents] : tokenizer->files()) {

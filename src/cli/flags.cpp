@@ -9,6 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 #include "nadi/base/parse_bytes.h"
+#include "nadi/cli/flag_aliases.h"
 #include "nadi/cli/wrap.h"
 
 namespace nadi {
@@ -26,6 +27,7 @@ std::string with_dashes(const std::string& argument) {
 }  // namespace
 
 void Flags::add(FlagSpec spec) {
+  spec.names = with_aliases(std::move(spec.names));
   specs_.push_back(std::move(spec));
   values_.emplace_back();
 }
@@ -62,12 +64,19 @@ void Flags::parse(std::span<const std::string> arguments) {
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
-  std::vector<CLI::Option*> options;
-  for (const FlagSpec& spec : specs_) {
-    const std::string names = join(spec.names, ",");
-    options.push_back(spec.value.empty() ? app.add_flag(names) : app.add_option(names));
-    options.back()->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    if (spec.many) options.back()->expected(1, -1)->allow_extra_args();
+  // By flag, each time it was given: its words.
+  std::vector<std::vector<std::vector<std::string>>> occurrences(specs_.size());
+  for (std::size_t i = 0; i < specs_.size(); ++i) {
+    const FlagSpec& spec = specs_[i];
+    const CLI::callback_t keep = [&occurrences, i](const std::vector<std::string>& words) {
+      occurrences[i].push_back(words);
+      return true;
+    };
+    CLI::Option* const option = app.add_option(join(spec.names, ","), keep);
+    if (spec.value.empty()) option->expected(0)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    if (!spec.value.empty()) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    if (spec.many) option->expected(1, -1)->allow_extra_args();
+    option->trigger_on_parse();
   }
   CLI::Option* word = positional_spec_ ? app.add_option("word") : nullptr;
   if (word != nullptr && positional_spec_->many) word->expected(1, -1)->allow_extra_args();
@@ -89,9 +98,8 @@ void Flags::parse(std::span<const std::string> arguments) {
     throw usage_error(error.what());
   }
   check_words(app.remaining());
-  for (std::size_t i = 0; i < specs_.size(); ++i) values_[i] = options[i]->results();
+  for (std::size_t i = 0; i < specs_.size(); ++i) take(i, occurrences[i]);
   if (word != nullptr) positionals_ = word->results();
-  check_values();
 }
 
 void Flags::check_words(const std::vector<std::string>& extra) const {
@@ -99,6 +107,7 @@ void Flags::check_words(const std::vector<std::string>& extra) const {
     if (!word.starts_with('-') || word == "--") continue;
     const std::string flag = word.substr(0, word.find('='));
     std::vector<std::string_view> known{"--help"};
+    if (has_page(HelpPage::kMegatron)) known.push_back("--help-megatron");
     for (const FlagSpec& spec : specs_) known.insert(known.end(), spec.names.begin(), spec.names.end());
     const auto guess = nearest(flag, known);
     throw usage_error(format("unknown flag '{}'", flag), guess ? format("did you mean '{}'?", *guess) : "");
@@ -107,14 +116,22 @@ void Flags::check_words(const std::vector<std::string>& extra) const {
     if (word != "--") throw usage_error(format("unexpected argument '{}'", word));
 }
 
-void Flags::check_values() const {
-  for (std::size_t i = 0; i < specs_.size(); ++i) {
-    const FlagSpec& spec = specs_[i];
-    const auto differs = [&](const std::string& value) { return value != values_[i][0]; };
-    const bool repeated = repeats_ && std::ranges::none_of(values_[i], differs);
-    if (values_[i].size() > 1 && !spec.repeatable && !spec.many && !repeated)
-      throw usage_error(format("{} is given twice", spec.names[0]));
-    for (const std::string& value : values_[i]) check_value(spec, value);
+void Flags::take(std::size_t flag, const std::vector<std::vector<std::string>>& occurrences) {
+  const FlagSpec& spec = specs_[flag];
+  for (const std::vector<std::string>& words : occurrences)
+    for (const std::string& word : words) check_value(spec, word);
+  if (occurrences.empty()) return;
+  if (spec.repeatable) {
+    for (const std::vector<std::string>& words : occurrences)
+      values_[flag].insert(values_[flag].end(), words.begin(), words.end());
+    return;
+  }
+  values_[flag] = occurrences.back();
+  const auto differs = [&](const std::vector<std::string>& words) { return words != occurrences.back(); };
+  if (std::ranges::any_of(occurrences, differs)) {
+    std::string value;
+    for (const std::string& word : occurrences.back()) value += (value.empty() ? "" : " ") + word;
+    overrides_.push_back({.name = spec.names[0], .times = occurrences.size(), .value = std::move(value)});
   }
 }
 
@@ -131,9 +148,18 @@ void Flags::check_value(const FlagSpec& spec, const std::string& value) const {
     throw usage_error(format("{} does not take '{}'", name, value), did_you_mean(value, spec.choices));
 }
 
+const FlagSpec* Flags::find(std::string_view name) const {
+  const auto found = std::ranges::find_if(
+      specs_, [&](const FlagSpec& spec) { return std::ranges::find(spec.names, name) != spec.names.end(); });
+  return found == specs_.end() ? nullptr : &*found;
+}
+
+bool Flags::has_page(HelpPage page) const {
+  return std::ranges::find(specs_, page, &FlagSpec::page) != specs_.end();
+}
+
 bool Flags::is_flag(std::string_view word) const {
-  return std::ranges::any_of(
-      specs_, [&](const FlagSpec& spec) { return std::ranges::find(spec.names, word) != spec.names.end(); });
+  return find(word) != nullptr;
 }
 
 std::size_t Flags::index_of(std::string_view name) const {
@@ -166,7 +192,7 @@ bool Flags::given(std::string_view name) const {
 std::optional<std::string> Flags::text(std::string_view name) const {
   const std::vector<std::string>& values = values_[index_of(name)];
   if (values.empty()) return std::nullopt;
-  return values[0];
+  return values.back();
 }
 
 const std::vector<std::string>& Flags::texts(std::string_view name) const {

@@ -9,9 +9,10 @@
 // A command that runs another takes a rest instead of a positional: the first word that is no flag, and
 // everything after it, as it is (`nadi launch -n 2 train gpt2 --json`: the rest is `train gpt2 --json`).
 //
-// Flags may be written with underscores (--batch_size) and with '=' (--batch-size=4). What is wrong with a
-// command line is Error (usage): an unknown flag (with the nearest one), a flag given twice, a value that is
-// missing or of the wrong kind, a word too many.
+// Flags may be written with underscores (--batch_size) and with '=' (--batch-size=4). Of a flag that is given
+// several times the last counts, as in Python's argparse: scripts append what they override. What is wrong
+// with a command line is Error (usage): an unknown flag (with the nearest one), a value that is missing or of
+// the wrong kind, a word too many.
 #pragma once
 
 #include <cstdint>
@@ -26,22 +27,36 @@
 
 namespace nadi {
 
+// Which page of help shows a flag: `--help`, or `--help-megatron`.
+enum class HelpPage : std::uint8_t { kMain, kMegatron };
+
 struct FlagSpec {
-  // All spellings; the first is the one that messages use and that getters take.
+  // All spellings; the first is the one that messages use and that getters take. Those of flag_aliases.h
+  // come by themselves.
   std::vector<std::string_view> names;
   std::string_view value = {};   // what help calls the value: "N"; empty for a switch, which takes none
   std::string help;              // "" where the name has to do
   std::string fallback = "off";  // the default as help shows it
   std::vector<std::string_view> choices = {};  // the values it takes; empty: any
   std::string_view group = "flags";            // heading in help
-  bool repeatable = false;                     // may be given several times: see texts()
+  bool repeatable = false;                     // each time it is given adds a value: see texts()
   bool many = false;                           // takes all words up to the next flag: see texts()
+  HelpPage page = HelpPage::kMain;
 };
 
 struct PositionalSpec {
   std::string_view name;
   std::string help;
-  bool many = false;  // takes all words that are no flags: see positionals()
+  bool many = false;                           // takes all words that are no flags: see positionals()
+  std::vector<std::string_view> choices = {};  // the words it takes, for completion; the command checks them
+  std::string fallback = "required";           // what is taken where there is none, as help shows it
+};
+
+// A flag that was given several times with different values.
+struct Override {
+  std::string_view name;
+  std::size_t times = 0;
+  std::string value;  // that counts
 };
 
 class Flags {
@@ -50,8 +65,8 @@ class Flags {
   void add(FlagSpec spec);
   void set_positional(PositionalSpec spec);
   void set_rest(PositionalSpec spec);
-  // A flag may be given again with the same value, as long scripts do.
-  void accept_repeats() { repeats_ = true; }
+  // The flags that people use most: help shows them first, in this order.
+  void show_first(std::vector<std::string_view> names) { shown_first_ = std::move(names); }
 
   void parse(std::span<const std::string> arguments);
 
@@ -67,6 +82,8 @@ class Flags {
   const std::vector<std::string>& rest() const;
   // All words, as they were given.
   const std::vector<std::string>& arguments() const { return arguments_; }
+  // In the order of the flags. Repeatable flags are never here.
+  const std::vector<Override>& overrides() const { return overrides_; }
 
   // What was given for a flag; nothing when it was not.
   bool given(std::string_view name) const;
@@ -83,22 +100,27 @@ class Flags {
   const std::vector<FlagSpec>& specs() const { return specs_; }
   const std::optional<PositionalSpec>& positional_spec() const { return positional_spec_; }
   const std::optional<PositionalSpec>& rest_spec() const { return rest_spec_; }
+  const std::vector<std::string_view>& shown_first() const { return shown_first_; }
+  bool has_page(HelpPage page) const;
+  // The flag with this name or alias; nullptr when there is none.
+  const FlagSpec* find(std::string_view name) const;
 
  private:
   std::size_t index_of(std::string_view name) const;
   bool is_flag(std::string_view word) const;
   void check_words(const std::vector<std::string>& extra) const;
-  void check_values() const;
+  void take(std::size_t flag, const std::vector<std::vector<std::string>>& occurrences);
   void check_value(const FlagSpec& spec, const std::string& value) const;
 
   std::vector<FlagSpec> specs_;
-  std::vector<std::vector<std::string>> values_;  // by flag: each value it was given; "" for a switch
+  std::vector<std::vector<std::string>> values_;  // by flag: the values that count; "true" for a switch
+  std::vector<Override> overrides_;
+  std::vector<std::string_view> shown_first_;
   std::optional<PositionalSpec> positional_spec_;
   std::vector<std::string> positionals_;
   std::optional<PositionalSpec> rest_spec_;
   std::vector<std::string> rest_;
   std::vector<std::string> arguments_;
-  bool repeats_ = false;
 };
 
 }  // namespace nadi

@@ -12,7 +12,7 @@ Flags flags_for_tests() {
   Flags flags;
   flags.set_positional({.name = "MODEL", .help = "a model"});
   flags.add({.names = {"--batch-size"}, .value = "N", .help = "sequences", .fallback = "1"});
-  flags.add({.names = {"--output", "-o"}, .value = "PREFIX", .help = "where", .fallback = "required"});
+  flags.add({.names = {"--output"}, .value = "PREFIX", .help = "where", .fallback = "required"});
   flags.add({.names = {"--rate"}, .value = "X", .help = "rate", .fallback = "0"});
   flags.add(
       {.names = {"--dtype"}, .value = "T", .help = "type", .fallback = "fp32", .choices = {"fp32", "bf16"}});
@@ -77,16 +77,36 @@ TEST(Flags, AFlagMayTakeManyWords) {
   EXPECT_EQ(parse_mistake({"gpt2", "--paths", "--json"}), "--paths needs a value, and '--json' is a flag");
 }
 
-TEST(Flags, RepeatsAreFineWhereACommandSaysSo) {
-  const auto repeated = [](std::vector<std::string> arguments) {
-    return mistake([&] {
-      Flags flags = flags_for_tests();
-      flags.accept_repeats();
-      flags.parse(arguments);
-    });
+// As Python's argparse has it, and as scripts rely on it that append to what another has.
+TEST(Flags, OfSeveralValuesTheLastCounts) {
+  const Flags flags =
+      parsed({"--rate", "0.1", "--json", "-o", "a", "--paths", "x", "y", "--rate=0.2", "--json", "--output",
+              "b", "--paths", "z", "--dtype", "bf16", "--dtype", "bf16"});
+  EXPECT_EQ(flags.number("--rate"), 0.2);
+  EXPECT_EQ(flags.text("--output"), "b");
+  EXPECT_EQ(flags.texts("--paths"), (std::vector<std::string>{"z"}));
+  EXPECT_TRUE(flags.given("--json"));
+  EXPECT_EQ(flags.choice("--dtype"), 1u);
+  // Said are those whose values differ.
+  std::string overridden;
+  for (const Override& flag : flags.overrides())
+    overridden += std::string(flag.name) + " " + std::to_string(flag.times) + " " + flag.value + "; ";
+  EXPECT_EQ(overridden, "--output 2 b; --rate 2 0.2; --paths 2 z; ");
+  EXPECT_EQ(parse_mistake({"--dtype", "bf61", "--dtype", "bf16"}),
+            "--dtype does not take 'bf61' | did you mean 'bf16'? known: fp32, bf16")
+      << "a value that does not count is checked all the same";
+}
+
+TEST(Flags, AliasesComeFromOneTable) {
+  const auto tensor_parallel = [](std::vector<std::string> arguments) {
+    Flags flags;
+    flags.add({.names = {"--tp"}, .value = "N", .help = "ranks", .fallback = "1"});
+    flags.parse(arguments);
+    return flags.integer("--tp");
   };
-  EXPECT_EQ(repeated({"--rate", "0.1", "--json", "--rate", "0.1", "--json"}), "no error");
-  EXPECT_EQ(repeated({"--rate", "0.1", "--rate", "0.2"}), "--rate is given twice");
+  EXPECT_EQ(tensor_parallel({"--tensor-model-parallel-size", "2"}), 2);
+  EXPECT_EQ(tensor_parallel({"--tp", "4", "--tensor_model_parallel_size=2"}), 2)
+      << "one flag: the last counts";
 }
 
 TEST(Flags, NamesUnknownFlagsWithTheNearest) {
@@ -104,13 +124,11 @@ TEST(Flags, RefusesWordsTooManyAndTooFew) {
   EXPECT_EQ(mistake([] { parsed({}).positional(); }), "MODEL is missing");
 }
 
-TEST(Flags, RefusesMissingDoubledAndUnwantedValues) {
+TEST(Flags, RefusesMissingAndUnwantedValues) {
   EXPECT_EQ(parse_mistake({"gpt2", "--batch-size"}), "--batch-size needs a value");
   EXPECT_EQ(parse_mistake({"gpt2", "--batch_size"}), "--batch-size needs a value");
   EXPECT_EQ(parse_mistake({"gpt2", "-o", "--json"}), "--output needs a value, and '--json' is a flag");
   EXPECT_EQ(parse_mistake({"gpt2", "-o", ""}), "--output needs a value");
-  EXPECT_EQ(parse_mistake({"--batch-size", "1", "--batch_size", "2"}), "--batch-size is given twice");
-  EXPECT_EQ(parse_mistake({"--json", "--json"}), "--json is given twice");
   EXPECT_EQ(parse_mistake({"--json=4"}), "--json takes no value, but '4' was given");
 }
 

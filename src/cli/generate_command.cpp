@@ -35,6 +35,8 @@ namespace {
 constexpr std::array<std::string_view, 2> kDevices{"cpu", "cuda"};
 // Prompts at once, where the user did not say: more of them want more memory.
 constexpr std::int64_t kDefaultBatchSize = 8;
+// Where neither MODEL nor --model-config is given.
+constexpr std::string_view kDefaultModel = "gpt3-125m";
 
 // All that the command line says, looked up and checked.
 struct GenerateRequest {
@@ -54,7 +56,8 @@ void add_model_flags(Flags& flags) {
   flags.set_positional({.name = "MODEL",
                         .help =
                             "a folder with weights, as Hugging Face and 'nadi train' have it; or a built-in "
-                            "model (see 'nadi models') or a config.json, with random weights"});
+                            "model (see 'nadi models') or a config.json, with random weights",
+                        .fallback = format("{}, or --model-config", kDefaultModel)});
   const auto add = [&](std::string_view name, std::string_view value, std::string help,
                        std::string fallback) {
     flags.add({.names = {name},
@@ -144,7 +147,8 @@ void resolve_model(const Flags& flags, GenerateRequest& request, Console& consol
   const auto file = flags.text("--model-config");
   if (file && flags.has_positional())
     throw usage_error("MODEL and --model-config contradict each other", "give one of them");
-  request.model = file ? *file : flags.positional();
+  if (!file && !flags.has_positional()) console.info() << format("note: no MODEL: using {}\n", kDefaultModel);
+  request.model = file ? *file : flags.has_positional() ? flags.positional() : std::string(kDefaultModel);
   const std::string type = flags.text("--model-type").value_or("");
   request.config = file ? read_model_config(*file, type) : load_model_config(request.model, type);
   if (!model_of(request.config.architecture).generates())
@@ -160,7 +164,7 @@ void resolve_model(const Flags& flags, GenerateRequest& request, Console& consol
   request.tokenizer = load_tokenizer(request.tokenizer_name);
   if (const std::string misfit = vocabulary_misfit(*request.tokenizer, request.config.vocabulary);
       !misfit.empty() && !flags.given("--tokenizer")) {
-    console.err << format("warning: {} is left aside: {}\n", request.tokenizer_name, misfit);
+    console.warnings() << format("warning: {} is left aside: {}\n", request.tokenizer_name, misfit);
     request.tokenizer.reset();
     request.tokenizer_name.clear();
     return;
@@ -232,8 +236,8 @@ void resolve_lengths(const Flags& flags, GenerateRequest& request, Console& cons
   options.input_tokens = longest_prompt(request.prompts.ids, request.config, given.value_or(1));
   const std::int64_t room = request.config.positions - options.input_tokens;
   if (!given && room < options.output_tokens)
-    console.err << format("note: {} output tokens, which is what the {} positions of {} leave\n", room,
-                          request.config.positions, request.config.name);
+    console.info() << format("note: {} output tokens, which is what the {} positions of {} leave\n", room,
+                             request.config.positions, request.config.name);
   options.output_tokens = given.value_or(std::min(options.output_tokens, room));
 }
 
@@ -326,8 +330,8 @@ void write_trace(const GenerateRequest& request, const Generator& generator, con
     world.barrier(kWorld);
     if (world.rank() == Rank{0}) merge_traces(request);
   }
-  console.err << format("trace: {}, {}, {}\n", files.chakra.string(),
-                        merged_trace_of(request.trace_prefix).string(), files.stacks.string());
+  console.info() << format("trace: {}, {}, {}\n", files.chakra.string(),
+                           merged_trace_of(request.trace_prefix).string(), files.stacks.string());
 }
 
 void print_speed(const GenerationResult& result, Console& console) {
@@ -335,9 +339,10 @@ void print_speed(const GenerationResult& result, Console& console) {
     return format("{} {} tokens in {:.3f} s, {:.1f} tokens/s", name, tokens, seconds,
                   seconds > 0 ? static_cast<double>(tokens) / seconds : 0.0);
   };
-  console.err << part("prefill:", result.prefill_tokens, result.prefill_seconds);
-  if (result.decode_tokens > 0) console.err << part("; decode:", result.decode_tokens, result.decode_seconds);
-  console.err << "\n";
+  console.info() << part("prefill:", result.prefill_tokens, result.prefill_seconds);
+  if (result.decode_tokens > 0)
+    console.info() << part("; decode:", result.decode_tokens, result.decode_seconds);
+  console.info() << "\n";
 }
 
 Json result_json(const GenerateRequest& request, const GenerationResult& result,
@@ -385,6 +390,8 @@ class GenerateCommand : public Command {
   void add_flags(Flags& flags) const override {
     add_model_flags(flags);
     add_output_flags(flags);
+    flags.show_first({"--prompt", "--num-input-tokens", "--num-output-tokens", "--tokenizer", "--temperature",
+                      "--top-k", "--top-p", "--greedy", "--tp", "--trace", "--json"});
   }
 
   void run(const Flags& flags, Console& own_console) const override {
@@ -398,12 +405,12 @@ class GenerateCommand : public Command {
     if (!flags.given("--no-memory-check"))
       check_memory(world, predicted_memory(request.config, request.options), StepKind::kGenerate);
     if (request.options.weights.empty())
-      console.err << "note: the weights are random, and so is what comes out\n";
+      console.info() << "note: the weights are random, and so is what comes out\n";
     Generator generator(request.config, request.options);
     const RankClock clock = request.options.record ? measure_rank_clock(world) : RankClock{};
     if (const auto& unused = generator.unused_weights(); !unused.empty())
-      console.err << format("note: {} tensors of {} are not part of the model and were left: '{}'{}\n",
-                            unused.size(), request.model, unused[0], unused.size() > 1 ? ", ..." : "");
+      console.info() << format("note: {} tensors of {} are not part of the model and were left: '{}'{}\n",
+                               unused.size(), request.model, unused[0], unused.size() > 1 ? ", ..." : "");
     const bool json = flags.given("--json");
     GenerateOutput output(console, {.prompts = request.prompts,
                                     .tokenizer = request.tokenizer.get(),

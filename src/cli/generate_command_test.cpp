@@ -206,6 +206,17 @@ TEST(GenerateCommand, TriesTheFolderOfTracesFirst) {
   EXPECT_THAT(refused.err, HasSubstr("error: tiny.json/x: cannot write to the folder: Not a directory\n"));
 }
 
+TEST(GenerateCommand, TakesTheSmallestGpt3WhereNoModelIsGiven) {
+  const CliRun done = run("generate --num-input-tokens 1 --num-output-tokens 1 --json");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("note: no MODEL: using gpt3-125m\n"));
+  EXPECT_THAT(done.out, HasSubstr("\"model\": \"gpt3-125m\""));
+  EXPECT_EQ(
+      run("generate gpt2-tiny --tensor-model-parallel-size 1 --num-input-tokens 1 --num-output-tokens 1")
+          .code,
+      0);
+}
+
 TEST(GenerateCommand, ShowsNoControlCharacters) {
   const TemporaryFolder folder;
   save_model();

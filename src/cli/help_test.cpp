@@ -4,7 +4,9 @@
 #include <fstream>
 
 #include "nadi/cli/command.h"
+#include "nadi/cli/flag_aliases.h"
 #include "nadi/cli/flags.h"
+#include "nadi/cli/megatron_flags.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/cli/version.h"
 #include "nadi/cli/wrap.h"
@@ -89,7 +91,10 @@ TEST_P(CommandHelp, ShowsEveryFlagWithItsDefault) {
   GetParam().make()->add_flags(flags);
   // Without line breaks, whatever is wrapped is found.
   std::string help;
-  for (const std::string& word : words_of(run(std::string(GetParam().name) + " --help").out)) {
+  std::string pages = run(std::string(GetParam().name) + " --help").out;
+  if (flags.has_page(HelpPage::kMegatron))
+    pages += run(std::string(GetParam().name) + " --help-megatron").out;
+  for (const std::string& word : words_of(pages)) {
     std::string flat = word;
     std::ranges::replace(flat, '\n', ' ');
     for (const std::string& part : words_of(flat)) help += part + " ";
@@ -134,19 +139,90 @@ TEST(Program, AloneShowsItsHelpAsAMistake) {
 TEST(Program, PrintsItsVersion) {
   EXPECT_EQ(run("--version").out, "nadi " + std::string(version()) + "\n");
   EXPECT_EQ(run("--version").code, 0);
+  for (const char* words : {"-V", "data --version", "data -V", "train --version", "show -V"}) {
+    EXPECT_EQ(run(words).out, run("--version").out) << words;
+    EXPECT_EQ(run(words).code, 0) << words;
+  }
+}
+
+TEST(Program, GroupsAnswer) {
+  const CliRun help = run("help data");
+  EXPECT_EQ(help.code, 0);
+  EXPECT_TRUE(help.out.starts_with("usage: nadi data COMMAND [flags]\n\ncommands\n  data tokenizer"))
+      << help.out;
+  for (const CommandEntry* entry : commands_of_group("data"))
+    EXPECT_THAT(help.out, HasSubstr(std::string(entry->summary)));
+  EXPECT_EQ(examples_in(help.out).size(), commands_of_group("data").size());
+  EXPECT_EQ(run("data --help").out, help.out);
+  EXPECT_EQ(run("data --help").code, 0);
+  EXPECT_EQ(run("data -h").out, help.out);
+  EXPECT_EQ(run("data").out, help.out);
+  EXPECT_EQ(run("data").code, 2) << "as the program alone";
+  EXPECT_EQ(run("data --jsno").err, "error: unknown flag '--jsno'\n  hint: see 'nadi help data'\n");
+  EXPECT_EQ(
+      run("data prepocess").err,
+      "error: unknown command 'data prepocess'\n"
+      "  hint: did you mean 'data preprocess'? known: data tokenizer, data preprocess, data index, data "
+      "inspect\n");
+  EXPECT_EQ(run("help data prepocess").err, run("data prepocess").err);
+  // A command that is a group as well names the others.
+  EXPECT_THAT(run("trace --help").out, HasSubstr("\nsee also\n  nadi trace collective: "));
+}
+
+TEST(Program, MegatronsFlagsHaveAPageOfTheirOwn) {
+  const std::string main = run("train --help").out, megatron = run("train --help-megatron").out;
+  EXPECT_THAT(main, HasSubstr("--help-megatron lists them"));
+  EXPECT_THAT(main, testing::Not(HasSubstr("--lr-warmup-fraction")));
+  EXPECT_THAT(main, testing::Not(HasSubstr("--transformer-impl")));
+  EXPECT_THAT(megatron, HasSubstr("--lr-warmup-fraction"));
+  EXPECT_THAT(megatron, HasSubstr("--transformer-impl"));
+  EXPECT_THAT(megatron, testing::Not(HasSubstr("--save-total-limit")));
+  EXPECT_EQ(run("launch -n 2 train --help-megatron").out, megatron);
+  EXPECT_EQ(run("show --help-megatron").code, 2);
+  for (const std::string& line : lines_of(megatron)) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST(Program, FlagsThatPeopleUseStandFirst) {
+  const std::string help = run("train --help").out;
+  const auto at = [&](const char* text) { return help.find(text); };
+  EXPECT_LT(at("\nflags used most\n"), at("--max-steps N"));
+  EXPECT_LT(at("--max-steps N"), at("\nmodel and data\n"));
+  EXPECT_EQ(help.find("--max-steps N", at("--max-steps N") + 1), std::string::npos) << "not twice";
+}
+
+// What is a name of a flag in one command is one in every command that has the flag.
+TEST(Program, AliasesAreTheSameEverywhere) {
+  for (const CommandEntry& entry : commands()) {
+    Flags flags;
+    entry.make()->add_flags(flags);
+    for (const std::vector<std::string_view>& group : flag_aliases())
+      for (const std::string_view name : group)
+        EXPECT_EQ(flags.find(name), flags.find(group[0])) << entry.name << " " << name;
+    for (const MegatronFlag& flag : megatron_flags()) {
+      if (flag.same_as.empty() || flags.find(flag.same_as) == nullptr) continue;
+      EXPECT_NE(flags.find(flag.spec.names[0]), nullptr) << entry.name << " " << flag.spec.names[0];
+    }
+  }
+}
+
+TEST(Program, SaysWhichOfSeveralValuesCounts) {
+  const CliRun done = run("show gpt2 --batch-size 2 --seq-length 8 --batch-size 3 --seq-length 8");
+  EXPECT_EQ(done.code, 0);
+  EXPECT_EQ(done.err, "note: --batch-size was given 2 times; the last counts: 3\n");
+  EXPECT_THAT(done.out, HasSubstr("given       --batch-size 3 --seq-length 8\n"));
 }
 
 TEST(Program, NamesWhatItDoesNotKnow) {
   EXPECT_EQ(run("shwo gpt2").code, 2);
-  EXPECT_EQ(
-      run("shwo gpt2").err,
-      "error: unknown command 'shwo'\n"
-      "  hint: did you mean 'show'? known: models, show, trace, trace collective, convert, check, "
-      "analyze, data tokenizer, data preprocess, data index, data inspect, train, generate, launch, help\n");
+  EXPECT_EQ(run("shwo gpt2").err,
+            "error: unknown command 'shwo'\n"
+            "  hint: did you mean 'show'? known: models, show, trace, trace collective, convert, check, "
+            "analyze, data tokenizer, data preprocess, data index, data inspect, train, generate, launch, "
+            "completion, man, help\n");
   EXPECT_EQ(run("help shwo").err, run("shwo").err);
   EXPECT_EQ(run("--verison").err,
             "error: unknown flag '--verison'\n"
-            "  hint: did you mean '--version'? known: --version, --help, -h\n");
+            "  hint: did you mean '--version'? known: --version, -V, --help, -h\n");
   EXPECT_EQ(run("--version now").err, "error: unexpected argument 'now'\n  hint: see 'nadi --help'\n");
   EXPECT_EQ(run("help show trace").err, "error: unexpected argument 'trace'\n  hint: see 'nadi --help'\n");
   EXPECT_EQ(run("help trace collective now").code, 2);

@@ -77,6 +77,14 @@ class LaunchCommand : public Command {
       console.out << command_help(entry, inner);
       return;
     }
+    if (std::ranges::find(words, "--help-megatron") != words.end()) {
+      Flags inner;
+      entry.make()->add_flags(inner);
+      if (inner.has_page(HelpPage::kMegatron)) {
+        console.out << command_help(entry, inner, HelpPage::kMegatron);
+        return;
+      }
+    }
     JobOptions options = resolve(flags, words);
     options.json = prints_json(entry, words);
     run_job(options, console);

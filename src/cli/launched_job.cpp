@@ -128,9 +128,9 @@ void run_job(const JobOptions& options, Console& console) {
     const bool interrupted = console.interrupted();
     if (!interrupted && !printer.reader_gone()) return false;
     if (!announced && interrupted)
-      console.err << "note: stopping the ranks; Ctrl-C again ends them at once\n";
+      console.info() << "note: stopping the ranks; Ctrl-C again ends them at once\n";
     if (!announced && !interrupted && trains)
-      console.err << "note: nobody reads standard output any more: stopping the ranks\n";
+      console.info() << "note: nobody reads standard output any more: stopping the ranks\n";
     announced = true;
     return true;
   };
@@ -152,7 +152,7 @@ void run_job(const JobOptions& options, Console& console) {
     if (restarts == options.max_restarts || !may_go_away(*result.failure))
       throw SaidFailure{result.exit_code()};
     words = words_to_resume(words);
-    console.err << format("note: starting again, {} of {}\n", restarts + 1, options.max_restarts);
+    console.info() << format("note: starting again, {} of {}\n", restarts + 1, options.max_restarts);
   }
 }
 

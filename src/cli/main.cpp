@@ -19,13 +19,18 @@ namespace {
 // not receive signals either.
 __attribute__((section(".preinit_array"), used)) void (*const kBeforeLibraries)() = nadi::block_interrupts;
 
+// Whether a terminal is there that understands escape codes: for colours, and for lines that are written
+// over.
+bool is_capable_terminal(int descriptor) {
+  const char* terminal = std::getenv("TERM");
+  if (terminal == nullptr || std::string(terminal) == "dumb") return false;
+  return isatty(descriptor) == 1;
+}
+
 // See https://no-color.org.
 bool wants_colours(int descriptor) {
   const char* no_colour = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  if (no_colour != nullptr && *no_colour != '\0') return false;
-  if (terminal == nullptr || std::string(terminal) == "dumb") return false;
-  return isatty(descriptor) == 1;
+  return (no_colour == nullptr || *no_colour == '\0') && is_capable_terminal(descriptor);
 }
 
 // Threads of OpenMP wait for the next loop by spinning, for about a millisecond: on a machine that something
@@ -60,7 +65,7 @@ int main(int argc, char** argv) {
                         .err = std::cerr,
                         .colour_out = wants_colours(STDOUT_FILENO),
                         .colour_err = wants_colours(STDERR_FILENO),
-                        .terminal_err = isatty(STDERR_FILENO) == 1,
+                        .terminal_err = is_capable_terminal(STDERR_FILENO),
                         .interruption = &interruption};
   return nadi::run_cli(std::vector<std::string>(argv + 1, argv + argc), console);
 }

@@ -45,7 +45,11 @@ const std::vector<MegatronFlag>& megatron_flags() {
 }
 
 void add_megatron_flags(Flags& flags) {
-  for (const MegatronFlag& flag : megatron_flags()) flags.add(flag.spec);
+  for (const MegatronFlag& flag : megatron_flags()) {
+    FlagSpec spec = flag.spec;
+    spec.page = HelpPage::kMegatron;
+    flags.add(std::move(spec));
+  }
 }
 
 bool uses_megatron_flags(const Flags& flags) {

@@ -52,8 +52,9 @@ TEST(MemoryCheck, CountsWhatAControlGroupAllows) {
                   .group_free = 8 * kGiB,
                   .group_limit = 9 * kGiB};
   EXPECT_EQ(message_of({rank}), "");
-  EXPECT_THAT(message_of({rank, rank}),
-              HasSubstr("need 12.0 GiB, and 8.00 GiB are free of the 9.00 GiB that its control group allows"));
+  EXPECT_THAT(
+      message_of({rank, rank}),
+      HasSubstr("need 12.0 GiB, and 8.00 GiB are free of the 9.00 GiB that its control group allows"));
   EXPECT_THAT(message_of({rank, rank}), HasSubstr("optimizer state alone need 10.0 GiB"));
   RankMemory beside = rank;  // a group for each rank
   beside.group = 8;

@@ -57,12 +57,12 @@ std::vector<PlanFlag> plan_flags() {
   }
   constexpr bool kGenerating = true, kTrainingOnly = false;
   return {
-      {{.names = {"--tp", "--tensor-model-parallel-size"},
+      {{.names = {"--tp"},
         .value = "N",
         .help = "ranks that share each layer",
         .fallback = format("{}", plan.tp)},
        kGenerating},
-      {{.names = {"--cp", "--context-parallel-size"},
+      {{.names = {"--cp"},
         .value = "N",
         .help = "ranks that share each sequence; training",
         .fallback = format("{}", plan.cp)},
@@ -72,7 +72,7 @@ std::vector<PlanFlag> plan_flags() {
         .help = "copies of the model, each with its own part of the batch",
         .fallback = format("{}", plan.dp)},
        kGenerating},
-      {{.names = {"--pp", "--pipeline-model-parallel-size"},
+      {{.names = {"--pp"},
         .value = "N",
         .help = "stages that share the layers; training",
         .fallback = format("{}", plan.pp)},
@@ -80,7 +80,7 @@ std::vector<PlanFlag> plan_flags() {
       {{.names = {"--sequence-parallel"},
         .help = "split norms and the residual stream over the --tp ranks, too; training"},
        kTrainingOnly},
-      {{.names = {"--partition", "--balance"},
+      {{.names = {"--partition"},
         .value = "A-B-C",
         .help = "transformer layers of each stage, 0 allowed; with --virtual-stages one number for each of "
                 "those, in the model's order",
@@ -119,6 +119,14 @@ Plan resolve_plan(const Flags& flags) {
   check_sizes(plan);
   if (const auto text = flags.text("--partition")) plan.partition = parse_partition(*text);
   return plan;
+}
+
+std::string empty_stages_note(const ModelConfig& config, const Plan& plan) {
+  const std::int64_t stages = plan.pp * plan.virtual_stages;
+  if (!plan.partition.empty() || stages <= config.layers) return "";
+  const std::int64_t empty = stages - config.layers;
+  return format("{} has {} layers: {} of the {} {}stages {} none", config.name, config.layers, empty, stages,
+                plan.virtual_stages > 1 ? "virtual " : "", empty == 1 ? "has" : "have");
 }
 
 std::vector<Setting> plan_settings(const Flags& flags, const ModelConfig& config, const StepRequest& request,

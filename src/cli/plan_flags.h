@@ -1,6 +1,7 @@
 // How a step is split over ranks: the flags of the commands that build or run plans, and the plan they make.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "nadi/cli/flags.h"
@@ -18,6 +19,10 @@ std::vector<PlanFlag> plan_flags();
 // All of the plan but its micro-batches, which follow from the batch. Error (usage) for what is no plan of
 // any model; whether it fits this one is for build_step() to say.
 Plan resolve_plan(const Flags& flags);
+
+// "gpt2 has 12 layers: 4 of the 16 stages have none", where an even split leaves stages without a layer; ""
+// where each has one, or the user gave the partition.
+std::string empty_stages_note(const ModelConfig& config, const Plan& plan);
 
 // The plan as it was decided, the partition written out. Defaults that say nothing (a schedule of one stage)
 // have no flag.

@@ -28,7 +28,9 @@ INSTANTIATE_TEST_SUITE_P(
     All, PlanMistake,
     testing::Values(
         Mistake{"gpt2 --tp 0", "error: --tp takes a whole number of at least 1, not '0'\n"},
-        Mistake{"gpt2 --tp 5", "error: 12 attention heads do not divide over 5 tensor-parallel ranks\n"},
+        Mistake{"gpt2 --tp 5",
+                "error: 12 attention heads do not divide over 5 tensor-parallel ranks\n"
+                "  hint: gpt2 takes 1, 2, 3, 4, 6, 12\n"},
         Mistake{"gpt2 --dp 3 --global-batch-size 8",
                 "error: a global batch of 8 does not divide over 3 data-parallel ranks\n"
                 "  hint: it is --dp x micro-batches x --micro-batch-size\n"},
@@ -107,6 +109,16 @@ TEST(PlanFlags, BatchSizeIsThatOfADataParallelRank) {
 TEST(PlanFlags, LayersAreSplitEvenly) {
   // 12 = 3 + 3 + 2 + 2 + 2
   EXPECT_EQ(run_json("show gpt2 --pp 5 --seq-length 8")["plan"]["partition"], (Json{3, 3, 2, 2, 2}));
+}
+
+TEST(PlanFlags, StagesWithoutALayerAreCounted) {
+  // 12 layers on 16 stages: 4 have none
+  EXPECT_EQ(run("show gpt2 --pp 16 --seq-length 8").err,
+            "note: gpt2 has 12 layers: 4 of the 16 stages have none\n");
+  EXPECT_EQ(run("show gpt2 --pp 13 --seq-length 8").err,
+            "note: gpt2 has 12 layers: 1 of the 13 stages has none\n");
+  EXPECT_EQ(run("show gpt2 --pp 12 --seq-length 8").err, "");
+  EXPECT_EQ(run("show gpt2 --pp 3 --partition 0-12-0 --seq-length 8").err, "") << "as it was asked for";
 }
 
 TEST(PlanFlags, TheFlagsThatAreShownCanBeUsedAgain) {

@@ -61,6 +61,17 @@ if command -v script >/dev/null; then
   grep -q $'\033' coloured || fail "no colours on a terminal"
   NO_COLOR=1 script -qec "$nadi models" /dev/null </dev/null >plain
   ! grep -q $'\033' plain || fail "colours though NO_COLOR is set"
+  # Neither colours nor lines that are written over, where the terminal has no codes for them.
+  train="$nadi train gpt2-tiny --max-steps 3 --max-seq-length 16 --batch-size 1 --skip-eval --threads 1"
+  script -qec "$train" /dev/null </dev/null >progress
+  grep -q $'\033' progress || fail "no progress on a terminal"
+  for command in "$nadi models" "$nadi shwo" "$train" "$nadi check gpt2.0.et"; do
+    TERM=dumb script -qec "$command" /dev/null </dev/null >dumb
+    ! grep -q $'\033' dumb || fail "escape codes though TERM=dumb: $command"
+    [[ -s dumb ]] || fail "nothing printed with TERM=dumb: $command"
+  done
+  TERM=dumb script -qec "$train" /dev/null </dev/null >dumb
+  grep -q 'step 3/3' dumb || fail "no lines in place of progress: $(cat dumb)"
 fi
 "$nadi" models | grep -q $'\033' && fail "colours in a pipe"
 

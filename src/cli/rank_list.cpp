@@ -6,11 +6,13 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/units.h"
 
 namespace nadi {
 namespace {
 
 constexpr std::size_t kMostShownRanges = 4;
+constexpr std::int64_t kMostRanks = std::int64_t{1} << 20;  // of a list
 
 std::optional<std::int64_t> number(std::string_view text) {
   std::int64_t value = 0;
@@ -46,6 +48,8 @@ std::vector<Rank> parse_ranks(std::string_view flag, std::string_view text, std:
     if (*last >= world_size)
       throw usage_error(format("{} names rank {}, and there are {}", flag, *last, world_size),
                         format("ranks are 0 to {}", world_size - 1));
+    if (*last - *first >= kMostRanks - static_cast<std::int64_t>(ranks.size()))
+      throw usage_error(format("{} names more than {} ranks", flag, with_thousands(kMostRanks)));
     for (std::int64_t rank = *first; rank <= *last; ++rank)
       ranks.push_back(Rank{static_cast<std::int32_t>(rank)});
     at = end + 1;

@@ -1,20 +1,30 @@
 #include "nadi/cli/run_cli.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <new>
 #include <ostream>
+#include <thread>
 #include <vector>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
+#include "nadi/base/units.h"
 #include "nadi/cli/command.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/flags.h"
 #include "nadi/cli/help.h"
+#include "nadi/cli/log_level.h"
 #include "nadi/cli/output_stream.h"
+#include "nadi/cli/printable.h"
 #include "nadi/cli/rank_errors.h"
+#include "nadi/cli/shell_scripts.h"
 #include "nadi/cli/version.h"
+#include "nadi/engine/comm/launcher_environment.h"
 
 namespace nadi {
 namespace {
@@ -24,6 +34,14 @@ constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells report it
 
 bool is_help(std::string_view word) {
   return word == "--help" || word == "-h";
+}
+
+bool is_version(std::string_view word) {
+  return word == "--version" || word == "-V";
+}
+
+void print_version(Console& console) {
+  console.out << "nadi " << version() << '\n';
 }
 
 void print_command_help(const CommandEntry& entry, Console& console) {
@@ -41,16 +59,51 @@ void print_error(const Error& error, std::string_view command, Console& console)
     console.err << "  hint: see 'nadi " << command << (command.empty() ? "" : " ") << "--help'\n";
 }
 
+void name_overrides(const Flags& flags, Console& console) {
+  if (rank_started(process_environment()).value_or(0) != 0) return;  // rank 0 says it
+  for (const Override& flag : flags.overrides())
+    console.info() << format("note: {} was given {} times; the last counts: {}\n", flag.name, flag.times,
+                             flag.value);
+}
+
 void run_command(const CommandEntry& entry, std::span<const std::string> arguments, Console& console) {
   const std::unique_ptr<Command> command = entry.make();
   Flags flags;
   command->add_flags(flags);
-  if (std::ranges::any_of(arguments.first(flags.own_words(arguments)), is_help)) {
+  const std::span<const std::string> own = arguments.first(flags.own_words(arguments));
+  if (std::ranges::any_of(own, is_help)) {
     console.out << command_help(entry, flags);
     return;
   }
+  if (flags.has_page(HelpPage::kMegatron) && std::ranges::find(own, "--help-megatron") != own.end()) {
+    console.out << command_help(entry, flags, HelpPage::kMegatron);
+    return;
+  }
+  if (own.size() == 1 && is_version(own[0])) {
+    print_version(console);
+    return;
+  }
   flags.parse(arguments);
+  name_overrides(flags, console);
   command->run(flags, console);
+}
+
+// `nadi data`, `nadi data --help`
+int run_group(std::span<const std::string> arguments, Console& console) {
+  const std::string& group = arguments[0];
+  if (arguments.size() > 2) throw usage_error(format("unexpected argument '{}'", arguments[2]));
+  if (arguments.size() == 2 && is_version(arguments[1])) {
+    print_version(console);
+    return 0;
+  }
+  if (arguments.size() == 2 && !is_help(arguments[1]))
+    throw usage_error(format("unknown flag '{}'", arguments[1]), format("see 'nadi help {}'", group));
+  console.out << group_help(group);
+  return arguments.size() == 2 ? 0 : exit_code(ErrorKind::kUsage);
+}
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
 int run(std::span<const std::string> arguments, Console& console) {
@@ -62,19 +115,28 @@ int run(std::span<const std::string> arguments, Console& console) {
   const auto refuse_more_than = [&](std::size_t count) {
     if (arguments.size() > count) throw usage_error(format("unexpected argument '{}'", arguments[count]));
   };
-  if (first == "--version") {
+  const auto is_group = [](const std::string& word) { return !commands_of_group(word).empty(); };
+  if (first == kCompleteWord) {
+    console.out << answer_completion(arguments.subspan(1));
+  } else if (is_version(first)) {
     refuse_more_than(1);
-    console.out << "nadi " << version() << '\n';
+    print_version(console);
   } else if (is_help(first) || (first == "help" && arguments.size() == 1)) {
     refuse_more_than(1);
     console.out << program_help();
+  } else if (first == "help" && arguments.size() == 2 && find_command(arguments.subspan(1)) == nullptr &&
+             is_group(arguments[1])) {
+    console.out << group_help(arguments[1]);
   } else if (first == "help") {
     const CommandEntry& entry = command_of(arguments.subspan(1));
     refuse_more_than(1 + word_count(entry));
     print_command_help(entry, console);
   } else if (first.starts_with('-')) {
-    constexpr std::string_view kKnown[]{"--version", "--help", "-h"};
+    constexpr std::string_view kKnown[]{"--version", "-V", "--help", "-h"};
     throw usage_error(format("unknown flag '{}'", first), did_you_mean(first, kKnown));
+  } else if (is_group(first) && find_command(arguments) == nullptr &&
+             (arguments.size() == 1 || arguments[1].starts_with('-'))) {
+    return run_group(arguments, console);
   } else {
     const CommandEntry& entry = command_of(arguments);
     run_command(entry, arguments.subspan(word_count(entry)), console);
@@ -82,12 +144,36 @@ int run(std::span<const std::string> arguments, Console& console) {
   return 0;
 }
 
-}  // namespace
+void heed_log_level(Console& console) {
+  console.level = parse_log_level(process_environment()("LOGLEVEL").value_or(""));
+  if (console.level > LogLevel::kInfo) console.terminal_err = false;  // nor is progress shown
+}
 
-int run_cli(std::span<const std::string> arguments, Console& console) {
+void debug_start(std::span<const std::string> arguments, Console& console) {
+  if (console.level > LogLevel::kDebug) return;
+  std::string words;
+  for (const std::string& word : arguments) words += " " + printable(word);
+  console.debug() << format("debug: nadi {}, {} cores, in {}: nadi{}\n", version(),
+                            std::thread::hardware_concurrency(), std::filesystem::current_path().string(),
+                            words);
+}
+
+void debug_end(int code, std::chrono::nanoseconds elapsed, Console& console) {
+  struct rusage usage {};
+  getrusage(RUSAGE_SELF, &usage);
+  console.debug() << format(
+      "debug: exit code {} after {:.3f} s, {:.3f} s of them computing, at most {} of memory\n", code,
+      std::chrono::duration<double>(elapsed).count(), seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime),
+      to_string(Bytes{usage.ru_maxrss * 1024}));
+}
+
+// Turns what is thrown into a message and an exit code.
+int run_caught(std::span<const std::string> arguments, Console& console) {
   const CommandEntry* const entry = find_command(arguments);
   const std::string_view command = entry != nullptr ? entry->name : "";
   try {
+    heed_log_level(console);
+    debug_start(arguments, console);
     const int code = run(arguments, console);
     console.out.flush();
     return code;
@@ -107,6 +193,15 @@ int run_cli(std::span<const std::string> arguments, Console& console) {
     console.err << "error: " << failure.what() << '\n';
     return kFailed;
   }
+}
+
+}  // namespace
+
+int run_cli(std::span<const std::string> arguments, Console& console) {
+  const auto start = std::chrono::steady_clock::now();
+  const int code = run_caught(arguments, console);
+  debug_end(code, std::chrono::steady_clock::now() - start, console);
+  return code;
 }
 
 }  // namespace nadi

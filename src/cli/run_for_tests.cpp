@@ -48,6 +48,18 @@ TemporaryFolder::~TemporaryFolder() {
   fs::remove_all(path_);
 }
 
+TemporaryVariable::TemporaryVariable(const std::string& name, const std::string& value) : name_(name) {
+  if (const char* before = getenv(name.c_str())) before_ = before;
+  setenv(name.c_str(), value.c_str(), 1);
+}
+
+TemporaryVariable::~TemporaryVariable() {
+  if (before_)
+    setenv(name_.c_str(), before_->c_str(), 1);
+  else
+    unsetenv(name_.c_str());
+}
+
 void copy_sample_traces(const fs::path& folder) {
   fs::create_directories(folder);
   fs::copy(fs::path(NADI_SOURCE_DIR) / "examples" / "traces", folder);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,19 @@ class TemporaryFolder {
  private:
   std::filesystem::path before_;
   std::filesystem::path path_;
+};
+
+// Sets a variable of the environment, which is as before in the end.
+class TemporaryVariable {
+ public:
+  TemporaryVariable(const std::string& name, const std::string& value);
+  ~TemporaryVariable();
+  TemporaryVariable(const TemporaryVariable&) = delete;
+  TemporaryVariable& operator=(const TemporaryVariable&) = delete;
+
+ private:
+  std::string name_;
+  std::optional<std::string> before_;
 };
 
 // Copies the sample traces of examples/traces into a folder, which is made.

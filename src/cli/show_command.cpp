@@ -80,6 +80,8 @@ class ShowCommand : public Command {
                .fallback = "0",
                .group = "output"});
     add_step_flags(flags);
+    flags.show_first(
+        {"--step", "--batch-size", "--seq-length", "--dtype", "--tp", "--pp", "--dp", "--rank", "--json"});
   }
 
   void run(const Flags& flags, Console& console) const override {

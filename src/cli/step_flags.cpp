@@ -85,7 +85,7 @@ std::vector<StepFlag> size_flags() {
         .help = "sequences worked off at a time, gradients being added up; training",
         .fallback = "the whole batch at once"},
        kTraining},
-      {{.names = {"--seq-length", "--max-seq-length"},
+      {{.names = {"--seq-length"},
         .value = "N",
         .help = "tokens per sequence; training and evaluation",
         .fallback = format("the model's positions, at most {}", kDefaultSeqLength)},
@@ -131,7 +131,7 @@ std::vector<StepFlag> training_flags() {
         .help = "of matrices; biases and norms have none",
         .fallback = format("{}", optimizer.weight_decay)},
        kTraining},
-      {{.names = {"--max-grad-norm"},
+      {{.names = {"--max-grad-norm", "--clip-grad"},
         .value = "X",
         .help = "gradients with a larger norm are scaled down to it; 0 leaves them alone",
         .fallback = format("{}", optimizer.max_grad_norm)},
@@ -239,8 +239,7 @@ void resolve_training(const Flags& flags, ModelConfig& config, StepRequest& requ
   if (const auto choice = flags.choice("--optimizer")) optimizer.kind = kOptimizers[*choice];
   optimizer.weight_decay = flags.number("--weight-decay").value_or(optimizer.weight_decay);
   optimizer.max_grad_norm = flags.number("--max-grad-norm").value_or(optimizer.max_grad_norm);
-  if (const auto rate = flags.number("--dropout", 1))
-    config.embedding_dropout = config.attention_dropout = config.residual_dropout = *rate;
+  if (const auto rate = flags.number("--dropout", 1)) set_dropout(config, *rate);
 }
 
 class Settings {
@@ -295,10 +294,11 @@ std::vector<Setting> settings_of(const Flags& flags, const ModelConfig& config, 
   settings.add("optimizer", "--optimizer", to_string(request.optimizer.kind));
   settings.add("weight_decay", "--weight-decay", request.optimizer.weight_decay);
   settings.add("max_grad_norm", "--max-grad-norm", request.optimizer.max_grad_norm);
-  settings.add("dropout", "--dropout", config.embedding_dropout, flags.given("--dropout"));
-  settings.add("embedding_dropout", "", config.embedding_dropout, training);
+  const bool hidden = has_hidden_dropout(config);
+  settings.add("dropout", "--dropout", config.attention_dropout, flags.given("--dropout"));
+  settings.add("embedding_dropout", "", config.embedding_dropout, training && hidden);
   settings.add("attention_dropout", "", config.attention_dropout, training);
-  settings.add("residual_dropout", "", config.residual_dropout, training);
+  settings.add("residual_dropout", "", config.residual_dropout, training && hidden);
   return std::move(settings.list);
 }
 
@@ -306,8 +306,8 @@ void name_ignored_keys(const ModelConfig& config, Console& console) {
   if (config.ignored_keys.empty()) return;
   std::string keys;
   for (const std::string& key : config.ignored_keys) keys += (keys.empty() ? "" : ", ") + printable(key);
-  console.err << format("note: {}: {} key{} not used: {}\n", config.name, config.ignored_keys.size(),
-                        config.ignored_keys.size() == 1 ? "" : "s", keys);
+  console.info() << format("note: {}: {} key{} not used: {}\n", config.name, config.ignored_keys.size(),
+                           config.ignored_keys.size() == 1 ? "" : "s", keys);
 }
 
 }  // namespace
@@ -324,6 +324,8 @@ ResolvedStep resolve_step(const Flags& flags, Console& console) {
   step.config = load_model_config(flags.positional(), flags.text("--model-type").value_or(""));
   name_ignored_keys(step.config, console);
   step.plan = resolve_plan(flags);
+  if (const std::string note = empty_stages_note(step.config, step.plan); !note.empty())
+    console.info() << format("note: {}\n", note);
   resolve_batch(flags, request, step.plan);
   resolve_tokens(flags, step.config, request);
   if (const auto choice = flags.choice("--dtype")) request.dtype = kDTypes[*choice].second;

@@ -124,6 +124,18 @@ TEST(StepFlags, DefaultsAreResolved) {
   EXPECT_EQ(run_json("show llama3.1-8b")["step"]["seq_length"], 2048) << "of 131,072 positions";
 }
 
+TEST(StepFlags, DropoutIsWhatTheModelHas) {
+  const Json llama = run_json("show llama-tiny --seq-length 8 --dropout 0.3")["step"];
+  EXPECT_EQ(llama["dropout"], 0.3);
+  EXPECT_EQ(llama["attention_dropout"], 0.3);
+  EXPECT_TRUE(llama["embedding_dropout"].is_null());
+  EXPECT_TRUE(llama["residual_dropout"].is_null());
+  EXPECT_THAT(run("show llama-tiny --seq-length 8 --dropout 0.3").out,
+              HasSubstr("\ndropout     0.3 of attention\n"));
+  const Json gpt2 = run_json("show gpt2-tiny --seq-length 8 --dropout 0.3")["step"];
+  EXPECT_EQ(gpt2["residual_dropout"], 0.3);
+}
+
 TEST(StepFlags, DefaultsOfPromptsFitTheModel) {
   const Json step = run_json("show gpt2 --step generate")["step"];
   EXPECT_EQ(step["num_input_tokens"], 128);

@@ -5,6 +5,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/cli/computation_choices.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/rank_list.h"
 #include "nadi/cli/step_view.h"
@@ -33,6 +34,7 @@ std::vector<std::string> model_words(const ModelConfig& config) {
 }
 
 std::string dropout_word(const ModelConfig& config) {
+  if (!has_hidden_dropout(config)) return format("{} of attention", config.attention_dropout);
   if (config.embedding_dropout == config.attention_dropout &&
       config.attention_dropout == config.residual_dropout)
     return format("{}", config.embedding_dropout);

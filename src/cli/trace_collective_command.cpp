@@ -39,7 +39,6 @@ constexpr std::array kKinds{
 };
 constexpr std::array<std::string_view, 5> kReductions{"sum", "avg", "min", "max", "prod"};
 constexpr std::uint32_t kAllRanks = 0;  // the process group
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 30;
 
 std::vector<std::string_view> names_of_kinds(bool only_reducing) {
   std::vector<std::string_view> names;
@@ -71,8 +70,7 @@ Collective resolve_collective(const Flags& flags) {
   collective.size = *size;
   const auto ranks = flags.integer("--ranks", 2);
   if (!ranks) throw usage_error("--ranks is missing", "--ranks 8 are ranks 0 to 7");
-  if (*ranks > kMostRanks)
-    throw usage_error(format("a collective of {} ranks; the limit is {}", *ranks, kMostRanks));
+  check_file_count(*ranks, "--ranks 8 writes 8 files");
   collective.ranks = *ranks;
   return collective;
 }
@@ -111,7 +109,10 @@ Written write_collective(const Collective& collective, const TraceOutput& output
   GlobalMetadata metadata;
   metadata.attributes.add_text("nadi_version", version());
   if (output.overwrite == Overwrite::kRefuse)
-    for (std::int64_t rank = 0; rank < collective.ranks; ++rank) refuse_existing(output.file_of(rank));
+    for (std::int64_t rank = 0; rank < collective.ranks; ++rank) {
+      console.check_interrupted();
+      refuse_existing(output.file_of(rank));
+    }
   ProgressLine progress(console, "ranks", steady_clock());
   std::vector<AtomicFile> files;
   TraceNode node;
@@ -130,6 +131,7 @@ Written write_collective(const Collective& collective, const TraceOutput& output
   const std::filesystem::path parent = output.file_of(0).parent_path();
   const std::filesystem::path folder = parent.empty() ? "." : parent;
   sync_file_system(folder);
+  console.check_interrupted();
   for (AtomicFile& file : files) file.commit();
   sync_folder(folder);
   return written;
@@ -154,7 +156,8 @@ class TraceCollectiveCommand : public Command {
   void add_flags(Flags& flags) const override {
     flags.set_positional({.name = "KIND",
                           .help = format("{}; broadcast is from rank 0, send-receive from rank 0 to rank 1",
-                                         join(names_of_kinds(false), ", "))});
+                                         join(names_of_kinds(false), ", ")),
+                          .choices = names_of_kinds(false)});
     flags.add({.names = {"--bytes"},
                .value = "SIZE",
                .help = "what each rank puts in: bytes, or with a unit: 1MB, 1MiB, 64k",

@@ -30,7 +30,8 @@ struct TargetEntry {
 };
 constexpr std::array kTargets{
     TargetEntry{"chakra", "tools that follow the schema", TraceFlavor::kChakra},
-    TargetEntry{"astra-sim", "that simulator: data dependencies only, communication of a rank in order", TraceFlavor::kAstraSim},
+    TargetEntry{"astra-sim", "that simulator: data dependencies only, communication of a rank in order",
+                TraceFlavor::kAstraSim},
 };
 struct TensorsEntry {
   std::string_view name;
@@ -151,12 +152,15 @@ class TraceCommand : public Command {
                .choices = names_of(kTensors),
                .group = "output"});
     add_step_flags(flags);
+    flags.show_first({"--output", "--force", "--step", "--batch-size", "--seq-length", "--dtype", "--tp",
+                      "--pp", "--dp", "--for"});
   }
 
   void run(const Flags& flags, Console& console) const override {
     const TraceOutput output = resolve_trace_output(flags);
     const ResolvedStep step = resolve_step(flags, console);
     const std::optional<std::string> list = flags.text("--ranks");
+    if (!list) check_file_count(step.plan.world_size(), "--ranks 0,8-15 writes the traces of these ranks");
     const Json resolved = resolved_json(step, model_parameters(step.config));
     ProgressLine progress(console, "ranks", steady_clock());
     const RankTraceOptions options{
@@ -166,6 +170,7 @@ class TraceCommand : public Command {
         .ranks = list ? parse_ranks("--ranks", *list, step.plan.world_size()) : all_ranks(step.plan),
         .metadata = metadata_of(resolved),
         .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); }};
+    check_file_count(static_cast<std::int64_t>(options.ranks.size()), "");
     const RankTraceReport report = write_traces(step, output, options);
     if (flags.given("--json"))
       console.out << dump_json(report_json(resolved, report, options.ranks, output));

@@ -11,13 +11,21 @@ std::filesystem::path TraceOutput::file_of(std::int64_t rank) const {
 }
 
 void add_trace_output_flags(Flags& flags) {
-  flags.add({.names = {"--output", "-o"},
+  flags.add({.names = {"--output"},
              .value = "PREFIX",
              .help = "where to write: PREFIX.0.et and so on, a file for each rank; missing folders are made",
              .fallback = "required",
              .group = "output"});
   flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
   flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
+}
+
+void check_file_count(std::int64_t files, const std::string& hint) {
+  constexpr std::int64_t kMostFiles = std::int64_t{1} << 20;
+  if (files > kMostFiles)
+    throw usage_error(format("{} files, one for each rank; the limit is {}", with_thousands(files),
+                             with_thousands(kMostFiles)),
+                      hint);
 }
 
 TraceOutput resolve_trace_output(const Flags& flags) {

@@ -24,6 +24,7 @@
 #include "nadi/cli/train_plan.h"
 #include "nadi/cli/train_result.h"
 #include "nadi/engine/comm/communicator.h"
+#include "nadi/engine/comm/launcher_environment.h"
 
 namespace nadi {
 namespace {
@@ -139,6 +140,8 @@ TrainDataRequest data_request(const Flags& flags, const ResolvedTrain& run, std:
           .validation_data = flags.text("--eval-data").value_or(""),
           .shipped_sample = flags.given("--mock-data"),
           .cache_dir = flags.text("--cache-dir").value_or(kDefaultCacheDir),
+          .datasets_cache =
+              flags.given("--cache-dir") ? "" : process_environment()("HF_DATASETS_CACHE").value_or(""),
           .data_path = std::move(paths.train),
           .validation_path = std::move(paths.validation),
           .split = flags.text("--split").value_or(kDefaultSplit),
@@ -164,7 +167,8 @@ TrainDataRequest data_request(const Flags& flags, const ResolvedTrain& run, std:
 std::unique_ptr<TrainListener> make_log(const ResolvedTrain& run, Rank rank, Console& first, Console& all,
                                         bool json) {
   if (run.log_format == LogFormat::kNadi)
-    return std::make_unique<TrainLog>(first, json ? first.err : first.out, run.logging_steps, steady_clock());
+    return std::make_unique<TrainLog>(first, json ? first.info() : first.out, run.logging_steps,
+                                      steady_clock());
   const Plan& plan = run.options.plan;
   return std::make_unique<MegatronLog>(
       MegatronLogOptions{.config = run.options.config,
@@ -178,7 +182,7 @@ std::unique_ptr<TrainListener> make_log(const ResolvedTrain& run, Rank rank, Con
                          .prints_lines = to_number(rank) == plan.world_size() - 1,
                          .prints_memory = coordinates_of(plan, rank).dp == 0,
                          .prints_notes = to_number(rank) == 0},
-      json ? all.err : all.out, all.err);
+      json ? all.info() : all.out, all.info());
 }
 
 class TrainCommand : public Command {
@@ -200,7 +204,7 @@ class TrainCommand : public Command {
 
     ResolvedTrain run = resolve_train(flags, communicator.size(), rank);
     TrainDataRequest request = data_request(flags, run, run.notes);
-    for (const std::string& note : run.notes) first.err << "note: " << note << "\n";
+    for (const std::string& note : run.notes) first.info() << "note: " << note << "\n";
     TrainOptions& options = run.options;
     const bool checks_memory = !flags.given("--no-memory-check");
     // The vocabulary of some models comes with the data; all others are asked before that is read.
@@ -213,7 +217,7 @@ class TrainCommand : public Command {
     if (reads_indexed_data(flags) && options.max_steps == 0)
       options.max_steps = options.batches ? options.batches->steps_of_epochs(data.train->samples(), 1)
                                           : data.train->batches_per_epoch();
-    first.err << data.description;
+    first.info() << data.description;
 
     const bool json = flags.given("--json");
     const std::unique_ptr<TrainListener> log = make_log(run, rank, first, console, json);

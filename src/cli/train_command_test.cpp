@@ -286,6 +286,19 @@ TEST_F(TrainCommandTest, WhatIsMissingIsSaid) {
                                 HasSubstr("note: no --tokenizer: using cache/gpt2\n"),
                                 HasSubstr("validation: cache/dev-v2.0.json, 4 samples\n")));
   EXPECT_THAT(cached.err, Not(HasSubstr("warning")));
+
+  // As Hugging Face's library leaves it: the file under a hash, with its address beside it.
+  write_text("hf/downloads/4f2a", squad_for_tests(6));
+  write_text("hf/downloads/4f2a.json",
+             R"({"url": "https://example.org/squad/train-v1.1.json", "etag": null})");
+  const TemporaryVariable variable("HF_DATASETS_CACHE", "hf");
+  EXPECT_THAT(train({{"--data", ""}}).err, HasSubstr("note: no --data: using hf/downloads/4f2a\n"));
+  EXPECT_THAT(train({{"--data", ""}, {"--cache-dir", "cache"}}).err,
+              HasSubstr("using cache/train-v2.0.json\n"));
+  write_text("hf/train-v1.1.json", squad_for_tests(6));
+  EXPECT_THAT(train({{"--data", ""}}).err, HasSubstr("note: no --data: using hf/train-v1.1.json\n"));
+  const TemporaryVariable nowhere("HF_DATASETS_CACHE", "nowhere");
+  EXPECT_THAT(train({{"--data", ""}}).err, HasSubstr("using cache/train-v2.0.json\n"));
 }
 
 TEST_F(TrainCommandTest, CheckpointsAreNotOverwrittenUnasked) {

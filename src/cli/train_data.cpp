@@ -9,6 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/cli/console.h"
 #include "nadi/cli/train_indexed_data.h"
+#include "nadi/data/hugging_face_cache.h"
 #include "nadi/data/sample_batches.h"
 #include "nadi/data/sample_squad.h"
 #include "nadi/data/squad.h"
@@ -89,7 +90,7 @@ class Resolver {
   }
 
  private:
-  void warn(const std::string& text) { console_.err << "warning: " << text << "\n"; }
+  void warn(const std::string& text) { console_.warnings() << "warning: " << text << "\n"; }
 
   NamedSet read(const std::filesystem::path& path) {
     NamedSet named{path.string(), read_squad(path)};
@@ -106,7 +107,7 @@ class Resolver {
     } else if (request_.shipped_sample || !find_in_cache()) {
       if (!request_.shipped_sample)
         warn(format("no --data, and no SQuAD file in {}: training on the small sample that comes with Nadi",
-                    request_.cache_dir.string()));
+                    searched_folders()));
       train_ = {std::string(kSampleSquadTrainName),
                 parse_squad(std::string(sample_squad_train()), std::string(kSampleSquadTrainName))};
       if (request_.validate && !validation_)
@@ -119,17 +120,33 @@ class Resolver {
     validation_ = {format("a tenth of {}", train_->name), std::move(split.validation)};
   }
 
+  std::string searched_folders() const {
+    const std::string own = request_.cache_dir.string();
+    return request_.datasets_cache.empty() ? own : format("{} or {}", request_.datasets_cache.string(), own);
+  }
+
+  // A file of that name in the folder, or downloaded to it by Hugging Face's library.
+  std::optional<std::filesystem::path> find(const std::filesystem::path& folder,
+                                            std::string_view name) const {
+    if (folder.empty()) return std::nullopt;
+    const std::filesystem::path path = folder / name;
+    if (std::filesystem::exists(path)) return path;
+    if (auto downloaded = find_downloaded(folder, name)) return downloaded;
+    console_.debug() << format("debug: {} is not in {}\n", name, folder.string());
+    return std::nullopt;
+  }
+
   bool find_in_cache() {
-    for (const SquadFiles& files : kSquadFiles) {
-      const std::filesystem::path train = request_.cache_dir / files.train;
-      if (!std::filesystem::exists(train)) continue;
-      console_.err << format("note: no --data: using {}\n", train.string());
-      train_ = read(train);
-      const std::filesystem::path validation = request_.cache_dir / files.validation;
-      if (request_.validate && !validation_ && std::filesystem::exists(validation))
-        validation_ = read(validation);
-      return true;
-    }
+    for (const std::filesystem::path& folder : {request_.datasets_cache, request_.cache_dir})
+      for (const SquadFiles& files : kSquadFiles) {
+        const auto train = find(folder, files.train);
+        if (!train) continue;
+        console_.info() << format("note: no --data: using {}\n", train->string());
+        train_ = read(*train);
+        if (!request_.validate || validation_) return true;
+        if (const auto validation = find(folder, files.validation)) validation_ = read(*validation);
+        return true;
+      }
     return false;
   }
 
@@ -151,7 +168,7 @@ class Resolver {
       std::string misfit = config_.vocabulary == 0 ? "" : vocabulary_misfit(*found, config_.vocabulary);
       if (misfit.empty()) misfit = special_tokens_misfit(*found, objective_of(config_.architecture));
       if (misfit.empty()) {
-        console_.err << format("note: no --tokenizer: using {}\n", cached.string());
+        console_.info() << format("note: no --tokenizer: using {}\n", cached.string());
         return found;
       }
       why_none = format("{} does not fit ({})", cached.string(), misfit);

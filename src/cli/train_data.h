@@ -21,6 +21,9 @@ struct TrainDataRequest {
   std::filesystem::path validation_data = {};  // empty: the one that goes with the data, else a part of it
   bool shipped_sample = false;                 // and nothing else
   std::filesystem::path cache_dir = {};
+  // Hugging Face's cache of datasets (data/hugging_face_cache.h), searched for SQuAD before cache_dir; may be
+  // empty.
+  std::filesystem::path datasets_cache = {};
 
   // Megatron's datasets in place of SQuAD (data/megatron_data.h), with the samples that the run reads.
   std::vector<std::string> data_path = {};

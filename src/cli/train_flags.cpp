@@ -65,8 +65,9 @@ void add_model_flags(Flags& flags) {
               "tokenizer.json, vocab.json and merges.txt, vocab.txt, or tokenizer.model",
               "the checkpoint's, else one in --cache-dir, else trained on the data; none with --data-path");
   group.value("--cache-dir", "FOLDER",
-              "where SQuAD files and vocabularies are looked for (scripts/get_vocab.sh)", kDefaultCacheDir);
-  group.add({.names = {"--max-seq-length", "--seq-length", "--encoder-seq-length"},
+              "where SQuAD files and vocabularies are looked for (scripts/get_vocab.sh)",
+              format("{}; SQuAD files first in the folder that HF_DATASETS_CACHE names", kDefaultCacheDir));
+  group.add({.names = {"--max-seq-length"},
              .value = "N",
              .help = "tokens per sample",
              .fallback = format("the model's positions, at most {}", kDefaultTrainSeqLength)});
@@ -168,12 +169,14 @@ void add_output_flags(Flags& flags) {
 }  // namespace
 
 void add_train_flags(Flags& flags) {
-  flags.accept_repeats();
   add_model_flags(flags);
   add_training_flags(flags);
   add_rank_flags(flags);
   add_output_flags(flags);
   add_megatron_flags(flags);
+  flags.show_first({"--data", "--tokenizer", "--batch-size", "--max-seq-length", "--num-epochs",
+                    "--max-steps", "--learning-rate", "--dtype", "--num-gpus", "--save-dir", "--resume",
+                    "--enable-tracing"});
 }
 
 }  // namespace nadi

@@ -76,7 +76,7 @@ ResolvedTrainData resolve_indexed_data(TrainDataRequest request, ModelConfig& co
     const std::int64_t tokens = tokenizer != nullptr ? tokenizer->vocabulary_size() : data.largest_token + 1;
     config.vocabulary = (tokens + multiple - 1) / multiple * multiple;
     if (tokenizer == nullptr)
-      console.err << format(
+      console.info() << format(
           "warning: neither --vocab-size nor a tokenizer: the largest token of the data is "
           "{}, so the model gets a vocabulary of {}\n",
           with_thousands(data.largest_token), with_thousands(config.vocabulary));

@@ -57,7 +57,7 @@ void TrainLog::erase_bar() {
 }
 
 void TrainLog::note(const std::string& text) {
-  line(console_.err, "note: " + text);
+  line(console_.info(), "note: " + text);
 }
 
 void TrainLog::started(std::int64_t first_step, std::int64_t total_steps) {
@@ -110,11 +110,12 @@ void TrainLog::epoch(const EpochReport& report) {
 }
 
 void TrainLog::saved(const std::filesystem::path& path) {
-  line(console_.err, format("saved {}", path.string()));
+  line(console_.info(), format("saved {}", path.string()));
 }
 
 void TrainLog::traced(const RunTraceFiles& files) {
-  for (const std::filesystem::path& path : files.all()) line(console_.err, format("wrote {}", path.string()));
+  for (const std::filesystem::path& path : files.all())
+    line(console_.info(), format("wrote {}", path.string()));
 }
 
 }  // namespace nadi

@@ -45,9 +45,7 @@ void apply_dropout(const Flags& flags, ModelConfig& config) {
   if (!rate) return;
   for (const std::string_view flag : {"--attention-dropout", "--hidden-dropout"})
     if (flags.given(flag)) throw usage_error(format("--dropout and {} contradict each other", flag));
-  config.attention_dropout = *rate;
-  if (config.architecture != Architecture::kLlama)  // which has no other
-    config.embedding_dropout = config.residual_dropout = *rate;
+  set_dropout(config, *rate);
 }
 
 DType resolve_dtype(const Flags& flags) {

@@ -93,6 +93,7 @@ Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int6
                              ranks == 1 ? " does" : "s do", sizes, model_ranks),
                       start);
   plan.dp = ranks / model_ranks;
+  if (std::string note = empty_stages_note(config, plan); !note.empty()) notes.push_back(std::move(note));
   if (plan.sequence_parallel && plan.tp == 1) {
     plan.sequence_parallel = false;
     notes.push_back("--sequence-parallel has no effect with one tensor-parallel rank");

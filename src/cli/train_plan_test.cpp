@@ -108,5 +108,11 @@ TEST(TrainSchedule, LengthsThatContradictAreNamed) {
             "--min-lr 0.001 is above the learning rate's peak of 0.0001");
 }
 
+TEST(TrainPlan, StagesWithoutALayerAreCounted) {
+  // 4 layers on 6 stages
+  const ResolvedTrain run = resolve_for_tests("gpt2-tiny --pp 6", 6);
+  EXPECT_THAT(run.notes, testing::Contains("gpt2-tiny has 4 layers: 2 of the 6 stages have none"));
+}
+
 }  // namespace
 }  // namespace nadi

@@ -93,6 +93,7 @@ class Run {
       while (const auto work = workers.next()) write(work->documents);
     }
     report_progress();  // the last chance to be interrupted, where there is no document at all
+    if (progress_.documents == 0) refuse_empty();
     IndexedDatasetWriter::commit_together(writers_);
     return report();
   }
@@ -138,6 +139,16 @@ class Run {
       progress_.read += Bytes{block.line_bytes[document]};
       report_progress();
     }
+  }
+
+  [[noreturn]] void refuse_empty() const {
+    const std::size_t files = options_.inputs.size();
+    const Place place{.file = files == 1 ? options_.inputs[0].string()
+                                         : options_.inputs[0].parent_path().string()};
+    throw input_error(place,
+                      files == 1 ? "the file is empty: there is no document"
+                                 : format("all {} files are empty: there is no document", files),
+                      R"(a document is a line: {"text": "..."})");
   }
 
   void report_progress() const {

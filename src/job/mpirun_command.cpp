@@ -15,8 +15,9 @@ namespace nadi {
 namespace {
 
 // Variables of the user that ranks on other hosts should see as well; mpirun does not carry them by itself.
-constexpr std::array<std::string_view, 8> kCarriedPrefixes{"NADI_", "OMP_",  "GOMP_",   "OPENBLAS_",
-                                                           "DNNL_", "NCCL_", "ONEDNN_", "UCX_"};
+constexpr std::array<std::string_view, 10> kCarriedPrefixes{
+    "NADI_", "OMP_",    "GOMP_", "OPENBLAS_", "DNNL_",
+    "NCCL_", "ONEDNN_", "UCX_",  "LOGLEVEL=", "HF_DATASETS_CACHE="};
 
 std::vector<std::string> carried_variables() {
   std::vector<std::string> names;

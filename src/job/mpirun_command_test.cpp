@@ -43,16 +43,18 @@ TEST(MpirunCommand, OnOneHostTakesMoreRanksThanCores) {
 TEST(MpirunCommand, OnSeveralHostsCarriesTheEnvironment) {
   setenv("OMP_NUM_THREADS", "3", 1);
   setenv("NCCL_DEBUG", "INFO", 1);
+  setenv("LOGLEVEL", "INFO", 1);
   LaunchRequest hosts = request();
   hosts.hosts = "a:2,b:2";
   const std::vector<std::string> words = mpirun_command(hosts, "mpirun", "s@h:1").words;
-  EXPECT_THAT(words, IsSupersetOf({"--host", "a:2,b:2", "-x", "OMP_NUM_THREADS", "NCCL_DEBUG"}));
+  EXPECT_THAT(words, IsSupersetOf({"--host", "a:2,b:2", "-x", "OMP_NUM_THREADS", "NCCL_DEBUG", "LOGLEVEL"}));
   EXPECT_THAT(words, Not(Contains("--oversubscribe")));
   LaunchRequest file = request();
   file.hostfile = "hosts.txt";
   EXPECT_THAT(mpirun_command(file, "mpirun", "s@h:1").words, IsSupersetOf({"--hostfile", "hosts.txt"}));
   unsetenv("OMP_NUM_THREADS");
   unsetenv("NCCL_DEBUG");
+  unsetenv("LOGLEVEL");
 }
 
 TEST(MpirunCommand, KnowsWhenABatchSystemLendsSeveralHosts) {

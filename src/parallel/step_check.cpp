@@ -16,6 +16,15 @@ void require(bool condition, std::string message, std::string hint = "") {
   if (!condition) throw usage_error(std::move(message), std::move(hint));
 }
 
+// "gpt2 takes 1, 2, 3, 4, 6, 12": the tensor-parallel degrees that fit all that is split.
+std::string fitting_degrees(const ModelConfig& config) {
+  const std::int64_t common = std::gcd(std::gcd(config.heads, config.kv_heads), config.ffn_width);
+  std::string degrees;
+  for (std::int64_t degree = 1; degree <= common; ++degree)
+    if (common % degree == 0) degrees += format("{}{}", degrees.empty() ? "" : ", ", degree);
+  return format("{} takes {}", config.name, degrees);
+}
+
 }  // namespace
 
 void check_request(const ModelConfig& config, const StepRequest& request) {
@@ -74,13 +83,20 @@ void check_plan(const ModelConfig& config, const StepRequest& request, const Pla
           "a plan has at most 2^30 ranks");
   require(plan.micro_batches == request.micro_batches,
           format("the plan has {} micro-batches, the request {}", plan.micro_batches, request.micro_batches));
-  require(config.heads % plan.tp == 0,
-          format("{} attention heads do not divide over {} tensor-parallel ranks", config.heads, plan.tp));
-  require(config.kv_heads % plan.tp == 0,
-          format("{} key-value heads do not divide over {} tensor-parallel ranks", config.kv_heads, plan.tp));
-  require(config.ffn_width % plan.tp == 0,
-          format("a feed-forward width of {} does not divide over {} tensor-parallel ranks", config.ffn_width,
-                 plan.tp));
+  if (plan.tp > 1) {
+    const std::string degrees = fitting_degrees(config);
+    require(config.heads % plan.tp == 0,
+            format("{} attention heads do not divide over {} tensor-parallel ranks", config.heads, plan.tp),
+            degrees);
+    require(
+        config.kv_heads % plan.tp == 0,
+        format("{} key-value heads do not divide over {} tensor-parallel ranks", config.kv_heads, plan.tp),
+        degrees);
+    require(config.ffn_width % plan.tp == 0,
+            format("a feed-forward width of {} does not divide over {} tensor-parallel ranks",
+                   config.ffn_width, plan.tp),
+            degrees);
+  }
   require(!plan.sequence_parallel || plan.tp > 1, "sequence parallelism needs tensor parallelism",
           "add --tp, or leave --sequence-parallel out");
   require(plan.zero_stage == 0 || plan.zero_stage == 1,

@@ -1,0 +1,58 @@
+// nadi completion
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <vector>
+
+#include "nadi/base/atomic_file.h"
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/nearest.h"
+#include "nadi/cli/command.h"
+#include "nadi/cli/console.h"
+#include "nadi/cli/flags.h"
+#include "nadi/cli/shell_scripts.h"
+#include "nadi/cli/wrap.h"
+
+namespace nadi {
+namespace {
+
+std::vector<std::string_view> shell_names() {
+  std::vector<std::string_view> names;
+  for (const ShellEntry& entry : shells()) names.push_back(entry.name);
+  return names;
+}
+
+class CompletionCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    flags.set_positional(
+        {.name = "SHELL",
+         .help = format("{}; bash reads it with: source <(nadi completion bash)", join(shell_names(), ", ")),
+         .choices = shell_names()});
+    flags.add({.names = {"--output"},
+               .value = "FILE",
+               .help = "write it to this file, which is replaced if it exists",
+               .fallback = "print it"});
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    const std::string& name = flags.positional();
+    const auto shell = std::ranges::find(shells(), name, &ShellEntry::name);
+    if (shell == shells().end())
+      throw usage_error(format("no completion for '{}'", name), did_you_mean(name, shell_names()));
+    const auto path = flags.text("--output");
+    if (path)
+      write_atomically(*path, shell->script, Overwrite::kAllow);
+    else
+      console.out << shell->script;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_completion_command() {
+  return std::make_unique<CompletionCommand>();
+}
+
+}  // namespace nadi

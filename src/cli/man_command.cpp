@@ -1,0 +1,64 @@
+// nadi man
+#include <filesystem>
+#include <memory>
+#include <ostream>
+
+#include "nadi/base/atomic_file.h"
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/cli/command.h"
+#include "nadi/cli/console.h"
+#include "nadi/cli/flags.h"
+#include "nadi/cli/man_page.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_pages(const fs::path& folder, Console& console) {
+  const auto write = [&](const std::string& name, const std::string& page) {
+    write_atomically(folder / name, page, Overwrite::kAllow);
+  };
+  write("nadi.1", program_man_page());
+  for (const CommandEntry& entry : commands()) write(man_page_file(entry), command_man_page(entry));
+  console.out << format("{}: {} pages\n", folder.string(), commands().size() + 1);
+}
+
+class ManCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    flags.set_positional({.name = "COMMAND",
+                          .help = "a command, in one or two words: nadi man trace collective",
+                          .many = true,
+                          .fallback = "the program"});
+    flags.add({.names = {"--output"},
+               .value = "FOLDER",
+               .help = "write all pages into this folder: nadi.1, nadi-train.1 and so on",
+               .fallback = "print one"});
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    const auto folder = flags.text("--output");
+    if (folder && flags.has_positional())
+      throw usage_error("COMMAND and --output contradict each other", "--output writes the pages of all");
+    if (folder) return write_pages(*folder, console);
+    if (!flags.has_positional()) {
+      console.out << program_man_page();
+      return;
+    }
+    const std::vector<std::string>& words = flags.positionals();
+    const CommandEntry& entry = command_of(words);
+    if (words.size() > word_count(entry))
+      throw usage_error(format("unexpected argument '{}'", words[word_count(entry)]));
+    console.out << command_man_page(entry);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_man_command() {
+  return std::make_unique<ManCommand>();
+}
+
+}  // namespace nadi

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# The scripts for experiments label what they train by its own name; those for containers start what they say.
+#   tests/scripts_test.sh NADI SOURCE_FOLDER
+set -uo pipefail
+nadi=$(realpath "$1")
+source=$(realpath "$2")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*" >&2
+  failures=$((failures + 1))
+}
+
+# expect <exit code> <command ...>: output in out and err
+expect() {
+  local code=$1
+  shift
+  "$@" >out 2>err
+  local got=$?
+  [[ $got == "$code" ]] || { fail "exit code $got, not $code: $*"; cat err >&2; }
+}
+
+export NADI=$nadi
+few=(--max-steps 3 --max-seq-length 16 --skip-eval --threads 1)
+
+# One model for all runs: trained alone, under its name.
+expect 0 env MODEL=gpt2-tiny RANKS=1 "$source/scripts/run_all_experiments.sh" 1 "${few[@]}"
+[[ -s outputs/gpt2-tiny_1gpu_trace.et && -d checkpoints/gpt2-tiny ]] || fail "no trace named gpt2-tiny"
+[[ -z $(find . -name '*bert*') ]] || fail "a GPT-2 is called BERT: $(find . -name '*bert*')"
+grep -q 'only gpt2-tiny is trained' err || fail "MODEL is not mentioned"
+rm -rf outputs checkpoints
+
+# One for each type.
+expect 0 env GPT2_MODEL=gpt2-tiny BERT_MODEL=bert-tiny RANKS=1 "$source/scripts/run_all_experiments.sh" 1 "${few[@]}"
+for name in gpt2-tiny bert-tiny; do
+  is=$("$nadi" show "outputs/${name}_1gpu_trace.et" | grep -o 'model=[^ ]*')
+  [[ $is == "model=$name" ]] || fail "outputs/${name}_1gpu_trace.et says: $is"
+done
+expect 2 env MODEL=gpt2-tiny BERT_MODEL=bert-tiny "$source/scripts/run_all_experiments.sh" 1 "${few[@]}"
+
+# A model of another type than the script's is refused.
+for pair in gpt2:bert-tiny bert:gpt2-tiny gpt2:llama-tiny; do
+  expect 2 env MODEL="${pair#*:}" "$source/scripts/run_${pair%:*}.sh" 1 1 "${few[@]}"
+  grep -q "MODEL=${pair#*:} is of type" err || fail "the refusal does not name the model: $(cat err)"
+done
+
+# Containers: `docker` prints what it is asked to do.
+mkdir bin
+printf '#!/bin/sh\nfor word; do printf "%%s|" "$word"; done\necho\nexit "${DOCKER_EXIT:-0}"\n' >bin/docker
+chmod +x bin/docker
+cp "$source/run.sh" "$source/build.sh" .
+export PATH=$folder/bin:$PATH
+expect 0 ./run.sh cpu </dev/null
+[[ $(cat out) == *"--entrypoint|bash|"*"|nadi|" ]] || fail "run.sh cpu opens no shell: $(cat out)"
+expect 0 ./run.sh gpu </dev/null
+[[ $(cat out) == *"--gpus|all|"*"--entrypoint|bash|"*"|nadi|" ]] || fail "run.sh gpu opens no shell: $(cat out)"
+expect 0 ./run.sh cpu models --json </dev/null
+[[ $(cat out) == *"|nadi|models|--json|" && $(cat out) != *entrypoint* ]] || fail "run.sh cpu models: $(cat out)"
+expect 2 ./run.sh
+expect 0 ./build.sh --pull
+[[ $(cat out) == "build|--tag|nadi|--pull|.|"$'\n'"built the image 'nadi'"* ]] || fail "build.sh: $(cat out)"
+expect 1 env DOCKER_EXIT=1 ./build.sh
+! grep -q built out || fail "build.sh says it succeeded, and it did not"
+
+# The service's entry point, as compose runs it: what has $$ in the file has one $ there.
+if python3 -c 'import json' 2>/dev/null; then
+  cat >bin/nadi <<<$'#!/bin/sh\necho "nadi $*"'
+  cat >bin/sleep <<<$'#!/bin/sh\necho "sleep $*"'
+  chmod +x bin/nadi bin/sleep
+  sed -n 's/^ *entrypoint: //p' "$source/docker-compose.yml" | sed 's/\$\$/$/g' >entrypoint.json
+  service() {
+    python3 -c 'import json, os, sys
+words = json.load(open("entrypoint.json")) + sys.argv[1:]
+os.execvp(words[0], words)' "$@"
+  }
+  [[ $(service) == "sleep infinity" ]] || fail "the service does not stay up: $(service)"
+  [[ $(service train "a b") == "nadi train a b" ]] || fail "the service does not run a command: $(service train x)"
+fi
+
+((failures == 0)) && echo "all passed"
+exit "$((failures > 0))"
