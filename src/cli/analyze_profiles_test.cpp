@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -133,6 +134,23 @@ TEST(AnalyzeRealProfiles, VerdictsAddUpToTheirTables) {
     EXPECT_GT(nodes, 1000);
     EXPECT_LT(static_cast<double>(others), 0.05 * static_cast<double>(kinds)) << name;
   }
+}
+
+// The work of a GPT-2 follows from its shapes, 4 x 512 tokens, forward and backward: 3 products of 2 FLOPs
+// for each weight of the 12 blocks (12 * 768^2 each) and of the output layer (50,257 * 768), and attention of
+// 12 heads of width 64, 4 FLOPs for each element of the queries and key, and 2.5 times that backward.
+TEST(AnalyzeRealProfiles, WorkFollowsFromShapes) {
+  const std::string file = format("{}/../shared/data/traces/gpt2_b4_t512_device.json.gz", NADI_SOURCE_DIR);
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "the real traces are not on this machine";
+  const Json json = run_json("analyze " + file);
+  constexpr double kTokens = 4 * 512;
+  constexpr double kProducts = 3 * 2 * kTokens * 768 * (12 * 12 * 768 + 50'257);
+  constexpr double kAttention = 12 * 3.5 * 4 * (kTokens * 768) * 512;
+  std::map<std::string, double> flops;
+  for (const Json& kind : json["tables"]["kinds"])
+    if (!kind["flops"].is_null()) flops[kind["kind"]] = kind["flops"];
+  EXPECT_NEAR(flops["matrix product"], kProducts, 0.01 * kProducts);
+  EXPECT_NEAR(flops["attention"], kAttention, 0.01 * kAttention);
 }
 
 // Nodes that start within a window, with the dependencies that stay.

@@ -214,6 +214,8 @@ constexpr std::array kRules{
     RuleEntry{"aten::_scaled_dot_product_flash_attention_backward", &attention_backward<2>},
     RuleEntry{"aten::_scaled_dot_product_efficient_attention_backward", &attention_backward<2>},
     RuleEntry{"aten::_scaled_dot_product_cudnn_attention_backward", &attention_backward<2>},
+    RuleEntry{"aten::_cudnn_attention_forward", &attention<0, 2>},
+    RuleEntry{"aten::_cudnn_attention_backward", &attention_backward<2>},
     // [batch, positions, heads, width]
     RuleEntry{"aten::_flash_attention_forward", &attention<0, 1>},
     RuleEntry{"aten::_efficient_attention_forward", &attention<0, 1>},
