@@ -10,8 +10,10 @@
 #include <system_error>
 #include <unordered_set>
 
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/json_file.h"
 #include "nadi/base/json_position.h"
 #include "nadi/base/json_source.h"
 #include "nadi/base/text_error.h"
@@ -193,7 +195,7 @@ Error cannot_read(const std::filesystem::path& path, int error_number) {
 }
 
 // Reads to the end, not to the size the file system claims: that one is 0 for pipes.
-std::string read_text(const std::filesystem::path& path) {
+std::string read_text(const std::filesystem::path& path, std::string_view wanted) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw cannot_read(path, errno);
   const auto limit = static_cast<std::size_t>(kMaximumSize.count());
@@ -208,6 +210,7 @@ std::string read_text(const std::filesystem::path& path) {
     text.append(piece.data(), static_cast<std::size_t>(count));
   }
   ::close(descriptor);
+  if (failed == EISDIR) throw WrongFileKind(path.string(), FileKind::kFolder, wanted);
   if (failed != 0) throw cannot_read(path, failed);
   return text;
 }
@@ -215,7 +218,22 @@ std::string read_text(const std::filesystem::path& path) {
 }  // namespace
 
 JsonDocument read_json(const std::filesystem::path& path) {
-  return parse_json(read_text(path), path.string());
+  constexpr std::string_view kWanted = "JSON";
+  std::string text = read_text(path, kWanted);
+  const FileKind kind = kind_of_bytes(std::string_view(text).substr(0, kFileKindBytes));
+  const bool is_taken = is_json(kind) || kind == FileKind::kText || kind == FileKind::kUnknown;
+  if (!is_taken) throw WrongFileKind(path.string(), kind, kWanted);
+  return parse_json(std::move(text), path.string());
+}
+
+JsonDocument read_json_of(const std::filesystem::path& path, std::string_view wanted,
+                          std::initializer_list<FileKind> taken) {
+  std::string text = read_text(path, wanted);
+  const FileKind kind = kind_of_bytes(std::string_view(text).substr(0, kFileKindBytes));
+  const bool is_taken = kind == FileKind::kJson || kind == FileKind::kText || kind == FileKind::kUnknown ||
+                        std::ranges::find(taken, kind) != taken.end();
+  if (!is_taken) throw WrongFileKind(path.string(), kind, wanted);
+  return parse_json(std::move(text), path.string());
 }
 
 JsonDocument parse_json(std::string text, std::string file_name) {

@@ -94,7 +94,7 @@ TEST(ReadJson, ReadsAFile) {
 TEST(ReadJson, NamesAFileItCannotRead) {
   EXPECT_STREQ(error_of([] { read_json("/nonexistent/c.json"); }).what(),
                "/nonexistent/c.json: cannot read: No such file or directory");
-  EXPECT_STREQ(error_of([] { read_json("/"); }).what(), "/: cannot read: Is a directory");
+  EXPECT_STREQ(error_of([] { read_json("/"); }).what(), "/: this is a folder, not JSON");
 }
 
 TEST(ReadJson, StopsReadingAtTheLimit) {

@@ -77,6 +77,7 @@ void SafetensorsReader::read_header() {
   if (file_size_ < kSafetensorsLengthBytes)
     throw input_error({.file = file_, .byte = 0},
                       format("a file of {} bytes is too short for a safetensors file", file_size_));
+  expect_safetensors();
   std::array<std::byte, kSafetensorsLengthBytes> prefix;
   read_at(0, prefix);
   const auto length = std::bit_cast<std::uint64_t>(prefix);

@@ -11,7 +11,7 @@
 #include "nadi/cli/console.h"
 #include "nadi/cli/progress_line.h"
 #include "nadi/convert/converted_trace.h"
-#include "nadi/pytorch/file_kind.h"
+#include "nadi/input/content_kind.h"
 #include "nadi/pytorch/kineto_reader.h"
 #include "nadi/trace/rank_files.h"
 #include "nadi/trace/trace_files.h"
@@ -61,10 +61,10 @@ AnalyzeInput sort_files(const std::vector<fs::path>& files) {
   AnalyzeInput input;
   for (const fs::path& file : files) {
     std::error_code ignored;
-    const JsonFileKind kind = fs::exists(file, ignored) ? json_file_kind(file) : JsonFileKind::kOther;
-    (kind == JsonFileKind::kKineto        ? input.profiles
-     : kind == JsonFileKind::kPytorchHost ? input.hosts
-                                          : input.chakra)
+    const FileKind kind = fs::exists(file, ignored) ? content_kind(file) : FileKind::kUnknown;
+    (kind == FileKind::kKineto        ? input.profiles
+     : kind == FileKind::kPytorchHost ? input.hosts
+                                      : input.chakra)
         .push_back(file);
   }
   if (!input.chakra.empty() && input.chakra.size() < files.size())

@@ -4,7 +4,7 @@
 #include "nadi/base/format.h"
 #include "nadi/cli/file_patterns.h"
 #include "nadi/cli/flags.h"
-#include "nadi/pytorch/file_kind.h"
+#include "nadi/input/content_kind.h"
 
 namespace nadi {
 namespace {
@@ -19,29 +19,27 @@ void refuse_missing(const std::vector<fs::path>& files) {
 }
 
 void add_file(ConvertInput& input, const fs::path& file) {
-  switch (json_file_kind(file)) {
-    case JsonFileKind::kKineto:
+  switch (content_kind(file)) {
+    case FileKind::kKineto:
       input.devices.push_back(file);
       return;
-    case JsonFileKind::kPytorchHost:
+    case FileKind::kPytorchHost:
       input.hosts.push_back(file);
       return;
-    case JsonFileKind::kNodeLink:
+    case FileKind::kNodeLink:
       throw input_error({.file = file.string()}, "a graph in node-link form is written and not read",
                         "convert the trace that it was made from");
-    case JsonFileKind::kChakra:
-    case JsonFileKind::kOther:  // .et, or damaged: its reader will tell
+    default:  // Chakra's; or another kind, or damaged: the reader will tell
       input.chakra.push_back(file);
       return;
   }
-  unreachable();
 }
 
 // A file that was named as one kind and is another.
-void refuse_other(const std::vector<fs::path>& files, JsonFileKind other, std::string_view is,
+void refuse_other(const std::vector<fs::path>& files, FileKind other, std::string_view is,
                   std::string_view flag) {
   for (const fs::path& file : files)
-    if (json_file_kind(file) == other)
+    if (content_kind(file) == other)
       throw usage_error(format("{} is {}", file.string(), is), format("give it with {}", flag));
 }
 
@@ -81,8 +79,8 @@ ConvertInput resolve_convert_input(const Flags& flags) {
   input.devices = expand_files(flags.texts("--device"));
   refuse_missing(input.hosts);
   refuse_missing(input.devices);
-  refuse_other(input.hosts, JsonFileKind::kKineto, "a profile, not a trace of the host", "--device");
-  refuse_other(input.devices, JsonFileKind::kPytorchHost, "a trace of the host, not a profile", "--host");
+  refuse_other(input.hosts, FileKind::kKineto, "a profile, not a trace of the host", "--device");
+  refuse_other(input.devices, FileKind::kPytorchHost, "a trace of the host, not a profile", "--host");
   std::vector<std::string> words = flags.texts("--input");
   if (flags.has_positional())
     words.insert(words.end(), flags.positionals().begin(), flags.positionals().end());

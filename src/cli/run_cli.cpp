@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "nadi/base/error.h"
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 #include "nadi/base/units.h"
 #include "nadi/cli/command.h"
 #include "nadi/cli/console.h"
+#include "nadi/cli/file_kind_hints.h"
 #include "nadi/cli/flags.h"
 #include "nadi/cli/help.h"
 #include "nadi/cli/log_level.h"
@@ -53,8 +55,10 @@ void print_command_help(const CommandEntry& entry, Console& console) {
 void print_error(const Error& error, std::string_view command, Console& console) {
   console.err << (console.colour_err ? "\033[1;31merror:\033[0m " : "error: ") << error.what() << '\n';
   if (!error.excerpt().empty()) console.err << error.excerpt() << '\n';
-  if (!error.hint().empty())
-    console.err << "  hint: " << error.hint() << '\n';
+  const auto* wrong = dynamic_cast<const WrongFileKind*>(&error);
+  const std::string hint = wrong == nullptr ? error.hint() : hint_for(wrong->found(), command);
+  if (!hint.empty())
+    console.err << "  hint: " << hint << '\n';
   else if (error.kind() == ErrorKind::kUsage)
     console.err << "  hint: see 'nadi " << command << (command.empty() ? "" : " ") << "--help'\n";
 }

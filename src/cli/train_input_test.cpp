@@ -76,14 +76,14 @@ TEST_F(TrainMistake, InTheData) {
   write_text("one.json", squad_for_tests(1));
   expect({
       {{{"--data", "cut.json"}}, 3, "error: cut.json:1:11: not valid JSON"},
-      {{{"--data", "empty.json"}}, 3, "error: empty.json:1:1: not valid JSON"},
+      {{{"--data", "empty.json"}}, 3, "error: empty.json: the file is empty, not "},
       {{{"--data", "none.json"}}, 3, "error: none.json:1:10: there is not a single question"},
       {{{"--data", "typo.json"}}, 3, "error: typo.json:1:28: "},
       {{{"--data", "latin1.json"}},
        3,
        "error: latin1.json:1:43: not valid JSON: invalid string: ill-formed UTF-8"},
       {{{"--data", "nope.json"}}, 3, "error: nope.json: cannot read: No such file or directory\n"},
-      {{{"--data", "tok"}}, 3, "error: tok: cannot read: Is a directory\n"},
+      {{{"--data", "tok"}}, 3, "error: tok: this is a folder, not "},
       {{{"--eval-data", "cut.json"}}, 3, "error: cut.json:1:11: not valid JSON"},
       // Nothing is left for training when one context is for validation.
       {{{"--data", "one.json"}}, 3, "error: "},

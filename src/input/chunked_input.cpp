@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "nadi/base/error.h"
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/input/decompressor.h"
 
@@ -21,7 +22,7 @@ namespace {
 constexpr std::size_t kChunk = std::size_t{256} << 10;
 
 struct Compression {
-  std::string_view magic;  // the first bytes of a file
+  FileKind kind;
   std::string_view name;
   std::string_view package;  // Debian's, that a build needs for it
   std::unique_ptr<Decompressor> (*make)(CompressedBytes);
@@ -39,10 +40,10 @@ constexpr std::unique_ptr<Decompressor> (*kMakeZstd)(CompressedBytes) = nullptr;
 #endif
 
 constexpr std::array kCompressions{
-    Compression{"\x1f\x8b\x08", "gzip", "zlib1g-dev", kMakeGzip},
-    Compression{"\x28\xb5\x2f\xfd", "zstd", "libzstd-dev", kMakeZstd},
+    Compression{FileKind::kGzip, "gzip", "zlib1g-dev", kMakeGzip},
+    Compression{FileKind::kZstd, "zstd", "libzstd-dev", kMakeZstd},
 };
-constexpr std::size_t kLongestMagic = 4;
+constexpr std::size_t kLongestMagic = 4;  // of these
 
 }  // namespace
 
@@ -53,6 +54,7 @@ ChunkedInput::ChunkedInput(const std::filesystem::path& path) : name_(path.strin
   if (::fstat(file_, &status) == 0 && S_ISREG(status.st_mode))
     size_ = static_cast<std::uint64_t>(status.st_size);
   try {
+    if (S_ISDIR(status.st_mode)) throw WrongFileKind(name_, FileKind::kFolder, "a file");
     unpack_if_compressed();
   } catch (...) {
     ::close(file_);
@@ -71,8 +73,9 @@ ChunkedInput::~ChunkedInput() {
 
 void ChunkedInput::unpack_if_compressed() {
   const std::string_view first = ahead(kLongestMagic);
+  const FileKind kind = kind_of_bytes(first.substr(0, kLongestMagic));
   for (const Compression& compression : kCompressions) {
-    if (!first.starts_with(compression.magic)) continue;
+    if (kind != compression.kind) continue;
     if (compression.make == nullptr)
       throw environment_error(format("{}: this build cannot read {} files", name_, compression.name),
                               format("install {} and build again, or unpack the file", compression.package));

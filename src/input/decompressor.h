@@ -84,8 +84,8 @@ class Decompressor {
     try {
       unpack(to, room, got);
     } catch (const Error& error) {
-      if (got == 0) throw;
       failure_ = error;
+      if (got == 0) throw;
     }
     return got;
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "nadi/base/format.h"
-#include "nadi/base/json.h"
+#include "nadi/base/json_file.h"
 #include "nadi/base/nearest.h"
 #include "nadi/model/architectures.h"
 #include "nadi/model/catalogue.h"
@@ -46,7 +46,7 @@ bool looks_like_a_path(const std::string& model) {
 }  // namespace
 
 ModelConfig read_model_config(const fs::path& path, std::string_view model_type) {
-  const JsonDocument document = read_json(path);
+  const JsonDocument document = read_json_of(path, "a model configuration", {FileKind::kModelConfig});
   const JsonValue root = document.root();
   if (!root.is_object()) throw error_at(root, "a model configuration is a JSON object");
   const ArchitectureEntry& entry = architecture_of(root, model_type);

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "nadi/base/error.h"
-#include "nadi/pytorch/file_kind.h"
+#include "nadi/base/file_kind.h"
 #include "nadi/pytorch/host_trace.h"
 
 namespace nadi {
@@ -44,7 +44,7 @@ void check_error(const Error& error) {
 
 void read_anything(std::string_view bytes) {
   try {
-    json_text_kind(bytes);
+    kind_of_bytes(bytes);
   } catch (const Error& error) {
     check_error(error);
   }

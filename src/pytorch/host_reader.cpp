@@ -6,8 +6,8 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/input/chunked_input.h"
+#include "nadi/input/content_kind.h"
 #include "nadi/input/json_records.h"
-#include "nadi/pytorch/file_kind.h"
 #include "nadi/pytorch/host_node.h"
 #include "nadi/pytorch/host_trace.h"
 #include "nadi/pytorch/json_number.h"
@@ -159,9 +159,20 @@ HostTrace read(ChunkedInput& input, const HostReadOptions& options, std::uint64_
   return trace;
 }
 
-// A trace without any node may be a file of another kind.
-HostTrace expect_trace(HostTrace trace, JsonFileKind kind) {
-  if (trace.nodes.size() > 0 || kind == JsonFileKind::kPytorchHost) return trace;
+// Damage may hide what the file is, so that JSON of no known kind and text are read to their end.
+FileKind expect_host(ChunkedInput& input) {
+  const FileKind kind = content_kind(input);
+  const bool may_be = kind == FileKind::kPytorchHost || kind == FileKind::kJson ||
+                      kind == FileKind::kJsonLines || kind == FileKind::kText || kind == FileKind::kUnknown ||
+                      kind == FileKind::kEmpty;
+  if (!may_be) throw WrongFileKind(input.name(), kind, "an execution trace of PyTorch's host");
+  return kind;
+}
+
+HostTrace read_expected(ChunkedInput& input, const HostReadOptions& options, std::uint64_t size) {
+  const FileKind kind = expect_host(input);
+  HostTrace trace = read(input, options, size);
+  if (trace.nodes.size() > 0 || kind == FileKind::kPytorchHost) return trace;
   throw input_error({.file = trace.file, .byte = 0},
                     "this is no execution trace of PyTorch: it has no nodes");
 }
@@ -170,16 +181,12 @@ HostTrace expect_trace(HostTrace trace, JsonFileKind kind) {
 
 HostTrace read_host_trace(const std::filesystem::path& path, const HostReadOptions& options) {
   ChunkedInput input(path);
-  HostTrace trace = read(input, options, input.remaining().value_or(likely_unpacked_size(path)));
-  if (trace.nodes.size() > 0) return trace;
-  return expect_trace(std::move(trace), json_file_kind(path));
+  return read_expected(input, options, input.remaining().value_or(likely_unpacked_size(path)));
 }
 
 HostTrace read_host_trace(std::string_view json, std::string name, const HostReadOptions& options) {
   ChunkedInput input(json, std::move(name));
-  HostTrace trace = read(input, options, json.size());
-  if (trace.nodes.size() > 0) return trace;
-  return expect_trace(std::move(trace), json_text_kind(json));
+  return read_expected(input, options, json.size());
 }
 
 }  // namespace nadi

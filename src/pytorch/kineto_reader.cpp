@@ -9,10 +9,10 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/input/chunked_input.h"
+#include "nadi/input/content_kind.h"
 #include "nadi/input/json_records.h"
 #include "nadi/pytorch/decimal_time.h"
 #include "nadi/pytorch/event_args.h"
-#include "nadi/pytorch/file_kind.h"
 #include "nadi/pytorch/json_number.h"
 #include "nadi/pytorch/kineto_event.h"
 #include "nadi/pytorch/kineto_lanes.h"
@@ -323,9 +323,19 @@ KinetoTrace read(ChunkedInput& input, const KinetoReadOptions& options, std::uin
   return reader.finish(std::move(counts));
 }
 
-// A trace without any event may be a file of another kind.
-KinetoTrace expect_trace(KinetoTrace trace, JsonFileKind kind) {
-  if (trace.counts.events > 0 || kind == JsonFileKind::kKineto) return trace;
+// Damage may hide what the file is, so that JSON of no known kind and text are read to their end.
+FileKind expect_kineto(ChunkedInput& input) {
+  const FileKind kind = content_kind(input);
+  const bool may_be = kind == FileKind::kKineto || kind == FileKind::kJson || kind == FileKind::kJsonLines ||
+                      kind == FileKind::kText || kind == FileKind::kUnknown || kind == FileKind::kEmpty;
+  if (!may_be) throw WrongFileKind(input.name(), kind, "a Kineto trace");
+  return kind;
+}
+
+KinetoTrace read_expected(ChunkedInput& input, const KinetoReadOptions& options, std::uint64_t size) {
+  const FileKind kind = expect_kineto(input);
+  KinetoTrace trace = read(input, options, size);
+  if (trace.counts.events > 0 || kind == FileKind::kKineto) return trace;
   throw input_error({.file = trace.file, .byte = 0},
                     "this is no trace of Kineto or Chrome: it has no traceEvents");
 }
@@ -334,16 +344,12 @@ KinetoTrace expect_trace(KinetoTrace trace, JsonFileKind kind) {
 
 KinetoTrace read_kineto(const std::filesystem::path& path, const KinetoReadOptions& options) {
   ChunkedInput input(path);
-  KinetoTrace trace = read(input, options, input.remaining().value_or(likely_unpacked_size(path)));
-  if (trace.counts.events > 0) return trace;
-  return expect_trace(std::move(trace), json_file_kind(path));
+  return read_expected(input, options, input.remaining().value_or(likely_unpacked_size(path)));
 }
 
 KinetoTrace read_kineto(std::string_view json, std::string name, const KinetoReadOptions& options) {
   ChunkedInput input(json, std::move(name));
-  KinetoTrace trace = read(input, options, json.size());
-  if (trace.counts.events > 0) return trace;
-  return expect_trace(std::move(trace), json_text_kind(json));
+  return read_expected(input, options, json.size());
 }
 
 }  // namespace nadi

@@ -7,6 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/input/chunked_input.h"
+#include "nadi/input/content_kind.h"
 #include "nadi/input/json_records.h"
 #include "nadi/trace/chakra_json_node.h"
 #include "nadi/trace/json_layout.h"
@@ -95,24 +96,21 @@ class NodeTaker : public JsonRecordTaker {
 };
 
 Trace read(ChunkedInput& input, const ChakraReadOptions& options, ChakraReadStats* stats) {
-  const JsonLayout layout = json_layout(input.ahead(kLayoutBytes));
-  const Place start{.file = input.name(), .byte = 0};
-  switch (layout) {
-    case JsonLayout::kNotJson:
-      throw input_error(start, "the file does not start with a JSON object or array");
-    case JsonLayout::kKineto:
-      throw input_error(start, "the file is a trace of PyTorch's profiler (Kineto), not a Chakra trace",
-                        "'nadi convert FILE -o OUT.et' makes one of it");
-    case JsonLayout::kPyTorch:
-      throw input_error(start, "the file is an execution trace of PyTorch, not a Chakra trace",
-                        "'nadi convert --host FILE --device KINETO-FILE -o OUT.et' makes one of it");
-    case JsonLayout::kNodeLink:
-      throw input_error(start, "the file is a node-link graph, which can be written and not read");
-    case JsonLayout::kDocuments:
-    case JsonLayout::kDocument:
-    case JsonLayout::kArray:
+  const FileKind kind = content_kind(input);
+  switch (kind) {
+    case FileKind::kChakraJson:
+    case FileKind::kJson:
+    case FileKind::kJsonLines:
       break;
+    case FileKind::kText:
+    case FileKind::kUnknown:
+    case FileKind::kEmpty:
+      throw input_error({.file = input.name(), .byte = 0},
+                        "the file does not start with a JSON object or array");
+    default:  // a kind of its own, now or in the future
+      throw WrongFileKind(input.name(), kind, "a Chakra trace");
   }
+  const JsonLayout layout = json_layout(input.ahead(0));
   NodeTaker taker(input.name(), layout, options);
   const JsonDamage damage =
       options.damaged_records == DamagedRecords::kSkip ? JsonDamage::kSkip : JsonDamage::kRefuse;

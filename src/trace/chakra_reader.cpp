@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nadi/base/error.h"
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/trace/protobuf_wire.h"
 #include "nadi/trace/trace_check.h"
@@ -58,6 +59,7 @@ void ChakraReader::read_metadata() {
   if (start.empty())
     throw input_error({.file = input_.name(), .byte = 0},
                       "the file is empty; a Chakra trace starts with a GlobalMetadata");
+  expect_kind(start, input_.name(), "a Chakra trace", {FileKind::kChakra});
   format_ = recognise_chakra(start);
   if (format_.schema != ChakraSchema::kCurrent) old_decoder_.emplace(format_.schema);
   const bool skips = options_.damaged_records == DamagedRecords::kSkip;

@@ -1,10 +1,9 @@
 #include "nadi/trace/trace_files.h"
 
 #include "nadi/base/error.h"
-#include "nadi/input/chunked_input.h"
+#include "nadi/input/content_kind.h"
 #include "nadi/trace/chakra_json_reader.h"
 #include "nadi/trace/chakra_reader.h"
-#include "nadi/trace/json_layout.h"
 
 namespace nadi {
 
@@ -22,9 +21,9 @@ Trace read_any_trace(const std::filesystem::path& path, const ChakraReadOptions&
                      TraceFileReport* report) {
   TraceFileReport here;
   TraceFileReport& to = report != nullptr ? *report : here;
-  const bool is_json = json_layout(ChunkedInput(path).ahead(kLayoutBytes)) != JsonLayout::kNotJson;
-  to.kind = is_json ? TraceFileKind::kChakraJson : TraceFileKind::kChakra;
-  return is_json ? read_chakra_json(path, options, &to.stats) : read_chakra(path, options, &to.stats);
+  const bool in_json = is_json(content_kind(path));
+  to.kind = in_json ? TraceFileKind::kChakraJson : TraceFileKind::kChakra;
+  return in_json ? read_chakra_json(path, options, &to.stats) : read_chakra(path, options, &to.stats);
 }
 
 }  // namespace nadi

@@ -4,7 +4,7 @@
 //   TraceFileReport report;
 //   Trace trace = read_any_trace(path, {}, &report);
 //
-// Traces of PyTorch's profiler and observer are refused with a hint to `nadi convert`.
+// A file of another kind, a trace of PyTorch for instance, is WrongFileKind (base/file_kind.h).
 #pragma once
 
 #include <cstdint>

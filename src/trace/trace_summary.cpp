@@ -1,11 +1,11 @@
 #include "nadi/trace/trace_summary.h"
 
 #include <algorithm>
-#include <fstream>
 #include <unordered_map>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/input/content_kind.h"
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace_check.h"
 #include "nadi/trace/trace_index.h"
@@ -14,20 +14,6 @@ namespace nadi {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A GlobalMetadata with its length in front: the length, then the tag of field 1 or 2, which are texts or
-// messages. A JSON object can start with the same two bytes, '{' and a line feed, but goes on with white
-// space or a quote, which as the length of a version would be absurd.
-bool starts_like_chakra(std::string_view bytes) {
-  constexpr unsigned char kContinues = 0x80;
-  constexpr std::string_view kTags = "\x0a\x12";
-  std::size_t tag = 0;
-  while (tag < bytes.size() && (static_cast<unsigned char>(bytes[tag]) & kContinues) != 0) ++tag;
-  if (++tag + 1 >= bytes.size() || kTags.find(bytes[tag]) == std::string_view::npos) return false;
-  const bool json =
-      bytes.starts_with('{') && std::string_view(" \t\r\n\"}").find(bytes[tag + 1]) != std::string_view::npos;
-  return !json;
-}
 
 // Adds up nodes that have a text in common, in the order in which the texts first occur.
 class Grouping {
@@ -174,12 +160,7 @@ class Summarizer {
 bool is_trace(const fs::path& path) {
   if (path.extension() == ".et") return true;
   std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return false;
-  std::ifstream file(path, std::ios::binary);
-  std::string start(16, '\0');
-  file.read(start.data(), static_cast<std::streamsize>(start.size()));
-  start.resize(static_cast<std::size_t>(file.gcount()));
-  return starts_like_chakra(start);
+  return fs::is_regular_file(path, ignored) && content_kind(path) == FileKind::kChakra;
 }
 
 TraceSummary summarize_trace(const fs::path& path, const std::function<void()>& at_node) {
