@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "nadi/base/error.h"
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 #include "nadi/check/rank_check.h"
@@ -96,6 +97,7 @@ class TracesCheck {
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInput) throw;
       add(rule::kUnreadable, file.path.string(), error);
+      if (const auto* wrong = dynamic_cast<const WrongFileKind*>(&error)) file.other_kind = wrong->found();
       file.readable = false;
       return std::nullopt;
     }

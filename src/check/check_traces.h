@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nadi/base/file_kind.h"
 #include "nadi/check/finding.h"
 #include "nadi/check/simulators.h"
 #include "nadi/trace/trace_files.h"
@@ -36,6 +37,7 @@ struct CheckedFile {
   std::filesystem::path path;
   std::optional<std::int64_t> rank = {};
   bool readable = true;
+  std::optional<FileKind> other_kind = {};  // of a file that is no Chakra trace
   TraceFileKind kind = TraceFileKind::kChakra;
   ChakraReadStats stats = {};
   std::uint64_t edges = 0;

@@ -7,8 +7,9 @@
 #include <utility>
 
 #include "nadi/base/error.h"
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
-#include "nadi/base/json.h"
+#include "nadi/base/json_file.h"
 #include "nadi/base/nearest.h"
 #include "nadi/model/config_file.h"
 #include "nadi/model/model.h"
@@ -50,6 +51,7 @@ Error no_weights(const fs::path& folder) {
 }  // namespace
 
 PretrainedFolder::PretrainedFolder(const fs::path& folder, std::string_view model_type) : folder_(folder) {
+  expect_file_kind(folder, "a checkpoint folder", {FileKind::kFolder});
   config_ = read_model_config(folder / "config.json", model_type);
   if (is_there(folder / kWeights)) {
     files_.emplace_back(folder / kWeights);
@@ -66,7 +68,7 @@ PretrainedFolder::PretrainedFolder(const fs::path& folder, std::string_view mode
 // "model-00004-of-00004.safetensors",
 // ...}}
 void PretrainedFolder::open_shards(const fs::path& index) {
-  const JsonDocument document = read_json(index);
+  const JsonDocument document = read_json_of(index, "an index of weights", {FileKind::kWeightIndex});
   const JsonValue map = document.root().at("weight_map");
   const auto entries = map.items();
   std::set<std::string> shards;

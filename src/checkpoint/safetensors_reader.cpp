@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "nadi/base/error.h"
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 #include "nadi/checkpoint/convert.h"
@@ -25,9 +26,6 @@ Error cannot_read(const std::string& file, int error_number) {
   return input_error({.file = file},
                      format("cannot read: {}", std::generic_category().message(error_number)));
 }
-
-// A repository of weights that was cloned without git-lfs holds small text files in their place.
-constexpr std::string_view kStartOfLfsPointer = "version ";
 
 }  // namespace
 
@@ -63,17 +61,27 @@ void SafetensorsReader::open_file(const std::filesystem::path& path) {
   descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) throw cannot_read(file_, errno);
   struct stat status {};
-  const int failed = fstat(descriptor_, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
+  const int failed = fstat(descriptor_, &status) != 0 ? errno : 0;
+  const bool is_folder = S_ISDIR(status.st_mode);
   if (failed == 0 && S_ISREG(status.st_mode)) {
     file_size_ = status.st_size;
     return;
   }
   ::close(std::exchange(descriptor_, -1));
+  if (is_folder) throw WrongFileKind(file_, FileKind::kFolder, "a safetensors file");
   throw failed != 0 ? cannot_read(file_, failed)
                     : input_error({.file = file_}, "cannot read: not a regular file");
 }
 
+// A repository of weights that was cloned without git-lfs holds small text files in their place.
+void SafetensorsReader::expect_safetensors() const {
+  std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file_size_, kFileKindBytes)), '\0');
+  read_at(0, std::as_writable_bytes(std::span(start)));
+  expect_kind(start, file_, "a safetensors file", {FileKind::kSafetensors});
+}
+
 void SafetensorsReader::read_header() {
+  expect_safetensors();
   if (file_size_ < kSafetensorsLengthBytes)
     throw input_error({.file = file_, .byte = 0},
                       format("a file of {} bytes is too short for a safetensors file", file_size_));
@@ -81,14 +89,10 @@ void SafetensorsReader::read_header() {
   std::array<std::byte, kSafetensorsLengthBytes> prefix;
   read_at(0, prefix);
   const auto length = std::bit_cast<std::uint64_t>(prefix);
-  if (length > static_cast<std::uint64_t>(kMaxSafetensorsHeader)) {
-    const bool is_pointer = std::memcmp(prefix.data(), kStartOfLfsPointer.data(), prefix.size()) == 0;
+  if (length > static_cast<std::uint64_t>(kMaxSafetensorsHeader))
     throw input_error({.file = file_, .byte = 0},
                       format("a header of {} bytes is over the limit of {}", length, kMaxSafetensorsHeader),
-                      is_pointer
-                          ? "this looks like a pointer of Git LFS: get the file itself with 'git lfs pull'"
-                          : "is this a safetensors file?");
-  }
+                      "is this a safetensors file?");
   data_begin_ = kSafetensorsLengthBytes + static_cast<std::int64_t>(length);
   if (data_begin_ > file_size_)
     throw input_error({.file = file_, .byte = kSafetensorsLengthBytes},

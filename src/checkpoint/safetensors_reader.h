@@ -50,6 +50,7 @@ class SafetensorsReader {
 
  private:
   void open_file(const std::filesystem::path& path);
+  void expect_safetensors() const;
   void read_header();
   void read_at(std::int64_t offset, std::span<std::byte> out) const;
 

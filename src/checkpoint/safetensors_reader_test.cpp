@@ -111,7 +111,7 @@ TEST_F(SafetensorsReaderTest, NamesWhatCannotBeRead) {
   EXPECT_EQ(nowhere->what(), (folder_ / "nowhere").string() + ": cannot read: No such file or directory");
   const auto is_folder = error_of([&] { SafetensorsReader{folder_}; });
   ASSERT_TRUE(is_folder);
-  EXPECT_THAT(is_folder->what(), HasSubstr("Is a directory"));
+  EXPECT_THAT(is_folder->what(), HasSubstr("this is a folder, not a safetensors file"));
 }
 
 TEST_F(SafetensorsReaderTest, AFileThatShrinksIsNoticed) {

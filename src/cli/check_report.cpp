@@ -13,6 +13,7 @@
 #include "nadi/base/units.h"
 #include "nadi/check/check_traces.h"
 #include "nadi/cli/console.h"
+#include "nadi/cli/file_kind_hints.h"
 #include "nadi/cli/printable.h"
 #include "nadi/cli/version.h"
 #include "nadi/trace/escape.h"
@@ -229,6 +230,10 @@ void print_check(const CheckReport& report, Console& console) {
   if (report.runs > 0) console.out << format("; ranks of {} compared", counted(report.runs, "run"));
   console.out << "\n";
   print_findings(report, console);
+  for (const CheckedFile& file : report.files)
+    if (file.other_kind)
+      if (const std::string hint = hint_for(*file.other_kind, "check"); !hint.empty())
+        console.out << format("  hint: {}: {}\n", file.path.string(), hint);
   print_verdicts(report, console);
   console.out << format("\n{}, {}, {}\n", counted(report.findings.total(Severity::kError), "error"),
                         counted(report.findings.total(Severity::kWarning), "warning"),

@@ -65,8 +65,15 @@ const std::vector<Reader>& readers() {
       {"train {} --skip-eval", ".json"},
       {"train tiny.json --data {}", ".json"},
       {"train tiny.json --tokenizer {}", ".json"},
+      {"train tiny.json --init-from {}", ""},
+      {"train tiny.json --tokenizer tok --data-path {}", ""},
       {"generate {}", ".json"},
       {"generate tiny.json --tokenizer {} --prompt a", ".json"},
+      {"data tokenizer --input {} -o out", ".txt"},
+      {"data tokenizer --input {} -o out", ".jsonl"},
+      {"data preprocess --input {} --tokenizer tok --output-prefix out", ".jsonl"},
+      {"data inspect {}", ""},
+      {"data inspect {}", ".idx"},
   };
   return all;
 }
@@ -82,6 +89,7 @@ class WrongFile : public testing::Test {
   static void expect(const Reader& reader, const Sample& sample) {
     const std::string file = sample.name + reader.ending;
     write_text(file, sample.bytes);
+    if (reader.ending == ".idx") write_text(sample.name + ".bin"s, "");
     std::string command = reader.command;
     command.replace(command.find("{}"), 2, file);
     SCOPED_TRACE(command);
@@ -90,7 +98,9 @@ class WrongFile : public testing::Test {
     const std::string& said = reader.says_on_stdout ? done.out : done.err;
     EXPECT_THAT(said, HasSubstr(file));
     EXPECT_THAT(said, HasSubstr(sample.message));
-    EXPECT_THAT(said, HasSubstr(reader.says_on_stdout ? "" : sample.hint));
+    EXPECT_THAT(said,
+                HasSubstr(reader.says_on_stdout ? std::string(sample.hint).substr(6 * (sample.hint[0] != 0))
+                                                : sample.hint));
   }
 
   const TemporaryFolder folder_;
@@ -105,16 +115,26 @@ TEST_F(WrongFile, IsNamedByEveryReader) {
 TEST_F(WrongFile, OfOursIsPassedOnToTheCommandThatTakesIt) {
   write_text("kineto.json", R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "a"}]})");
   write_text("host.json", R"({"schema": "1.1.1-chakra.0.0.4", "pid": 3, "nodes": []})");
+  write_text("lines.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n");
+  write_text("d.idx", "MMIDIDX\0\0\1\0\0\0"s);
   ASSERT_EQ(run("trace tiny.json --step evaluate -o run").code, 0);
   const std::tuple<const char*, const char*, const char*> cases[] = {
       {"show kineto.json", "error: kineto.json: this is a Kineto trace, not a model configuration\n",
        "hint: use 'nadi analyze FILE', or make a Chakra trace of it with 'nadi convert FILE -o OUT.et'\n"},
+      {"train tiny.json --data kineto.json",
+       "error: kineto.json: this is a Kineto trace, not a SQuAD dataset\n", "hint: use 'nadi analyze FILE'"},
       {"show host.json", "this is an execution trace of PyTorch's host, not a model configuration\n",
        "'nadi convert --host FILE --device PROFILE -o OUT.et'"},
       {"analyze tiny.json", "this is a model configuration (config.json), not a Chakra trace\n",
        "hint: use 'nadi show FILE'\n"},
       {"train run.0.et", "this is a Chakra trace, not ",
        "hint: use 'nadi show FILE', or use 'nadi analyze FILE'\n"},
+      {"train tiny.json --data lines.jsonl", "this is a file of JSON lines, not a SQuAD dataset\n",
+       "'nadi data preprocess --input FILE'"},
+      {"train tiny.json --data d.idx", "this is the index of a Megatron dataset, not a SQuAD dataset\n",
+       "hint: --data-path takes it, without its ending\n"},
+      {"train tiny.json --tokenizer tiny.json",
+       "this is a model configuration (config.json), not a tokenizer\n", "hint: use 'nadi show FILE'\n"},
       {"show tok/tokenizer.json", "this is a tokenizer (tokenizer.json), not a model configuration\n",
        "hint: --tokenizer takes it\n"},
   };

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "nadi/base/error.h"
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 
 namespace nadi {
@@ -58,7 +59,11 @@ MappedFile open_index(const std::filesystem::path& prefix) {
     throw input_error({.file = with_suffix(prefix, kIndexSuffix).string()}, "there is no such file",
                       format("did you mean '{}'?", longer.string()));
   }
-  return MappedFile(with_suffix(prefix, kIndexSuffix));
+  const std::filesystem::path index = with_suffix(prefix, kIndexSuffix);
+  std::error_code error;
+  if (!std::filesystem::exists(index, error))
+    expect_file_kind(prefix, "a Megatron dataset", {FileKind::kFolder});
+  return MappedFile(index);
 }
 
 }  // namespace
@@ -92,11 +97,14 @@ void IndexedDataset::check_header() {
                        std::move(message), std::move(hint));
   };
   const std::size_t size = index_.size();
+  const std::string_view bytes(reinterpret_cast<const char*>(index_.data()), size);
+  if (size > 0)
+    expect_kind(bytes.substr(0, kFileKindBytes), prefix_ + std::string(kIndexSuffix),
+                "the index of a Megatron dataset", {FileKind::kMegatronIndex});
   if (size < kIndexedHeaderSize)
     throw error_at(size, format("the file has {} bytes, the header alone {}", size, kIndexedHeaderSize),
                    "was it copied as a whole?");
-  const std::string_view magic(reinterpret_cast<const char*>(index_.data()), kIndexedMagic.size());
-  if (magic != kIndexedMagic)
+  if (!bytes.starts_with(kIndexedMagic))
     throw error_at(0, "this is no index of a Megatron dataset: it does not begin with MMIDIDX");
   if (const auto version = load<std::uint64_t>(index_, kIndexedVersionAt); version != kIndexedVersion)
     throw error_at(kIndexedVersionAt, format("version {} of the format, not {}", version, kIndexedVersion));

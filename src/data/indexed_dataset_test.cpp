@@ -153,7 +153,7 @@ TEST_F(IndexedDatasetTest, MissingFilesAreNamed) {
   std::filesystem::remove(prefix.string() + ".bin");
   EXPECT_THAT(error_of([&] { IndexedDataset{prefix}; }).what(), HasSubstr(".bin: cannot read: No such"));
   std::filesystem::create_directory(prefix.string() + ".bin");
-  EXPECT_THAT(error_of([&] { IndexedDataset{prefix}; }).what(), HasSubstr("Is a directory"));
+  EXPECT_THAT(error_of([&] { IndexedDataset{prefix}; }).what(), HasSubstr("this is a folder"));
 }
 
 TEST_F(IndexedDatasetTest, ReadsWhatMegatronWrote) {

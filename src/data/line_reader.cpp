@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/text/utf8.h"
 
@@ -15,6 +16,7 @@ namespace nadi {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{256} << 10;
+constexpr std::string_view kWanted = "text";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string system_message() {
@@ -70,7 +72,9 @@ bool LineReader::read_more() {
     got = ::read(file_, buffer_.data() + held, kChunk);
   } while (got < 0 && errno == EINTR);
   buffer_.resize(held + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (got < 0 && errno == EISDIR) throw WrongFileKind(name_, FileKind::kFolder, kWanted);
   if (got < 0) throw error_at_byte(held, format("cannot read: {}", system_message()));
+  if (buffer_start_ == 0 && held == 0 && got > 0) expect_text(buffer_, name_, kWanted);
   return got > 0;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "nadi/base/error.h"
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 
 namespace nadi {
@@ -45,7 +46,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   const Descriptor file(path);  // the mapping outlives it
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) throw cannot_read(path, errno);
-  if (S_ISDIR(status.st_mode)) throw cannot_read(path, EISDIR);
+  if (S_ISDIR(status.st_mode)) throw WrongFileKind(path.string(), FileKind::kFolder, "a file");
   if (!S_ISREG(status.st_mode))
     throw input_error({.file = path.string()}, "cannot read: this is no regular file");
   const auto size = static_cast<std::size_t>(status.st_size);

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "nadi/base/error.h"
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 
 namespace nadi {
@@ -167,6 +168,7 @@ NpyFile::NpyFile(std::span<const std::byte> bytes, std::string name) : name_(std
 
 void NpyFile::read_header() {
   const std::string_view text(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
+  expect_kind(text.substr(0, kFileKindBytes), name_, "a NumPy array", {FileKind::kNpy});
   if (text.size() < kPrefixSize)
     throw input_error({.file = name_, .byte = static_cast<std::int64_t>(text.size())},
                       format("the file has {} bytes, too few for a NumPy array", text.size()));

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "nadi/base/format.h"
-#include "nadi/base/json.h"
+#include "nadi/base/json_file.h"
 #include "nadi/text/utf8.h"
 
 namespace nadi {
@@ -100,7 +100,7 @@ class Reader {
 }  // namespace
 
 SquadSet read_squad(const std::filesystem::path& path) {
-  const JsonDocument document = read_json(path);
+  const JsonDocument document = read_json_of(path, "a SQuAD dataset", {FileKind::kSquad});
   return Reader().read(document.root());
 }
 

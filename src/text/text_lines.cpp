@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "nadi/base/error.h"
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/text/utf8.h"
 
@@ -24,6 +25,7 @@ std::string read_whole(const std::filesystem::path& path) {
     file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
     text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
   }
+  if (errno == EISDIR) throw WrongFileKind(path.string(), FileKind::kFolder, "a vocabulary");
   if (!file.is_open() || (file.fail() && !file.eof()))
     throw input_error({.file = path.string()},
                       format("cannot read: {}", std::generic_category().message(errno)));
@@ -36,6 +38,7 @@ std::string read_whole(const std::filesystem::path& path) {
 
 std::vector<std::string> read_lines(const std::filesystem::path& path) {
   const std::string text = read_whole(path);
+  expect_text(std::string_view(text).substr(0, kFileKindBytes), path.string(), "a vocabulary");
   if (const std::size_t at = find_invalid_utf8(text); at != std::string::npos) {
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
     throw input_error({.file = path.string(), .line = line}, "the line is not UTF-8");

@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "nadi/base/format.h"
-#include "nadi/base/json.h"
+#include "nadi/base/json_file.h"
 #include "nadi/base/nearest.h"
 #include "nadi/text/byte_level_files.h"
 #include "nadi/text/sentencepiece_files.h"
@@ -41,7 +41,7 @@ bool is_there(const fs::path& path) {
 }
 
 std::unique_ptr<Tokenizer> read_tokenizer_json(const fs::path& path) {
-  const JsonDocument document = read_json(path);
+  const JsonDocument document = read_json_of(path, "a tokenizer", {FileKind::kTokenizer});
   const JsonValue root = document.root();
   const JsonValue model = root.at("model");
   if (const auto fallback = model.find("byte_fallback"); fallback && fallback->is_bool() &&
