@@ -249,8 +249,10 @@ class Conversion {
       throw input_error({.file = source.host->file},
                         format("no node of this trace is an op of {}", source.kineto->file),
                         "both have to be of the same rank and run, recorded at the same time");
+    const auto is_thread = [](const KinetoLane& lane) { return !lane.device; };
     const auto of_host = [&](const KinetoLane& lane) { return lane.process == source.host->process; };
-    if (source.host->process != 0 && std::ranges::none_of(source.kineto->lanes, of_host))
+    if (source.host->process != 0 && std::ranges::any_of(source.kineto->lanes, is_thread) &&
+        std::ranges::none_of(source.kineto->lanes, of_host))
       console_.info() << format("note: {} is of process {}, and {} of another\n", source.host->file,
                                 source.host->process, source.kineto->file);
   }
