@@ -44,7 +44,7 @@ TEST_F(TrainMistake, InTheCommandLine) {
       {{{"--optimizer", "adamv"}}, 2, "hint: did you mean 'adamw'?"},
       {{{"--lr-scheduler", "cosin"}},
        2,
-       "hint: did you mean 'cosine'? known: linear, cosine, constant, inverse-square-root\n"},
+       "hint: did you mean 'cosine'? known: linear, cosine, constant, inverse-square-root, WSD\n"},
       {{{"--max-seq-length", "33"}},
        2,
        "error: a sequence of 33 tokens does not fit tiny.json, which has 32 positions\n"},
