@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "nadi/analysis/timeline.h"
+#include "nadi/analysis/work_kind.h"
 #include "nadi/convert/op_work.h"
 
 namespace nadi {
@@ -11,10 +12,11 @@ namespace {
 
 constexpr int kMaxNesting = 1000;  // as in op_table.cpp
 
-// An op, and how long all kernels lasted that do its work.
+// An op, how long all kernels lasted that do its work, and of these the ones that do not only copy.
 struct LaunchingOp {
   OpWork work = {};
   std::int64_t lasted = 0;
+  std::int64_t computed = 0;
 };
 
 class WorkOfOps {
@@ -55,11 +57,18 @@ std::optional<DerivedWork> derive_work(const Timeline& timeline) {
   const auto lasted = [&](std::uint32_t row) {
     return std::max<std::int64_t>(timeline.duration(row).count(), 1);
   };
+  std::unordered_map<std::uint32_t, bool> copies;  // by label
+  const auto only_copies = [&](std::uint32_t row) {
+    const auto [entry, is_new] = copies.try_emplace(timeline.label(row), false);
+    if (is_new) entry->second = work_kind(timeline.text(timeline.label(row))) == WorkKind::kCopy;
+    return entry->second;
+  };
   bool any = false;
   for (std::uint32_t row = 0; row < timeline.size(); ++row)
     if (timeline.activity(row) == Activity::kCompute)
       if (LaunchingOp* op = ops.of_kernel(row)) {
         op->lasted += lasted(row);
+        if (!only_copies(row)) op->computed += lasted(row);
         any = true;
       }
   if (!any) return std::nullopt;
@@ -74,7 +83,10 @@ std::optional<DerivedWork> derive_work(const Timeline& timeline) {
     if (timeline.activity(row) != Activity::kCompute) continue;
     const LaunchingOp* op = ops.of_kernel(row);
     if (op == nullptr) continue;
-    result.flops[row] = part_of(op->work.flops.count(), lasted(row), op->lasted);
+    if (op->computed == 0)
+      result.flops[row] = part_of(op->work.flops.count(), lasted(row), op->lasted);
+    else if (!only_copies(row))
+      result.flops[row] = part_of(op->work.flops.count(), lasted(row), op->computed);
     result.bytes[row] = part_of(op->work.bytes.count(), lasted(row), op->lasted);
   }
   return result;

@@ -41,6 +41,17 @@ TEST(DerivedWork, OfTheOpAroundTheLaunchAsLongAsEachKernelLasts) {
   EXPECT_EQ(kinds[0].work.per_second(), 1024 / 40e-9);
 }
 
+TEST(DerivedWork, AKernelThatOnlyCopiesHasNoneOfTheFlops) {
+  std::vector<NodeForTests> with_copy = nodes();
+  with_copy[4].name = "nchwToNhwcKernel";
+  const auto timeline = timeline_for_tests(with_copy);
+  EXPECT_EQ(timeline->num_ops(3), Flops{1024});
+  EXPECT_EQ(timeline->num_ops(4), std::nullopt);
+  EXPECT_NE(timeline->tensor_size(4), std::nullopt);
+  with_copy[3].name = "fill_kernel";  // nothing else
+  EXPECT_EQ(timeline_for_tests(with_copy)->num_ops(3), Flops{768});
+}
+
 TEST(DerivedWork, IsNotAskedForWhereNodesSayTheirs) {
   std::vector<NodeForTests> said = nodes();
   said[3].more = [](TraceNode& node) { add_num_ops(node, Flops{7}); };
