@@ -210,10 +210,10 @@ TEST_F(TrainMistake, InWhereThingsGo) {
       {{{"--save-dir", "file/run"}}, 4, "error: file/run: cannot read the folder: Not a directory\n"},
       {{{"--tensorboard-dir", "file"}}, 4, "'file'"},
   });
-  // Traces are written when their steps are done.
+  // The folder of traces is tried before the first step.
   const CliRun done = train({{"--enable-tracing", ""}, {"--trace-output-dir", "file"}});
   EXPECT_EQ(done.code, 4);
-  EXPECT_THAT(done.err, HasSubstr("error: file/tiny_trace_kineto.json: "));
+  EXPECT_THAT(done.err, HasSubstr("error: file: cannot write to the folder: Not a directory\n"));
 }
 
 }  // namespace
