@@ -110,7 +110,9 @@ TEST_F(TrainMistake, InTheTokenizer) {
       {{}, 3, "error: the tokenizer has 260 tokens, but the vocabulary of the model has 259\n", "small.json"},
       {{{"--tokenizer", "nope"}}, 3, "error: nope: no such file or folder\n"},
       {{{"--tokenizer", "cut"}}, 3, "error: cut/tokenizer.json:"},
-      {{{"--tokenizer", "tiny.json"}}, 3, "error: tiny.json:1:1: key 'model' is missing\n"},
+      {{{"--tokenizer", "tiny.json"}},
+       3,
+       "error: tiny.json: this is a model configuration (config.json), not a tokenizer\n"},
       // BERT hides tokens, and GPT-2's has none to put there.
       {{}, 3, "[MASK]", "bert-tiny"},
   });
@@ -177,7 +179,9 @@ TEST_F(DamagedWeights, FoldersThatAreNoneAreNamed) {
   fs::remove("start/model.safetensors");
   expect({
       {{{"--init-from", "nope"}}, 3, "error: nope/config.json: cannot read: No such file or directory\n"},
-      {{{"--init-from", "tiny.json"}}, 3, "error: tiny.json/config.json: cannot read: Not a directory\n"},
+      {{{"--init-from", "tiny.json"}},
+       3,
+       "error: tiny.json: this is a model configuration (config.json), not a checkpoint folder\n"},
       {{{"--init-from", "start"}},
        3,
        "error: start: the folder holds neither model.safetensors nor model.safetensors.index.json\n"},
