@@ -65,7 +65,7 @@ const std::vector<Reader>& readers() {
       {"train {} --skip-eval", ".json"},
       {"train tiny.json --data {}", ".json"},
       {"train tiny.json --tokenizer {}", ".json"},
-      {"train tiny.json --init-from {}", ""},
+      {"train tiny.json --tokenizer tok --max-seq-length 8 --init-from {}", ""},
       {"train tiny.json --tokenizer tok --data-path {}", ""},
       {"generate {}", ".json"},
       {"generate tiny.json --tokenizer {} --prompt a", ".json"},
@@ -81,7 +81,10 @@ const std::vector<Reader>& readers() {
 class WrongFile : public testing::Test {
  protected:
   WrongFile() {
-    write_text("tiny.json", kTinyConfig);
+    // With room for the tokenizer, so that nothing else is wrong.
+    std::string config(kTinyConfig);
+    config.replace(config.find("11"), 2, "512");
+    write_text("tiny.json", config);
     write_text("lines.txt", "to be or not to be\nthat is the question\n");
     EXPECT_EQ(run("data tokenizer --input lines.txt -o tok --vocab-size 300").code, 0);
   }
