@@ -62,7 +62,7 @@ TEST_F(LogLevelOfTraining, LeavesResultsAsTheyAre) {
   EXPECT_EQ(quiet.err, "");
   EXPECT_THAT(quiet.out, HasSubstr("step 4/4"));
   EXPECT_EQ(run(line + " --force --json").err, "");
-  EXPECT_EQ(run("generate run/best_model --num-input-tokens 2 --num-output-tokens 2 --threads 1").err, "");
+  EXPECT_EQ(run("generate run/checkpoint-4 --num-input-tokens 2 --num-output-tokens 2 --threads 1").err, "");
 }
 
 }  // namespace
