@@ -28,6 +28,7 @@ endif()
 set(NADI_INTERNAL_HEADERS
   base/format.h
   base/json.h
+  base/json_file.h
   base/json_position.h
   base/json_source.h
   engine/reference/collective.h

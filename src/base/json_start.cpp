@@ -115,8 +115,8 @@ FileKind json_kind(std::string_view text) {
   if ((start.has_top("model") || start.has_top("added_tokens")) && has_pipeline) return FileKind::kTokenizer;
   if (start.has_top({"model_type", "architectures"})) return FileKind::kModelConfig;
   if (start.has_top("version") && start.has_top("data")) return FileKind::kSquad;
-  const bool of_chakra =
-      start.has_element({"ctrlDeps", "ctrl_deps", "dataDeps", "data_deps", "attr", "id", "name"});
+  const bool of_chakra = start.has_element({"ctrlDeps", "ctrl_deps", "dataDeps", "data_deps", "attr"}) ||
+                         (start.has_element({"name"}) && start.has_element({"type"}));
   if (start.has_top({"nodes", "node"}) && (has_metadata || of_chakra)) return FileKind::kChakraJson;
   if ((has_metadata && of_chakra) || start.has_top("workload_graph")) return FileKind::kChakraJson;
   // One message after the other: metadata first, or a node at once.

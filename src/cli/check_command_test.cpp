@@ -114,10 +114,26 @@ TEST_F(CheckCommandTest, LimitsWhatIsPrinted) {
 }
 
 TEST_F(CheckCommandTest, ReadsDamagedFilesWhereAsked) {
-  write_text("a.et", "not a trace");
+  write_text("text.et", "not a trace");
+  for (const char* line : {"check text.et", "check text.et --lenient"}) {
+    const CliRun done = run(line);
+    EXPECT_EQ(done.code, 3) << line;
+    EXPECT_THAT(done.out,
+                HasSubstr("error: text.et: this is a text file, not a Chakra trace [unreadable]\n"));
+  }
+  Trace trace;
+  TraceNode node;
+  for (std::uint64_t id = 0; id < 2; ++id) {
+    node.clear();
+    node.id = TraceNodeId{id};
+    trace.add(node);
+  }
+  std::string file;
+  write_chakra(trace, [&](std::string_view part) { file += part; });
+  write_text("a.et", file.substr(0, file.size() - 1));
   const CliRun strict = run("check a.et");
   EXPECT_EQ(strict.code, 3);
-  EXPECT_THAT(strict.out, HasSubstr("error: a.et: byte 0: "));
+  EXPECT_THAT(strict.out, HasSubstr("error: a.et: byte "));
   EXPECT_THAT(strict.out, HasSubstr(" [unreadable]\n"));
   const CliRun lenient = run("check a.et --lenient");
   EXPECT_EQ(lenient.code, 0);

@@ -124,7 +124,7 @@ class Conversion {
       reading.missing_parents = MissingParents::kDrop;
     }
     TraceFileReport read;
-    const Trace trace = read_any_trace(path, reading, &read);
+    Trace trace = read_any_trace(path, reading, &read);
     const std::int64_t rank =
         rank_of(nadi::rank_of(trace.metadata), parse_rank_file_name(path).rank, i, path);
     ConvertedFile& file = summary_.files.emplace_back();
@@ -143,6 +143,10 @@ class Conversion {
       throw input_error({.file = path.string()}, "nothing in this file is a node of a trace",
                         "PyTorch's traces are JSON; Chakra's are .et, or JSON with nodes");
     if (damage.damaged()) file.damage.emplace_back(path.string(), damage);
+    // What `inclusive_ns` told of nodes of the host, which is left out for simulators.
+    if (options_.simulate_only && trace.text_number("inclusive_ns") &&
+        trace.metadata.attributes.find("host_durations") == nullptr)
+      trace.metadata.attributes.add_text("host_durations", "exclusive");
     TraceNode whole;
     const auto get = [&](std::size_t row, TraceNode& node) {
       if (!options_.simulate_only) {

@@ -220,7 +220,7 @@ TEST_F(ConvertCommandTest, DoesNotMakeAnEmptyTraceOfNonsense) {
   write_text("text.json", "hello");
   const CliRun done = run("convert text.json -o a.0.et --lenient");
   EXPECT_EQ(done.code, 3);
-  EXPECT_THAT(done.err, HasSubstr("text.json: nothing in this file is a node of a trace"));
+  EXPECT_THAT(done.err, HasSubstr("text.json: this is a text file, not a Chakra trace"));
   EXPECT_FALSE(std::filesystem::exists("a.0.et"));
 }
 

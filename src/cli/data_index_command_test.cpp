@@ -90,7 +90,7 @@ TEST_F(DataIndexCommandTest, SameBytesAgainAndOnlyWhenForced) {
 
 TEST_F(DataIndexCommandTest, MistakesAreNamed) {
   put("data/empty", dataset_bytes({{{}}}));
-  write_text("data/cut.idx", "MMID");
+  write_text("data/cut.idx", std::string("MMIDIDX\0\0", 9));
   write_text("data/cut.bin", "");
   struct Mistake {
     const char* arguments;
@@ -111,7 +111,7 @@ TEST_F(DataIndexCommandTest, MistakesAreNamed) {
            Mistake{"data/s --num-samples 1 --seq-length 4 --bert", 2, "samples of 1 tokens make no sense"},
            Mistake{"data/empty --num-samples 1 --seq-length 9", 3, "have no tokens"},
            Mistake{"data/cut --num-samples 1 --seq-length 9", 3,
-                   "data/cut.idx: byte 4: the file has 4 bytes"},
+                   "data/cut.idx: byte 9: the file has 9 bytes"},
            Mistake{"data/none --num-samples 1 --seq-length 9", 3, "data/none.idx: cannot read"},
            Mistake{"data/a --num-samples 9 --seq-length 9 -o data/a.bin", 4, "data/a.bin"},
        }) {

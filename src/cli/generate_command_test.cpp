@@ -255,7 +255,7 @@ TEST(GenerateCommand, WritesTraces) {
 
   const CliRun again = run(line);
   EXPECT_EQ(again.code, 2);
-  EXPECT_THAT(again.err, HasSubstr("out/g.0.et"));
+  EXPECT_THAT(again.err, HasSubstr("out/g_kineto.json: the file exists"));
   EXPECT_EQ(again.out, "") << "asked before the work";
   EXPECT_EQ(run(line + " --force").out, done.out);
 }

@@ -69,15 +69,16 @@ TEST(LineBlocks, RefuseALineBeyondTheLimit) {
 }
 
 TEST(LineBlocks, NameAFileThatCannotBeRead) {
-  for (const std::filesystem::path& path :
-       {std::filesystem::path("no/such/file"), std::filesystem::temp_directory_path()}) {
+  for (const auto& [path, message] :
+       {std::pair(std::filesystem::path("no/such/file"), "cannot read: "),
+        std::pair(std::filesystem::temp_directory_path(), "this is a folder")}) {
     try {
       LineBlock block;
       LineBlockReader(path).next(block);
       FAIL() << "accepted";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kInput);
-      EXPECT_THAT(error.what(), HasSubstr(path.string() + ": cannot read: "));
+      EXPECT_THAT(error.what(), HasSubstr(path.string() + ": " + message));
     }
   }
 }

@@ -83,8 +83,9 @@ TEST(LineReader, RefusesLinesBeyondTheLimit) {
 }
 
 TEST(LineReader, NamesAFileThatCannotBeRead) {
-  for (const std::filesystem::path& path :
-       {std::filesystem::path("no/such/file.txt"), std::filesystem::temp_directory_path()}) {
+  for (const auto& [path, message] :
+       {std::pair(std::filesystem::path("no/such/file.txt"), "cannot read: "),
+        std::pair(std::filesystem::temp_directory_path(), "this is a folder")}) {
     try {
       LineReader reader(path);
       reader.next();
@@ -92,7 +93,7 @@ TEST(LineReader, NamesAFileThatCannotBeRead) {
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kInput);
       EXPECT_EQ(error.place().file, path.string());
-      EXPECT_THAT(error.message(), HasSubstr("cannot read: "));
+      EXPECT_THAT(error.message(), HasSubstr(message));
     }
   }
 }

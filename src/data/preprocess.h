@@ -13,7 +13,8 @@
 // (before, it was left out); the report counts them. Sentences are split by sentence_splitter.h.
 //
 // All files appear at the end, together, or none does: on Error, and when `on_document` throws. Error (input)
-// has the line of what is wrong (json_line.h), and is thrown where there is no document at all; files that exist are Error (usage) under Overwrite::kRefuse.
+// has the line of what is wrong (json_line.h), and is thrown where there is no document at all; files that
+// exist are Error (usage) under Overwrite::kRefuse.
 #pragma once
 
 #include <cstdint>

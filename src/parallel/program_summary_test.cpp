@@ -258,7 +258,8 @@ TEST(ProgramSummary, GenerateCountsEachTokenAtItsPosition) {
   const ModelConfig& config = *find_built_in_model("gpt3-125m");
   const ProgramSummary summary = summarize(build_step(
       config, {.kind = StepKind::kGenerate, .batch_size = 1, .input_tokens = 10, .output_tokens = 20}));
-  // Prefill: pairs on or below the diagonal. Decode at position p: p + 1 keys, p = 10 .. 28: the prefill makes one of the 20 tokens.
+  // Prefill: pairs on or below the diagonal. Decode at position p: p + 1 keys, p = 10 .. 28: the prefill
+  // makes one of the 20 tokens.
   std::int64_t pairs = 10 * 11 / 2;
   for (std::int64_t p = 10; p < 29; ++p) pairs += p + 1;
   EXPECT_EQ(summary.total().attention.count(), 12 * 4 * 768 * pairs);

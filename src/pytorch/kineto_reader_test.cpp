@@ -308,8 +308,9 @@ TEST(KinetoReader, RefusesMembersThatSayNothing) {
   refused_member(R"({"distributedInfo": {"rank": "a"}, "traceEvents": []})", R"({"rank")");
   refused_member(R"({"distributedInfo": {"pg_config": [{"ranks": ["a"]}]}, "traceEvents": []})",
                  R"({"pg_config")");
-  refused_member(R"({"schema": "1.1.1", "nodes": []})", "{");
   refused_member(R"({"a": 1})", "{");
+  EXPECT_EQ(error_of([] { read_kineto(R"({"schema": "1.1.1", "nodes": []})", "t.json"); }).message(),
+            "this is an execution trace of PyTorch's host, not a Kineto trace");
 }
 
 TEST(KinetoReader, GoesOnIfAsked) {
