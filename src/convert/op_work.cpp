@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
@@ -223,6 +224,34 @@ constexpr std::array kRules{
     RuleEntry{"aten::_efficient_attention_backward", &attention_backward<1>},
 };
 
+// Ops that touch a few elements of a large tensor: one operation for each of them, which is read and written,
+// and the indices are read. (Filling the gradient of the large tensor with zeros is an op of its own.)
+struct Lookup {
+  std::string_view name;
+  std::size_t indices;  // which input has them
+  // The elements: as many as this input has, or a row of it for each index, or one for each index.
+  std::size_t data;
+  enum class Touches : std::uint8_t { kAll, kRows, kOne } touches;
+};
+constexpr std::array kLookups{
+    Lookup{"aten::embedding", 1, 0, Lookup::Touches::kRows},
+    Lookup{"aten::embedding_dense_backward", 1, 0, Lookup::Touches::kAll},
+    Lookup{"aten::nll_loss_forward", 1, 0, Lookup::Touches::kOne},
+    Lookup{"aten::nll_loss_backward", 2, 1, Lookup::Touches::kOne},
+    Lookup{"aten::nll_loss2d_forward", 1, 0, Lookup::Touches::kOne},
+    Lookup{"aten::nll_loss2d_backward", 2, 1, Lookup::Touches::kOne},
+};
+
+std::optional<OpWork> work_of(const Lookup& lookup, const OpTensors& tensors) {
+  const TensorFacts *indices = tensors.input(lookup.indices), *data = tensors.input(lookup.data);
+  if (indices == nullptr || data == nullptr) return std::nullopt;
+  std::int64_t touched = indices->elements();
+  if (lookup.touches == Lookup::Touches::kAll) touched = data->elements();
+  if (lookup.touches == Lookup::Touches::kRows) touched = product(touched, data->last());
+  const std::int64_t moved = product(2, product(touched, data->element_bytes));
+  return OpWork{.flops = Flops{touched}, .bytes = Bytes{sum(indices->bytes(), moved)}};
+}
+
 std::int64_t elements_of(const Argument& argument) {
   std::int64_t elements = 0;
   for (const TensorFacts& tensor : argument) elements = sum(elements, tensor.elements());
@@ -238,6 +267,8 @@ std::int64_t bytes_of(const Argument& argument) {
 
 std::optional<OpWork> op_work(std::string_view name, const IoInfo& inputs, const IoInfo& outputs) {
   const OpTensors tensors{.inputs = arguments_of(inputs), .outputs = arguments_of(outputs)};
+  if (const auto lookup = std::ranges::find(kLookups, name, &Lookup::name); lookup != kLookups.end())
+    return work_of(*lookup, tensors);
   bool any = false;
   std::int64_t elements = 0, bytes = 0, largest_input = 0, output_bytes = 0;
   for (const Argument& argument : tensors.inputs) {

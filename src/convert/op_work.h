@@ -7,6 +7,8 @@
 //     much for both of their gradients;
 //   - attention 4 per element of the queries and position of the keys, whether it is causal or not, and 2.5
 //     times as much backward, where the scores are computed once more;
+//   - lookups (embeddings, the loss of the right class) one for each element that they touch, which is read
+//     and written, however large the table is;
 //   - any other op one for each element of its largest tensor, or of its longest list of tensors.
 // Memory: each tensor of inputs and outputs once. Where outputs were not recorded, one as large as the
 // largest input.

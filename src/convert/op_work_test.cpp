@@ -75,6 +75,29 @@ TEST(OpWork, FollowsFromShapes) {
   }
 }
 
+// Tables are not moved as a whole: 6 rows of 8 are read and written, with 6 indices of 8 bytes.
+TEST(OpWork, OfLookupsIsWhatTheyTouch) {
+  const auto embedding =
+      op_work("aten::embedding",
+              {.values = "", .shapes = "[[1000,8],[2,3]]", .types = R"(["float","long int"])"}, {});
+  ASSERT_TRUE(embedding);
+  EXPECT_EQ(embedding->flops.count(), 6 * 8);
+  EXPECT_EQ(embedding->bytes.count(), 6 * 8 + 2 * 4 * 6 * 8);
+  const auto gradient =
+      op_work("aten::embedding_dense_backward",
+              {.values = "", .shapes = "[[2,3,8],[2,3]]", .types = R"(["float","long int"])"},
+              {.values = "", .shapes = "[[1000,8]]", .types = R"(["float"])"});
+  ASSERT_TRUE(gradient);
+  EXPECT_EQ(gradient->bytes.count(), 6 * 8 + 2 * 4 * 6 * 8);
+  // One class of 1,000 for each of 6 tokens.
+  const auto loss =
+      op_work("aten::nll_loss_backward",
+              {.values = "", .shapes = "[[],[6,1000],[6]]", .types = R"(["float","float","long int"])"}, {});
+  ASSERT_TRUE(loss);
+  EXPECT_EQ(loss->flops.count(), 6);
+  EXPECT_EQ(loss->bytes.count(), 6 * 8 + 2 * 4 * 6);
+}
+
 TEST(OpWork, IsNotKnownWithoutShapes) {
   EXPECT_FALSE(op_work("aten::mm", {}, {}));
   EXPECT_FALSE(op_work("aten::item", {.values = "[1]", .shapes = "[[]]", .types = R"(["Int"])"}, {}));
