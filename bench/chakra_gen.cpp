@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "nadi/trace/chakra_writer.h"
+#include "nadi/chakra/chakra_writer.h"
 #include "nadi/trace/common_attributes.h"
 
 namespace nadi {

@@ -18,10 +18,10 @@
 #include <string_view>
 
 #include "nadi/base/error.h"
+#include "nadi/chakra/chakra_writer.h"
 #include "nadi/convert/converted_trace.h"
 #include "nadi/pytorch/host_trace.h"
 #include "nadi/pytorch/kineto_reader.h"
-#include "nadi/trace/chakra_writer.h"
 #include "nadi/trace/replay.h"
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_dependencies.h"

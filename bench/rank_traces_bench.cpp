@@ -12,7 +12,7 @@
 
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/trace/rank_traces.h"
+#include "nadi/unroll/rank_traces.h"
 
 namespace nadi {
 namespace {

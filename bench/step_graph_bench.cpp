@@ -5,7 +5,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/trace/step_trace.h"
+#include "nadi/unroll/step_trace.h"
 
 namespace nadi {
 namespace {

@@ -22,8 +22,8 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/trace/execution.h"
-#include "nadi/trace/op_stacks.h"
+#include "nadi/recording/execution.h"
+#include "nadi/recording/op_stacks.h"
 
 namespace nadi {
 namespace {

@@ -56,7 +56,7 @@ set(NADI_INTERNAL_HEADERS
   pytorch/process_group_texts.h
   pytorch/record_place.h
   text/test_tokenizers.h
-  trace/chakra_json_node.h)
+  chakra/chakra_json_node.h)
 # Of the CPU engine, one header is for others; the rest is how kernels are written.
 file(GLOB nadi_kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cpu/*.h)
 list(REMOVE_ITEM nadi_kernel_headers engine/cpu/cpu_engine.h)

@@ -17,6 +17,14 @@ if(NADI_SANITIZE)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
+# Lets a target, and whoever links it, include its folder's headers as "nadi/<folder>/<header>.h".
+function(nadi_include_root target folder)
+  set(root ${PROJECT_BINARY_DIR}/include/${folder})
+  file(MAKE_DIRECTORY ${root}/nadi)
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/nadi/${folder} SYMBOLIC)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${root}>)
+endfunction()
+
 # nadi_library(graph SOURCES a.cpp b.cpp PUBLIC base PRIVATE fmt::fmt)
 # PUBLIC and PRIVATE take folder names of this project or imported targets.
 function(nadi_library name)
@@ -27,16 +35,18 @@ function(nadi_library name)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE ${NADI_COMPILE_OPTIONS})
-  set(root ${PROJECT_BINARY_DIR}/include/${name})
-  file(MAKE_DIRECTORY ${root}/nadi)
-  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/nadi/${name} SYMBOLIC)
-  target_include_directories(${target} PUBLIC
-    $<BUILD_INTERFACE:${root}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  nadi_include_root(${target} ${name})
+  target_include_directories(${target} PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   nadi_resolve(public ${ARG_PUBLIC})
   nadi_resolve(private ${ARG_PRIVATE})
   target_link_libraries(${target} PUBLIC ${public} PRIVATE ${private})
   set_property(GLOBAL APPEND PROPERTY NADI_LIBRARIES ${name})
 endfunction()
+
+# What nearly every source includes, parsed once. Only headers of the standard library and of third parties: ours
+# change too often.
+set(NADI_PRECOMPILED_HEADERS <algorithm> <cstdint> <filesystem> <functional> <map> <memory> <optional> <span>
+  <string> <string_view> <vector> <fmt/format.h>)
 
 # Folder names become nadi::<name>; imported targets stay as they are.
 function(nadi_resolve result)
@@ -54,6 +64,21 @@ endfunction()
 # Tests are compiled once and run once: optimising them as much as what they test would take a third longer.
 set(NADI_TEST_COMPILE_OPTIONS ${NADI_COMPILE_OPTIONS} -O1)
 
+# All tests share one set of precompiled headers: GoogleTest's are the largest that a test reads. CMake writes it
+# for one target, and the others use it; flags must be the same.
+function(nadi_precompile_tests name)
+  if(NOT TARGET nadi_test_headers)
+    set(source ${PROJECT_BINARY_DIR}/test_headers.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "// The object that the precompiled headers of tests belong to.\n")
+    add_library(nadi_test_headers OBJECT ${source})
+    target_compile_features(nadi_test_headers PUBLIC cxx_std_20)
+    target_compile_options(nadi_test_headers PRIVATE ${NADI_TEST_COMPILE_OPTIONS})
+    target_link_libraries(nadi_test_headers PRIVATE GTest::gtest_main GTest::gmock fmt::fmt)
+    target_precompile_headers(nadi_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> ${NADI_PRECOMPILED_HEADERS})
+  endif()
+  target_precompile_headers(${name} REUSE_FROM nadi_test_headers)
+endfunction()
+
 # nadi_test(graph_test SOURCES shape_test.cpp LINK graph [FULL])
 # Tests carry the label `fast` unless FULL is given, then `full`.
 function(nadi_test name)
@@ -64,12 +89,32 @@ function(nadi_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_compile_options(${name} PRIVATE ${NADI_TEST_COMPILE_OPTIONS})
   nadi_resolve(link ${ARG_LINK})
-  target_link_libraries(${name} PRIVATE ${link} GTest::gtest_main GTest::gmock)
-  target_compile_definitions(${name} PRIVATE NADI_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${link} nadi::testing GTest::gtest_main GTest::gmock)
+  nadi_precompile_tests(${name})
   if(ARG_FULL)
     set(label full)
   else()
     set(label fast)
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label})
+endfunction()
+
+# nadi_sanitized_test(sanitized_reader TESTS reader_test.cpp SOURCES reader.cpp ../base/error.cpp FOLDERS trace base)
+# Tests of damaged files under AddressSanitizer and UndefinedBehaviorSanitizer, in every test run: the sources
+# that they need are compiled a second time with them. (The preset `sanitize` does so with everything.)
+function(nadi_sanitized_test name)
+  if(NOT NADI_BUILD_TESTS OR NADI_SANITIZE)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "TESTS;SOURCES;FOLDERS" ${ARGN})
+  add_executable(${name}_test ${ARG_TESTS} ${ARG_SOURCES})
+  target_compile_options(${name}_test PRIVATE ${NADI_COMPILE_OPTIONS}
+    -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(${name}_test PRIVATE -fsanitize=address,undefined)
+  list(TRANSFORM ARG_FOLDERS PREPEND ${PROJECT_BINARY_DIR}/include/ OUTPUT_VARIABLE roots)
+  target_include_directories(${name}_test PRIVATE ${roots})
+  target_link_libraries(${name}_test PRIVATE
+    nadi::testing fmt::fmt nlohmann_json::nlohmann_json GTest::gtest_main GTest::gmock)
+  add_test(NAME ${name} COMMAND ${name}_test)
+  set_tests_properties(${name} PROPERTIES LABELS fast TIMEOUT 300)
 endfunction()

@@ -17,7 +17,7 @@
 #include "nadi/engine/reference/reference_engine.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/trace/execution.h"
+#include "nadi/recording/execution.h"
 #include "tiny_models.h"
 
 namespace {

@@ -16,10 +16,10 @@
 #include "nadi/engine/cpu/element.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/trace/execution.h"
-#include "nadi/trace/process_groups.h"
-#include "nadi/trace/rank_binding.h"
+#include "nadi/recording/execution.h"
 #include "nadi/train/step_inputs.h"
+#include "nadi/unroll/process_groups.h"
+#include "nadi/unroll/rank_binding.h"
 #include "plan_cases.h"
 #include "tiny_models.h"
 

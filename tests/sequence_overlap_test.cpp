@@ -15,7 +15,7 @@
 #include "nadi/engine/comm/thread_world_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/trace/execution.h"
+#include "nadi/recording/execution.h"
 #include "nadi/train/step_inputs.h"
 #include "tiny_models.h"
 

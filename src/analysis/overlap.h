@@ -4,8 +4,8 @@
 //   for (const CommunicationRow& row : communication_rows(timeline, group_sizes))
 //     use(row.kind, row.group, row.hidden(), row.algorithm_bytes(), row.bus_bytes());
 //
-// Sizes and bandwidths are those of nccl-tests (see trace/execution_communication.h): the size is that of the
-// whole tensor, so that an all-gather among n counts n times what a rank puts in (its comm_size). Bus
+// Sizes and bandwidths are those of nccl-tests (see recording/execution_communication.h): the size is that of
+// the whole tensor, so that an all-gather among n counts n times what a rank puts in (its comm_size). Bus
 // bandwidth needs the number of members, and so does the size of an all-gather: where neither the node nor
 // the caller knows it, they are not given.
 #pragma once

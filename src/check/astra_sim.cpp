@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "nadi/base/format.h"
+#include "nadi/base/message_text.h"
 #include "nadi/check/common_attribute_reader.h"
 #include "nadi/check/simulators.h"
-#include "nadi/trace/escape.h"
 #include "nadi/trace/roofline_start.h"
 #include "nadi/trace/trace.h"
 

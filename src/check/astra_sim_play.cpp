@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "nadi/base/format.h"
+#include "nadi/base/message_text.h"
 #include "nadi/check/common_attribute_reader.h"
 #include "nadi/check/simulators.h"
-#include "nadi/trace/escape.h"
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_index.h"
 

@@ -7,12 +7,12 @@
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
+#include "nadi/base/message_text.h"
 #include "nadi/base/nearest.h"
 #include "nadi/check/rank_check.h"
 #include "nadi/check/rank_communication.h"
 #include "nadi/check/rules.h"
 #include "nadi/check/structure_check.h"
-#include "nadi/trace/escape.h"
 #include "nadi/trace/rank_files.h"
 
 namespace nadi {

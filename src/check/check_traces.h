@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "nadi/base/file_kind.h"
+#include "nadi/chakra/trace_files.h"
 #include "nadi/check/finding.h"
 #include "nadi/check/simulators.h"
-#include "nadi/trace/trace_files.h"
 
 namespace nadi {
 

@@ -5,9 +5,10 @@
 
 #include <set>
 
+#include "nadi/chakra/chakra_json_writer.h"
 #include "nadi/check/rules.h"
 #include "nadi/check/traces_for_tests.h"
-#include "nadi/trace/chakra_json_writer.h"
+#include "nadi/testing/source_folder.h"
 
 namespace nadi {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::filesystem::path kRealFiles = std::filesystem::path(NADI_SOURCE_DIR) / "../shared/data/chakra";
+const std::filesystem::path kRealFiles = shared_data() / "chakra";
 
 TEST(CheckTraces, WhatCannotBeReadIsAFindingAndOthersAreReadOn) {
   const FolderForTests folder;

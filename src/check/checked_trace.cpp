@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "nadi/base/format.h"
-#include "nadi/trace/escape.h"
+#include "nadi/base/message_text.h"
 #include "nadi/trace/trace.h"
 
 namespace nadi {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "nadi/base/format.h"
+#include "nadi/base/message_text.h"
 #include "nadi/check/rules.h"
-#include "nadi/trace/escape.h"
 
 namespace nadi {
 namespace {

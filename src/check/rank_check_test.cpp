@@ -7,12 +7,12 @@
 #include <functional>
 #include <map>
 
+#include "nadi/chakra/chakra_reader.h"
 #include "nadi/check/check_traces.h"
 #include "nadi/check/rules.h"
 #include "nadi/check/traces_for_tests.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/trace/chakra_reader.h"
-#include "nadi/trace/rank_traces.h"
+#include "nadi/unroll/rank_traces.h"
 
 namespace nadi {
 namespace {

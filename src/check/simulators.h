@@ -11,12 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "nadi/chakra/trace_files.h"
 #include "nadi/check/astra_sim_play.h"
 #include "nadi/check/checked_trace.h"
 #include "nadi/check/common_attribute_reader.h"
 #include "nadi/check/group_members.h"
 #include "nadi/check/structure_check.h"
-#include "nadi/trace/trace_files.h"
 
 namespace nadi {
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "nadi/chakra/chakra_writer.h"
 #include "nadi/check/check_traces.h"
 #include "nadi/check/structure_check.h"
-#include "nadi/trace/chakra_writer.h"
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"
 

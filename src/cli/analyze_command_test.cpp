@@ -3,9 +3,9 @@
 
 #include <filesystem>
 
-#include "nadi/cli/analyze_tables.h"
+#include "nadi/chakra/chakra_writer.h"
 #include "nadi/cli/run_for_tests.h"
-#include "nadi/trace/chakra_writer.h"
+#include "nadi/report/analyze_tables.h"
 #include "nadi/trace/common_attributes.h"
 
 namespace nadi {
@@ -64,7 +64,7 @@ std::string refusal(std::string_view command_line) {
 }
 
 TEST(Analyze, TwoRanks) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_run("out/run");
   const Json json = run_json("analyze 'out/run.*.et'");
   EXPECT_EQ(json["ranks"].size(), 2);
@@ -110,7 +110,7 @@ TEST(Analyze, TwoRanks) {
 }
 
 TEST(Analyze, Text) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_run("out/run");
   const CliRun result = run("analyze out/run.0.et out/run.1.et");
   EXPECT_EQ(result.code, 0);
@@ -149,7 +149,7 @@ TEST(Analyze, Text) {
 }
 
 TEST(Analyze, SizesOfGroupsComeFromTheirFile) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_run("out/run");
   write_text("out/run.groups.json", R"({"1": [0, 1, 2, 3]})");
   const Json json = run_json("analyze out/run.0.et");
@@ -157,7 +157,7 @@ TEST(Analyze, SizesOfGroupsComeFromTheirFile) {
 }
 
 TEST(Analyze, WithoutTimesNothingLooksMeasured) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_text("config.json", kTinyConfig);
   ASSERT_EQ(run("trace config.json --tp 2 -o out/step").code, 0);
   const CliRun text = run("analyze 'out/step.*.et'");
@@ -186,7 +186,7 @@ TEST(Analyze, WithoutTimesNothingLooksMeasured) {
 }
 
 TEST(Analyze, Csv) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_run("out/run");
   const CliRun one = run("analyze out/run.0.et --csv --table steps");
   EXPECT_EQ(one.code, 0);
@@ -201,7 +201,7 @@ TEST(Analyze, Csv) {
 }
 
 TEST(Analyze, WhatChanged) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_run("out/run");
   write_rank("out/other.0.et", 0, {{"mm", 100, 125}, {"reduce", 125, 140, true}, {"mul", 140, 150}});
   const Json json = run_json("analyze out/other.0.et --against out/run.0.et");
@@ -222,7 +222,7 @@ TEST(Analyze, WhatChanged) {
 }
 
 TEST(Analyze, WhatIsWrongWithTheCommandLine) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_run("out/run");
   EXPECT_THAT(refusal("analyze"), HasSubstr("FILE... is missing"));
   EXPECT_THAT(refusal("analyze 'none.*.et'"), HasSubstr("no file fits 'none.*.et'"));

@@ -7,14 +7,14 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/chakra/trace_files.h"
 #include "nadi/check/group_members.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/progress_line.h"
 #include "nadi/convert/converted_trace.h"
 #include "nadi/input/content_kind.h"
 #include "nadi/pytorch/kineto_reader.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/progress_line.h"
 #include "nadi/trace/rank_files.h"
-#include "nadi/trace/trace_files.h"
 
 namespace nadi {
 namespace {

@@ -10,11 +10,12 @@
 
 #include "nadi/analysis/verdict.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/analyze_verdict.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/cli/train_for_tests.h"
 #include "nadi/convert/converted_trace.h"
 #include "nadi/pytorch/kineto_reader.h"
+#include "nadi/report/analyze_verdict.h"
+#include "nadi/testing/source_folder.h"
 
 namespace nadi {
 namespace {
@@ -30,7 +31,7 @@ void expect_same_tables(const Json& direct, const Json& converted) {
 class AnalyzeProfiles : public testing::Test {
  protected:
   AnalyzeProfiles() { copy_sample_traces("."); }
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 TEST_F(AnalyzeProfiles, OfSeveralRanks) {
@@ -105,7 +106,7 @@ constexpr RealProfile kProfiles[] = {
 
 TEST(AnalyzeRealProfiles, VerdictsAddUpToTheirTables) {
   for (const auto& [name, limit] : kProfiles) {
-    const std::string file = format("{}/../shared/data/traces/{}_device.json.gz", NADI_SOURCE_DIR, name);
+    const std::string file = format("{}/traces/{}_device.json.gz", shared_data().string(), name);
     if (!std::filesystem::exists(file)) GTEST_SKIP() << "the real traces are not on this machine";
     const Json json = run_json("analyze " + file);
     EXPECT_EQ(json["verdict"]["limit"], limit) << name;
@@ -140,7 +141,7 @@ TEST(AnalyzeRealProfiles, VerdictsAddUpToTheirTables) {
 // for each weight of the 12 blocks (12 * 768^2 each) and of the output layer (50,257 * 768), and attention of
 // 12 heads of width 64, 4 FLOPs for each element of the queries and key, and 2.5 times that backward.
 TEST(AnalyzeRealProfiles, WorkFollowsFromShapes) {
-  const std::string file = format("{}/../shared/data/traces/gpt2_b4_t512_device.json.gz", NADI_SOURCE_DIR);
+  const std::string file = format("{}/traces/gpt2_b4_t512_device.json.gz", shared_data().string());
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "the real traces are not on this machine";
   const Json json = run_json("analyze " + file);
   constexpr double kTokens = 4 * 512;
@@ -172,7 +173,7 @@ Trace cut(const Trace& whole, Nanoseconds from, Nanoseconds to) {
 TEST(AnalyzeRealProfiles, RandomWindowsAddUp) {
   std::mt19937_64 random(11);
   for (const auto& [name, limit] : kProfiles) {
-    const std::string file = format("{}/../shared/data/traces/{}_device.json.gz", NADI_SOURCE_DIR, name);
+    const std::string file = format("{}/traces/{}_device.json.gz", shared_data().string(), name);
     if (!std::filesystem::exists(file)) GTEST_SKIP() << "the real traces are not on this machine";
     GroupNumbers groups;
     const Trace whole =

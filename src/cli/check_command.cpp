@@ -12,11 +12,11 @@
 #include "nadi/base/json.h"
 #include "nadi/check/check_traces.h"
 #include "nadi/cli/check_report.h"
-#include "nadi/cli/command.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/file_patterns.h"
-#include "nadi/cli/flags.h"
-#include "nadi/cli/progress_line.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/progress_line.h"
+#include "nadi/trace/file_patterns.h"
 
 namespace nadi {
 namespace {

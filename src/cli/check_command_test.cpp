@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "nadi/chakra/chakra_writer.h"
 #include "nadi/cli/run_for_tests.h"
-#include "nadi/trace/chakra_writer.h"
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"
 
@@ -30,7 +30,7 @@ class CheckCommandTest : public testing::Test {
     write_text(path, file);
   }
 
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 TEST_F(CheckCommandTest, FindsNothingWrongWithOurOwnTraces) {

@@ -10,13 +10,13 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/message_text.h"
 #include "nadi/base/units.h"
+#include "nadi/base/version.h"
 #include "nadi/check/check_traces.h"
-#include "nadi/cli/console.h"
 #include "nadi/cli/file_kind_hints.h"
-#include "nadi/cli/printable.h"
-#include "nadi/cli/version.h"
-#include "nadi/trace/escape.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/printable.h"
 
 namespace nadi {
 namespace {

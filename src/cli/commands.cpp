@@ -1,10 +1,9 @@
-#include <algorithm>
+#include "nadi/cli/commands.h"
 
-#include "nadi/base/error.h"
-#include "nadi/base/format.h"
-#include "nadi/base/nearest.h"
-#include "nadi/cli/command.h"
-#include "nadi/cli/wrap.h"
+#include <array>
+#include <memory>
+
+#include "nadi/command_line/command.h"
 
 namespace nadi {
 
@@ -123,46 +122,9 @@ constexpr std::array kCommands{
 
 }  // namespace
 
-std::span<const CommandEntry> commands() {
-  return kCommands;
-}
-
-std::size_t word_count(const CommandEntry& entry) {
-  return words_of(entry.name).size();
-}
-
-const CommandEntry* find_command(std::span<const std::string> words) {
-  const CommandEntry* found = nullptr;
-  for (const CommandEntry& entry : kCommands) {
-    const std::vector<std::string> name = words_of(entry.name);
-    const bool matches = words.size() >= name.size() && std::ranges::equal(words.first(name.size()), name);
-    if (matches && (found == nullptr || entry.name.size() > found->name.size())) found = &entry;
-  }
-  return found;
-}
-
-const CommandEntry& command_of(std::span<const std::string> words) {
-  if (const CommandEntry* entry = find_command(words)) return *entry;
-  std::vector<std::string_view> known;
-  if (const auto group = commands_of_group(words[0]); !group.empty()) {
-    if (words.size() == 1)
-      throw usage_error(format("'{}' is a group of commands", words[0]),
-                        format("'nadi help {}' lists them", words[0]));
-    for (const CommandEntry* entry : group) known.push_back(entry->name);
-    const std::string name = format("{} {}", words[0], words[1]);
-    throw usage_error(format("unknown command '{}'", name), did_you_mean(name, known));
-  }
-  for (const CommandEntry& entry : commands()) known.push_back(entry.name);
-  known.push_back("help");
-  throw usage_error(format("unknown command '{}'", words[0]), did_you_mean(words[0], known));
-}
-
-std::vector<const CommandEntry*> commands_of_group(std::string_view group) {
-  std::vector<const CommandEntry*> found;
-  for (const CommandEntry& entry : kCommands)
-    if (entry.name.starts_with(group) && entry.name.substr(group.size()).starts_with(' '))
-      found.push_back(&entry);
-  return found;
+const CommandTable& commands() {
+  static const CommandTable kTable(kCommands);
+  return kTable;
 }
 
 }  // namespace nadi

@@ -8,11 +8,11 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
-#include "nadi/cli/command.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/flags.h"
-#include "nadi/cli/shell_scripts.h"
-#include "nadi/cli/wrap.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/command_line/shell_scripts.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {

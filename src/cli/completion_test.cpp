@@ -1,13 +1,14 @@
-#include "nadi/cli/completion.h"
+#include "nadi/command_line/completion.h"
+#include "nadi/cli/commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "nadi/cli/command.h"
-#include "nadi/cli/flags.h"
 #include "nadi/cli/run_for_tests.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
 
 namespace nadi {
 namespace {
@@ -20,12 +21,12 @@ using testing::Not;
 
 std::vector<std::string> texts(const std::vector<std::string>& words) {
   std::vector<std::string> found;
-  for (const Candidate& candidate : complete(words).candidates) found.push_back(candidate.text);
+  for (const Candidate& candidate : complete(commands(), words).candidates) found.push_back(candidate.text);
   return found;
 }
 
 PathKind paths(const std::vector<std::string>& words) {
-  return complete(words).paths;
+  return complete(commands(), words).paths;
 }
 
 TEST(Completion, OfCommands) {
@@ -113,7 +114,7 @@ TEST(Completion, CandidatesFitALine) {
     if (entry.name.find(' ') != std::string_view::npos)
       words.emplace_back(entry.name.substr(entry.name.find(' ') + 1));
     words.emplace_back("-");
-    for (const Candidate& candidate : complete(words).candidates) {
+    for (const Candidate& candidate : complete(commands(), words).candidates) {
       EXPECT_LE(candidate.about.size(), 75u) << entry.name << " " << candidate.text;
       EXPECT_EQ((candidate.text + candidate.about).find_first_of("\t\n"), std::string::npos)
           << candidate.about;

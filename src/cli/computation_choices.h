@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "nadi/cli/flags.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/graph/dtype.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/optimizer.h"

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 class ConvertCommandTest : public testing::Test {
  protected:
   ConvertCommandTest() { copy_sample_traces("."); }
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 TEST_F(ConvertCommandTest, LinksBothHalves) {

@@ -2,9 +2,9 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/file_patterns.h"
-#include "nadi/cli/flags.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/input/content_kind.h"
+#include "nadi/trace/file_patterns.h"
 
 namespace nadi {
 namespace {

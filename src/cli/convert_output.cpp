@@ -6,12 +6,12 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/flags.h"
-#include "nadi/trace/chakra_json_writer.h"
-#include "nadi/trace/chakra_writer.h"
-#include "nadi/trace/node_link_writer.h"
+#include "nadi/chakra/chakra_json_writer.h"
+#include "nadi/chakra/chakra_writer.h"
+#include "nadi/chakra/node_link_writer.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/recording/trace_kineto_writer.h"
 #include "nadi/trace/trace.h"
-#include "nadi/trace/trace_kineto_writer.h"
 
 namespace nadi {
 namespace {

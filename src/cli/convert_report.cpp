@@ -4,9 +4,9 @@
 #include <ostream>
 
 #include "nadi/base/format.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/version.h"
-#include "nadi/cli/wrap.h"
+#include "nadi/base/version.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {

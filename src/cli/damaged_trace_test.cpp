@@ -6,8 +6,8 @@
 #include <set>
 
 #include "nadi/base/random.h"
+#include "nadi/chakra/chakra_reader.h"
 #include "nadi/cli/run_for_tests.h"
-#include "nadi/trace/chakra_reader.h"
 
 namespace nadi {
 namespace {
@@ -28,7 +28,7 @@ class DamagedTrace : public testing::Test {
     return result;
   }
 
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
   std::string bytes_;
 };
 

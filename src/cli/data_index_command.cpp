@@ -4,13 +4,13 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
-#include "nadi/cli/command.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/flags.h"
-#include "nadi/cli/version.h"
+#include "nadi/base/version.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/data/bert_index.h"
 #include "nadi/data/document_split.h"
 #include "nadi/data/gpt_index.h"
+#include "nadi/terminal/console.h"
 
 namespace nadi {
 namespace {

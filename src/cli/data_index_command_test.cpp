@@ -26,7 +26,7 @@ class DataIndexCommandTest : public testing::Test {
   }
   static CliRun index(const std::string& arguments) { return run("data index " + arguments); }
 
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 TEST_F(DataIndexCommandTest, WritesTheThreeMapsOfGptBesideTheDataset) {

@@ -3,11 +3,11 @@
 
 #include <sstream>
 
-#include "nadi/cli/console.h"
 #include "nadi/cli/run_cli.h"
 #include "nadi/cli/run_for_tests.h"
-#include "nadi/cli/wrap.h"
 #include "nadi/data/indexed_dataset_for_tests.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/wrap.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {
@@ -33,7 +33,7 @@ class DataInspectCommandTest : public testing::Test {
   }
   static CliRun inspect(const std::string& arguments) { return run("data inspect " + arguments); }
 
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 TEST_F(DataInspectCommandTest, PrintsFigures) {

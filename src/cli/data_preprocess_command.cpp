@@ -7,13 +7,13 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
-#include "nadi/cli/command.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/flags.h"
+#include "nadi/base/version.h"
 #include "nadi/cli/megatron_tokenizer.h"
-#include "nadi/cli/progress_line.h"
-#include "nadi/cli/version.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/data/preprocess.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/progress_line.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {

@@ -3,11 +3,11 @@
 
 #include <sstream>
 
-#include "nadi/cli/console.h"
 #include "nadi/cli/run_cli.h"
 #include "nadi/cli/run_for_tests.h"
-#include "nadi/cli/wrap.h"
 #include "nadi/data/indexed_dataset.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/wrap.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {
@@ -52,7 +52,7 @@ class DataPreprocessCommandTest : public testing::Test {
     return names;
   }
 
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 TEST_F(DataPreprocessCommandTest, WritesADataset) {

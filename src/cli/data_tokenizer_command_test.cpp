@@ -3,10 +3,10 @@
 
 #include <sstream>
 
-#include "nadi/cli/console.h"
 #include "nadi/cli/run_cli.h"
 #include "nadi/cli/run_for_tests.h"
-#include "nadi/cli/wrap.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/wrap.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {
@@ -23,7 +23,7 @@ class DataTokenizerCommandTest : public testing::Test {
 
   static CliRun learn(const std::string& arguments) { return run("data tokenizer " + arguments); }
 
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 TEST_F(DataTokenizerCommandTest, WritesATokenizerThatLoads) {

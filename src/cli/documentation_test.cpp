@@ -5,17 +5,19 @@
 #include <set>
 #include <sstream>
 
-#include "nadi/cli/command.h"
+#include "nadi/cli/commands.h"
 #include "nadi/cli/megatron_flags.h"
 #include "nadi/cli/run_for_tests.h"
-#include "nadi/cli/wrap.h"
+#include "nadi/command_line/command.h"
+#include "nadi/terminal/wrap.h"
+#include "nadi/testing/source_folder.h"
 
 namespace nadi {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kSource = NADI_SOURCE_DIR;
+const fs::path kSource = source_folder();
 
 constexpr const char* kTwoDocuments = R"({"text": "Pipelines have bubbles. Schedules hide them."})"
                                       "\n"
@@ -67,7 +69,7 @@ std::set<std::string> without(std::set<std::string> keys, const std::string& arr
 }
 
 TEST(JsonKeys, AreThoseOfTheDocumentation) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_text("tiny.json", kTinyConfig);
   EXPECT_EQ(printed_keys("models"), documented_keys("nadi models --json"));
   EXPECT_EQ(printed_keys("show tiny.json --tp 2 --pp 2"), documented_keys("nadi show MODEL --json"));
@@ -108,7 +110,7 @@ std::set<std::string> keys_of_all(const std::vector<std::string>& command_lines)
 }
 
 TEST(JsonKeys, OfTracesAreThoseOfTheDocumentation) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   copy_sample_traces(".");
   std::string cut = read_text("run_rank0_device.json");
   write_text("cut.json", cut.substr(0, cut.size() / 2));
@@ -204,7 +206,7 @@ void expect_output(const Sample& sample, const std::string& out) {
 }
 
 TEST(Readme, CommandsRunAndPrintWhatItSays) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_text("path/to/config.json", kTinyConfig);
   write_text("arxiv.jsonl", kTwoDocuments);
   copy_sample_traces("examples/traces");
@@ -220,7 +222,7 @@ TEST(Readme, CommandsRunAndPrintWhatItSays) {
 TEST(Readme, ShowsEveryCommand) {
   std::set<const CommandEntry*> shown;
   for (const Sample& sample : samples_in(kSource / "README.md"))
-    shown.insert(find_command(words_of(sample.command)));
+    shown.insert(commands().find(words_of(sample.command)));
   for (const CommandEntry& entry : commands()) EXPECT_TRUE(shown.contains(&entry)) << entry.name;
 }
 
@@ -257,7 +259,7 @@ TEST(MegatronPage, ListsEveryFlagWithWhatBecomesOfIt) {
 }
 
 TEST(MegatronPage, ItsScriptRuns) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   std::string documents;
   for (int i = 0; i < 20; ++i)
     documents += R"({"text": "Document )" + std::to_string(i) +

@@ -1,16 +1,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "nadi/chakra/chakra_reader.h"
 #include "nadi/checkpoint/atomic_folder.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/model/config_file.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/recording/execution.h"
 #include "nadi/text/bpe_trainer.h"
 #include "nadi/text/tokenizer.h"
 #include "nadi/text/utf8.h"
-#include "nadi/trace/chakra_reader.h"
-#include "nadi/trace/execution.h"
 #include "nadi/train/weights.h"
 
 namespace nadi {
@@ -55,7 +55,7 @@ Json generate_json(std::vector<std::string> further) {
 // The model has room for 280 tokens, the tokenizer has at most 270. A hot softmax draws from all of them
 // about alike: of 320 tokens some 11 would be none of the tokenizer's.
 TEST(GenerateCommand, DrawsOnlyTokensThatTheTokenizerHas) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   save_model();
   const std::int64_t tokens = load_tokenizer(kModel)->vocabulary_size();
   ASSERT_LE(tokens, 270);
@@ -74,7 +74,7 @@ std::vector<std::string> texts_of(const Json& result) {
 }
 
 TEST(GenerateCommand, ContinuesAPrompt) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   save_model();
   const std::vector<std::string> words{"--prompt", "the river", "--num-output-tokens", "12"};
   const CliRun done = generate(words);
@@ -94,7 +94,7 @@ TEST(GenerateCommand, ContinuesAPrompt) {
 }
 
 TEST(GenerateCommand, SamplesAsItIsTold) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   save_model();
   const auto tokens = [](std::vector<std::string> further) {
     further.insert(further.end(), {"--prompt", "and", "--num-output-tokens", "20"});
@@ -111,7 +111,7 @@ TEST(GenerateCommand, SamplesAsItIsTold) {
 }
 
 TEST(GenerateCommand, ContinuesManyPrompts) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   save_model();
   write_text("prompts.txt", "the river\nand\nland of the sea and more\n");
   write_text("prompts.jsonl",
@@ -137,7 +137,7 @@ TEST(GenerateCommand, ContinuesManyPrompts) {
 }
 
 TEST(GenerateCommand, StopsAtAText) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   save_model();
   const std::vector<std::string> words{"--prompt", "the sea", "--num-output-tokens", "40"};
   const Json whole = generate_json(words);
@@ -155,7 +155,7 @@ TEST(GenerateCommand, StopsAtAText) {
 
 // Weights are random, so a text of 30 tokens ends by itself about once in ten times.
 TEST(GenerateCommand, EndsWhereTheModelEndsItsText) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   save_model();
   const TokenId end = *load_tokenizer("saved")->special_tokens().end;
   write_text("prompts.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\no\np\nq\nr\ns\nt\nu\nv\nw\nx\ny\nz\n");
@@ -175,7 +175,7 @@ TEST(GenerateCommand, EndsWhereTheModelEndsItsText) {
 }
 
 TEST(GenerateCommand, TakesModelsWithoutWeights) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_text("tiny.json", kTinyConfig);  // 11 tokens, 16 positions
   const CliRun done = run("generate tiny.json --threads 1 --num-input-tokens 4 --num-output-tokens 5");
   EXPECT_EQ(done.code, 0) << done.err;
@@ -197,7 +197,7 @@ TEST(GenerateCommand, TakesModelsWithoutWeights) {
 }
 
 TEST(GenerateCommand, TriesTheFolderOfTracesFirst) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_text("tiny.json", kTinyConfig);
   const CliRun refused =
       run("generate tiny.json --num-input-tokens 2 --num-output-tokens 2 --trace tiny.json/x/g");
@@ -218,7 +218,7 @@ TEST(GenerateCommand, TakesTheSmallestGpt3WhereNoModelIsGiven) {
 }
 
 TEST(GenerateCommand, ShowsNoControlCharacters) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   save_model();
   const CliRun done = generate({"--num-input-tokens", "3", "--temperature", "1000"});
   EXPECT_EQ(done.code, 0) << done.err;
@@ -227,7 +227,7 @@ TEST(GenerateCommand, ShowsNoControlCharacters) {
 }
 
 TEST(GenerateCommand, TakesTheDefaultNumberOfTokensThatFits) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_text("tiny.json", kTinyConfig);
   const CliRun done = run("generate tiny.json --threads 1 --num-input-tokens 4");
   EXPECT_THAT(done.err,
@@ -237,7 +237,7 @@ TEST(GenerateCommand, TakesTheDefaultNumberOfTokensThatFits) {
 }
 
 TEST(GenerateCommand, WritesTraces) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_text("tiny.json", kTinyConfig);
   const std::string line =
       "generate tiny.json --threads 1 --num-input-tokens 4 --num-output-tokens 5 --greedy --trace out/g";
@@ -261,7 +261,7 @@ TEST(GenerateCommand, WritesTraces) {
 }
 
 TEST(GenerateCommand, RefusesBadCommandLines) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   save_model();
   struct Case {
     std::vector<std::string> words;
@@ -303,7 +303,7 @@ TEST(GenerateCommand, RefusesBadCommandLines) {
 }
 
 TEST(GenerateCommand, RefusesBadInput) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   save_model();
   const auto error = [](const std::vector<std::string>& words) {
     const CliRun done = generate(words);
@@ -331,7 +331,7 @@ TEST(GenerateCommand, RefusesBadInput) {
 
 // A tokenizer that is not the model's.
 TEST(GenerateCommand, TakesAnotherTokenizer) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   save_model();
   fs::create_directory("tokenizer");
   for (const char* name : {"tokenizer.json", "vocab.json", "merges.txt"})

@@ -3,9 +3,9 @@
 #include <ostream>
 
 #include "nadi/base/format.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/printable.h"
 #include "nadi/generate/generator.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/printable.h"
 
 namespace nadi {
 namespace {

@@ -3,14 +3,15 @@
 
 #include <fstream>
 
-#include "nadi/cli/command.h"
-#include "nadi/cli/flag_aliases.h"
-#include "nadi/cli/flags.h"
+#include "nadi/base/version.h"
+#include "nadi/cli/commands.h"
 #include "nadi/cli/megatron_flags.h"
 #include "nadi/cli/run_for_tests.h"
-#include "nadi/cli/version.h"
-#include "nadi/cli/wrap.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flag_aliases.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/job/find_program.h"
+#include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {
@@ -70,7 +71,7 @@ void prepare_traces(const CommandEntry& entry) {
 
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   if (GetParam().name == "launch" && !find_program("mpirun")) GTEST_SKIP() << "no mpirun on PATH";
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   prepare_data(GetParam());
   prepare_traces(GetParam());
   const CliRun help = run(std::string(GetParam().name) + " --help");
@@ -150,9 +151,9 @@ TEST(Program, GroupsAnswer) {
   EXPECT_EQ(help.code, 0);
   EXPECT_TRUE(help.out.starts_with("usage: nadi data COMMAND [flags]\n\ncommands\n  data tokenizer"))
       << help.out;
-  for (const CommandEntry* entry : commands_of_group("data"))
+  for (const CommandEntry* entry : commands().group("data"))
     EXPECT_THAT(help.out, HasSubstr(std::string(entry->summary)));
-  EXPECT_EQ(examples_in(help.out).size(), commands_of_group("data").size());
+  EXPECT_EQ(examples_in(help.out).size(), commands().group("data").size());
   EXPECT_EQ(run("data --help").out, help.out);
   EXPECT_EQ(run("data --help").code, 0);
   EXPECT_EQ(run("data -h").out, help.out);

@@ -6,12 +6,13 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/command.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/flags.h"
-#include "nadi/cli/help.h"
+#include "nadi/cli/commands.h"
 #include "nadi/cli/launched_job.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/command_line/help.h"
 #include "nadi/job/slow_ranks.h"
+#include "nadi/terminal/console.h"
 
 namespace nadi {
 namespace {
@@ -68,20 +69,20 @@ class LaunchCommand : public Command {
 
   void run(const Flags& flags, Console& console) const override {
     const std::vector<std::string>& words = flags.rest();
-    const CommandEntry& entry = command_of(words);
+    const CommandEntry& entry = commands().at(words);
     if (entry.name == "launch") throw usage_error("launch cannot launch itself");
     const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
     if (std::ranges::any_of(words, is_help)) {
       Flags inner;
       entry.make()->add_flags(inner);
-      console.out << command_help(entry, inner);
+      console.out << command_help(commands(), entry, inner);
       return;
     }
     if (std::ranges::find(words, "--help-megatron") != words.end()) {
       Flags inner;
       entry.make()->add_flags(inner);
       if (inner.has_page(HelpPage::kMegatron)) {
-        console.out << command_help(entry, inner, HelpPage::kMegatron);
+        console.out << command_help(commands(), entry, inner, HelpPage::kMegatron);
         return;
       }
     }

@@ -6,8 +6,8 @@
 #include <ostream>
 
 #include "nadi/base/format.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/output_stream.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/output_stream.h"
 
 namespace nadi {
 namespace {

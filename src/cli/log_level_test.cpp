@@ -1,4 +1,4 @@
-#include "nadi/cli/log_level.h"
+#include "nadi/terminal/log_level.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ std::string err_at(const char* level, const std::string& command) {
 }
 
 TEST(LogLevel, DecidesWhatIsSaid) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   const std::string note = "note: gpt2 has 12 layers: 4 of the 16 stages have none\n";
   const std::string noted = "show gpt2 --pp 16 --seq-length 8";
   EXPECT_EQ(err_at("INFO", noted), note);

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "nadi/cli/console.h"
-#include "nadi/cli/output_stream.h"
 #include "nadi/cli/run_cli.h"
-#include "nadi/cli/signal_thread.h"
 #include "nadi/job/rank_supervisor.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/output_stream.h"
+#include "nadi/terminal/signal_thread.h"
 
 namespace {
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "nadi/cli/console.h"
 #include "nadi/cli/run_cli.h"
 #include "nadi/job/rank_supervisor.h"
+#include "nadi/terminal/console.h"
 
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == nadi::kSupervisorWord) return nadi::supervise_rank({argv + 2, argv + argc});

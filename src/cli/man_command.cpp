@@ -6,10 +6,11 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/command.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/flags.h"
-#include "nadi/cli/man_page.h"
+#include "nadi/cli/commands.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/command_line/man_page.h"
+#include "nadi/terminal/console.h"
 
 namespace nadi {
 namespace {
@@ -20,8 +21,9 @@ void write_pages(const fs::path& folder, Console& console) {
   const auto write = [&](const std::string& name, const std::string& page) {
     write_atomically(folder / name, page, Overwrite::kAllow);
   };
-  write("nadi.1", program_man_page());
-  for (const CommandEntry& entry : commands()) write(man_page_file(entry), command_man_page(entry));
+  write("nadi.1", program_man_page(commands()));
+  for (const CommandEntry& entry : commands())
+    write(man_page_file(entry), command_man_page(commands(), entry));
   console.out << format("{}: {} pages\n", folder.string(), commands().size() + 1);
 }
 
@@ -44,14 +46,14 @@ class ManCommand : public Command {
       throw usage_error("COMMAND and --output contradict each other", "--output writes the pages of all");
     if (folder) return write_pages(*folder, console);
     if (!flags.has_positional()) {
-      console.out << program_man_page();
+      console.out << program_man_page(commands());
       return;
     }
     const std::vector<std::string>& words = flags.positionals();
-    const CommandEntry& entry = command_of(words);
+    const CommandEntry& entry = commands().at(words);
     if (words.size() > word_count(entry))
       throw usage_error(format("unexpected argument '{}'", words[word_count(entry)]));
-    console.out << command_man_page(entry);
+    console.out << command_man_page(commands(), entry);
   }
 };
 

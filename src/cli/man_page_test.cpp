@@ -1,11 +1,12 @@
-#include "nadi/cli/man_page.h"
+#include "nadi/command_line/man_page.h"
+#include "nadi/cli/commands.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "nadi/cli/command.h"
-#include "nadi/cli/flags.h"
 #include "nadi/cli/run_for_tests.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
 
 namespace nadi {
 namespace {
@@ -40,7 +41,7 @@ TEST(ManPage, OfACommandHasEveryFlag) {
 }
 
 TEST(ManPage, AllAreWritten) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   EXPECT_EQ(run("man --output pages").code, 0);
   EXPECT_EQ(read_text("pages/nadi.1"), run("man").out);
   EXPECT_EQ(read_text("pages/nadi-trace-collective.1"), run("man trace collective").out);

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nadi/cli/flags.h"
+#include "nadi/command_line/flags.h"
 
 namespace nadi {
 

@@ -290,7 +290,7 @@ const std::set<std::string> kElsewhere{
 class MegatronFlags : public testing::Test {
  protected:
   MegatronFlags() { write_text("run/checkpoint-4/training_state.json", "{}"); }
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 TEST_F(MegatronFlags, EachOneThatActsDoesSo) {

@@ -7,8 +7,8 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
-#include "nadi/cli/flags.h"
-#include "nadi/cli/wrap.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {

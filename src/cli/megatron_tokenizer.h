@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nadi/cli/flags.h"
+#include "nadi/command_line/flags.h"
 
 namespace nadi {
 

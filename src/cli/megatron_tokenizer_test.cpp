@@ -39,7 +39,7 @@ class MegatronTokenizerTest : public testing::Test {
     return "no error";
   }
 
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 TEST_F(MegatronTokenizerTest, EachTypeReadsItsFiles) {

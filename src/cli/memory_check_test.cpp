@@ -69,7 +69,7 @@ TEST(MemoryCheck, DoesNotGuessWhereTheSystemIsSilent) {
 
 // 175 billion parameters with AdamW are 16 bytes each: 2.5 TiB.
 TEST(MemoryCheck, IsAskedBeforeMemoryIsTaken) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   const CliRun alone = run("train gpt3-175b");
   EXPECT_EQ(alone.code, 4);
   EXPECT_THAT(alone.err, HasSubstr("error: not enough memory: this run needs 2."));
@@ -85,7 +85,7 @@ TEST(MemoryCheck, IsAskedBeforeMemoryIsTaken) {
 }
 
 TEST(MemoryCheck, IsLeftOutWhenTheUserSaysSo) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   EXPECT_THAT(run("train --help").out, HasSubstr("--no-memory-check"));
   EXPECT_THAT(run("generate --help").out, HasSubstr("--no-memory-check"));
   const CliRun done = run("generate gpt2-tiny --num-input-tokens 4 --num-output-tokens 2 --no-memory-check");

@@ -4,15 +4,15 @@
 
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
-#include "nadi/cli/command.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/flags.h"
-#include "nadi/cli/model_parameters.h"
+#include "nadi/base/version.h"
 #include "nadi/cli/step_json.h"
-#include "nadi/cli/text_table.h"
-#include "nadi/cli/version.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/graph/dtype.h"
 #include "nadi/model/catalogue.h"
+#include "nadi/parallel/model_parameters.h"
+#include "nadi/report/text_table.h"
+#include "nadi/terminal/console.h"
 
 namespace nadi {
 namespace {

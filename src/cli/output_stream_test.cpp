@@ -1,4 +1,4 @@
-#include "nadi/cli/output_stream.h"
+#include "nadi/terminal/output_stream.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "nadi/base/error.h"
-#include "nadi/cli/console.h"
 #include "nadi/cli/run_cli.h"
 #include "nadi/cli/run_for_tests.h"
+#include "nadi/terminal/console.h"
 
 namespace nadi {
 namespace {
@@ -80,7 +80,7 @@ TEST(RunCli, EndsQuietlyWhenNobodyReads) {
 }
 
 TEST(RunCli, InterruptedLeavesNoFile) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   std::ostringstream out, err;
   Interruption interruption;
   interruption.ask();

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "nadi/cli/flags.h"
 #include "nadi/cli/step_flags.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/parallel/plan.h"
 
 namespace nadi {

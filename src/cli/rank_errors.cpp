@@ -3,8 +3,8 @@
 #include <chrono>
 #include <thread>
 
-#include "nadi/cli/console.h"
 #include "nadi/engine/comm/launcher_environment.h"
+#include "nadi/terminal/console.h"
 
 namespace nadi {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/flags.h"
 #include "nadi/cli/launched_job.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/engine/comm/launcher_environment.h"
 #include "nadi/engine/comm/mpi_session.h"
 #include "nadi/engine/comm/single_process.h"

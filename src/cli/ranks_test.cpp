@@ -21,7 +21,7 @@ class RanksTest : public testing::Test {
   void SetUp() override {
     if (!find_program("mpirun")) GTEST_SKIP() << "no mpirun on PATH";
   }
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 TEST(TorchrunTest, IsToldWhatToUseInstead) {
@@ -56,7 +56,7 @@ TEST_F(RanksTest, LaunchedJsonIsOneDocument) {
 
 // The launcher says it in the environment. A rank that takes 50 times as long shows it in any weather.
 TEST(SlowRanksTest, GenerateIsSlowed) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   const auto seconds = [] {
     return run_json(std::string(kGenerate) + " --threads 1")["decode_seconds"].get<double>();
   };

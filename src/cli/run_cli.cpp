@@ -15,18 +15,19 @@
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 #include "nadi/base/units.h"
-#include "nadi/cli/command.h"
-#include "nadi/cli/console.h"
+#include "nadi/base/version.h"
+#include "nadi/cli/commands.h"
 #include "nadi/cli/file_kind_hints.h"
-#include "nadi/cli/flags.h"
-#include "nadi/cli/help.h"
-#include "nadi/cli/log_level.h"
-#include "nadi/cli/output_stream.h"
-#include "nadi/cli/printable.h"
 #include "nadi/cli/rank_errors.h"
-#include "nadi/cli/shell_scripts.h"
-#include "nadi/cli/version.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/command_line/help.h"
+#include "nadi/command_line/shell_scripts.h"
 #include "nadi/engine/comm/launcher_environment.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/log_level.h"
+#include "nadi/terminal/output_stream.h"
+#include "nadi/terminal/printable.h"
 
 namespace nadi {
 namespace {
@@ -49,7 +50,7 @@ void print_version(Console& console) {
 void print_command_help(const CommandEntry& entry, Console& console) {
   Flags flags;
   entry.make()->add_flags(flags);
-  console.out << command_help(entry, flags);
+  console.out << command_help(commands(), entry, flags);
 }
 
 void print_error(const Error& error, std::string_view command, Console& console) {
@@ -76,11 +77,11 @@ void run_command(const CommandEntry& entry, std::span<const std::string> argumen
   command->add_flags(flags);
   const std::span<const std::string> own = arguments.first(flags.own_words(arguments));
   if (std::ranges::any_of(own, is_help)) {
-    console.out << command_help(entry, flags);
+    console.out << command_help(commands(), entry, flags);
     return;
   }
   if (flags.has_page(HelpPage::kMegatron) && std::ranges::find(own, "--help-megatron") != own.end()) {
-    console.out << command_help(entry, flags, HelpPage::kMegatron);
+    console.out << command_help(commands(), entry, flags, HelpPage::kMegatron);
     return;
   }
   if (own.size() == 1 && is_version(own[0])) {
@@ -102,7 +103,7 @@ int run_group(std::span<const std::string> arguments, Console& console) {
   }
   if (arguments.size() == 2 && !is_help(arguments[1]))
     throw usage_error(format("unknown flag '{}'", arguments[1]), format("see 'nadi help {}'", group));
-  console.out << group_help(group);
+  console.out << group_help(commands(), group);
   return arguments.size() == 2 ? 0 : exit_code(ErrorKind::kUsage);
 }
 
@@ -112,37 +113,37 @@ double seconds_of(const timeval& time) {
 
 int run(std::span<const std::string> arguments, Console& console) {
   if (arguments.empty()) {
-    console.out << program_help();
+    console.out << program_help(commands());
     return exit_code(ErrorKind::kUsage);
   }
   const std::string& first = arguments[0];
   const auto refuse_more_than = [&](std::size_t count) {
     if (arguments.size() > count) throw usage_error(format("unexpected argument '{}'", arguments[count]));
   };
-  const auto is_group = [](const std::string& word) { return !commands_of_group(word).empty(); };
+  const auto is_group = [](const std::string& word) { return !commands().group(word).empty(); };
   if (first == kCompleteWord) {
-    console.out << answer_completion(arguments.subspan(1));
+    console.out << answer_completion(commands(), arguments.subspan(1));
   } else if (is_version(first)) {
     refuse_more_than(1);
     print_version(console);
   } else if (is_help(first) || (first == "help" && arguments.size() == 1)) {
     refuse_more_than(1);
-    console.out << program_help();
-  } else if (first == "help" && arguments.size() == 2 && find_command(arguments.subspan(1)) == nullptr &&
+    console.out << program_help(commands());
+  } else if (first == "help" && arguments.size() == 2 && commands().find(arguments.subspan(1)) == nullptr &&
              is_group(arguments[1])) {
-    console.out << group_help(arguments[1]);
+    console.out << group_help(commands(), arguments[1]);
   } else if (first == "help") {
-    const CommandEntry& entry = command_of(arguments.subspan(1));
+    const CommandEntry& entry = commands().at(arguments.subspan(1));
     refuse_more_than(1 + word_count(entry));
     print_command_help(entry, console);
   } else if (first.starts_with('-')) {
     constexpr std::string_view kKnown[]{"--version", "-V", "--help", "-h"};
     throw usage_error(format("unknown flag '{}'", first), did_you_mean(first, kKnown));
-  } else if (is_group(first) && find_command(arguments) == nullptr &&
+  } else if (is_group(first) && commands().find(arguments) == nullptr &&
              (arguments.size() == 1 || arguments[1].starts_with('-'))) {
     return run_group(arguments, console);
   } else {
-    const CommandEntry& entry = command_of(arguments);
+    const CommandEntry& entry = commands().at(arguments);
     run_command(entry, arguments.subspan(word_count(entry)), console);
   }
   return 0;
@@ -173,7 +174,7 @@ void debug_end(int code, std::chrono::nanoseconds elapsed, Console& console) {
 
 // Turns what is thrown into a message and an exit code.
 int run_caught(std::span<const std::string> arguments, Console& console) {
-  const CommandEntry* const entry = find_command(arguments);
+  const CommandEntry* const entry = commands().find(arguments);
   const std::string_view command = entry != nullptr ? entry->name : "";
   try {
     heed_log_level(console);

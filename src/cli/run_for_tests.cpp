@@ -1,15 +1,13 @@
 #include "nadi/cli/run_for_tests.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
-#include "nadi/cli/console.h"
 #include "nadi/cli/run_cli.h"
-#include "nadi/cli/wrap.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/wrap.h"
+#include "nadi/testing/source_folder.h"
 
 namespace nadi {
 
@@ -36,44 +34,9 @@ Json run_json(std::string_view command_line) {
   return Json::parse(done.out);
 }
 
-TemporaryFolder::TemporaryFolder() : before_(fs::current_path()) {
-  std::string name = (fs::temp_directory_path() / "nadi_cli_XXXXXX").string();
-  EXPECT_NE(mkdtemp(name.data()), nullptr);
-  path_ = name;
-  fs::current_path(path_);
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  fs::current_path(before_);
-  fs::remove_all(path_);
-}
-
-TemporaryVariable::TemporaryVariable(const std::string& name, const std::string& value) : name_(name) {
-  if (const char* before = getenv(name.c_str())) before_ = before;
-  setenv(name.c_str(), value.c_str(), 1);
-}
-
-TemporaryVariable::~TemporaryVariable() {
-  if (before_)
-    setenv(name_.c_str(), before_->c_str(), 1);
-  else
-    unsetenv(name_.c_str());
-}
-
 void copy_sample_traces(const fs::path& folder) {
   fs::create_directories(folder);
-  fs::copy(fs::path(NADI_SOURCE_DIR) / "examples" / "traces", folder);
-}
-
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.is_open()) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write_text(const fs::path& path, std::string_view text) {
-  if (path.has_parent_path()) fs::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary) << text;
+  fs::copy(source_folder() / "examples" / "traces", folder);
 }
 
 }  // namespace nadi

@@ -28,7 +28,7 @@ class SentencePieceCommands : public testing::Test {
                tokenizer);
   }
 
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 // "▁hello" 278, "▁world" 281, "▁" 259, "数据" 282; <s> is 1 and </s> is 2.

@@ -5,17 +5,17 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
-#include "nadi/cli/command.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/flags.h"
-#include "nadi/cli/model_parameters.h"
+#include "nadi/chakra/trace_summary.h"
 #include "nadi/cli/step_json.h"
 #include "nadi/cli/step_text.h"
 #include "nadi/cli/step_view.h"
 #include "nadi/cli/trace_report.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/model/catalogue.h"
+#include "nadi/parallel/model_parameters.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/trace/trace_summary.h"
+#include "nadi/terminal/console.h"
 
 namespace nadi {
 namespace {

@@ -127,7 +127,7 @@ TEST(ShowRank, RefusesRanksThatAreNot) {
             "  hint: --tp, --cp, --dp and --pp make more\n");
   EXPECT_THAT(run(kJob + " --rank=-1").err,
               HasSubstr("error: --rank takes a whole number of at least 0, not '-1'\n"));
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   EXPECT_EQ(run("trace gpt2 --seq-length 8 -o a").code, 0);
   EXPECT_THAT(run("show a.0.et --rank 0").err, HasSubstr("error: --rank is for models"));
   EXPECT_THAT(run("show a.0.et --tp 2").err, HasSubstr("error: --tp is for models"));

@@ -3,8 +3,8 @@
 
 #include <functional>
 
+#include "nadi/chakra/chakra_writer.h"
 #include "nadi/cli/run_for_tests.h"
-#include "nadi/trace/chakra_writer.h"
 #include "nadi/trace/common_attributes.h"
 
 namespace nadi {
@@ -42,7 +42,7 @@ std::function<void(TraceNode&)> num_ops(std::int64_t count) {
 }
 
 TEST(ShowTrace, AddsUp) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   // 3 waits for 2 waits for 1; 4 waits for nobody and comes first in the file.
   write_trace("a.et", {{.id = 4},
                        {.id = 3, .data = {2}, .ctrl = {1}, .more = num_ops(5)},
@@ -83,7 +83,7 @@ TEST(ShowTrace, AddsUp) {
 }
 
 TEST(ShowTrace, KnowsATraceByItsContent) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_trace("trace.bin", {{.id = 0}});
   EXPECT_EQ(run_json("show trace.bin")["total"]["nodes"], 1);
   write_text("config", kTinyConfig);
@@ -97,7 +97,7 @@ TEST(ShowTrace, KnowsATraceByItsContent) {
 }
 
 TEST(ShowTrace, RefusesFlagsOfModels) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_trace("a.et", {});
   EXPECT_EQ(run("show a.et --batch-size 4").err,
             "error: --batch-size is for models, and 'a.et' is a trace\n  hint: see 'nadi show --help'\n");
@@ -106,7 +106,7 @@ TEST(ShowTrace, RefusesFlagsOfModels) {
 }
 
 TEST(ShowTrace, RefusesWhatCannotBeReplayed) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_trace("circle.et", {{.id = 1, .data = {2}}, {.id = 2, .data = {1}}});
   EXPECT_EQ(run("show circle.et").code, 3);
   EXPECT_THAT(run("show circle.et").err,
@@ -123,7 +123,7 @@ TEST(ShowTrace, RefusesWhatCannotBeReplayed) {
 }
 
 TEST(ShowTrace, RefusesSizesThatAreNone) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   const auto attribute = [](auto add) { return TestNode{.id = 1, .more = add}; };
   write_trace("text.et", {attribute([](TraceNode& node) { node.attributes.add_text("num_ops", "5"); })});
   write_trace("negative.et", {attribute([](TraceNode& node) { node.attributes.add_int64("num_ops", -5); })});
@@ -141,7 +141,7 @@ TEST(ShowTrace, RefusesSizesThatAreNone) {
 }
 
 TEST(ShowTrace, TextsOfAFileCannotTalkToTheTerminal) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_trace("a.et",
               {{.id = 0, .more = [](TraceNode& node) { node.attributes.add_text("phase", "\033[2J"); }}});
   const CliRun done = run("show a.et");
@@ -151,7 +151,7 @@ TEST(ShowTrace, TextsOfAFileCannotTalkToTheTerminal) {
 }
 
 TEST(ShowTrace, ManyGroupsAreCutShort) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   std::vector<TestNode> nodes;
   for (std::uint64_t i = 0; i < 25; ++i)
     nodes.push_back({.id = i, .more = [i](TraceNode& node) {

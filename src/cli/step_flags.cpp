@@ -8,13 +8,13 @@
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/flags.h"
 #include "nadi/cli/plan_flags.h"
-#include "nadi/cli/printable.h"
-#include "nadi/cli/wrap.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/model/architectures.h"
 #include "nadi/model/config_file.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/printable.h"
+#include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {

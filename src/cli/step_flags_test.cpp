@@ -20,7 +20,7 @@ struct Mistake {
 class StepMistake : public testing::TestWithParam<Mistake> {};
 
 TEST_P(StepMistake, IsNamed) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_text("tiny.json", kTinyConfig);
   write_text("typeless.json", R"({"n_embd": 8})");
   write_text("typo.json", "{\n  \"model_type\": \"gpt5\"\n}\n");
@@ -142,7 +142,7 @@ TEST(StepFlags, DefaultsOfPromptsFitTheModel) {
   EXPECT_EQ(step["num_output_tokens"], 32);
   EXPECT_TRUE(step["seq_length"].is_null());
   EXPECT_TRUE(step["optimizer"].is_null());
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_text("tiny.json", kTinyConfig);  // 16 positions
   EXPECT_EQ(run_json("show tiny.json --step prefill")["step"]["num_input_tokens"], 16);
   EXPECT_EQ(run_json("show tiny.json --step decode")["step"]["num_input_tokens"], 15);
@@ -187,7 +187,7 @@ TEST(StepFlags, SaysWhatWasGivenAndWhatWasNot) {
 }
 
 TEST(StepFlags, TakesFilesAndFolders) {
-  const TemporaryFolder folder;
+  const WorkingFolder folder;
   write_text("model/config.json", kTinyConfig);
   const CliRun done = run("show model");
   EXPECT_EQ(done.code, 0);

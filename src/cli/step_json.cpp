@@ -1,8 +1,8 @@
 #include "nadi/cli/step_json.h"
 
-#include "nadi/cli/rank_list.h"
+#include "nadi/base/version.h"
 #include "nadi/cli/step_view.h"
-#include "nadi/cli/version.h"
+#include "nadi/parallel/rank_list.h"
 
 namespace nadi {
 namespace {

@@ -6,12 +6,12 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/rank_list.h"
 #include "nadi/cli/step_view.h"
-#include "nadi/cli/text_table.h"
-#include "nadi/cli/wrap.h"
 #include "nadi/graph/printer.h"
+#include "nadi/parallel/rank_list.h"
+#include "nadi/report/text_table.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "nadi/chakra/chakra_reader.h"
 #include "nadi/cli/run_for_tests.h"
-#include "nadi/trace/chakra_reader.h"
 #include "nadi/trace/common_attributes.h"
 
 namespace nadi {
@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 class TraceCollectiveTest : public testing::Test {
  protected:
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 TEST_F(TraceCollectiveTest, WritesOneNodePerRank) {

@@ -8,16 +8,16 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
-#include "nadi/cli/command.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/flags.h"
-#include "nadi/cli/model_parameters.h"
-#include "nadi/cli/progress_line.h"
-#include "nadi/cli/rank_list.h"
 #include "nadi/cli/step_flags.h"
 #include "nadi/cli/step_json.h"
 #include "nadi/cli/trace_output.h"
-#include "nadi/trace/rank_traces.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/parallel/model_parameters.h"
+#include "nadi/parallel/rank_list.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/progress_line.h"
+#include "nadi/unroll/rank_traces.h"
 
 namespace nadi {
 namespace {

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 class TraceCommandTest : public testing::Test {
  protected:
   TraceCommandTest() { write_text("tiny.json", kTinyConfig); }
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 TEST_F(TraceCommandTest, WritesAFileThatShowReads) {

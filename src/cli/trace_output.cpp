@@ -2,7 +2,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/flags.h"
+#include "nadi/command_line/flags.h"
 
 namespace nadi {
 

@@ -4,12 +4,12 @@
 #include <ostream>
 
 #include "nadi/base/format.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/printable.h"
-#include "nadi/cli/text_table.h"
-#include "nadi/cli/version.h"
-#include "nadi/cli/wrap.h"
-#include "nadi/trace/trace_summary.h"
+#include "nadi/base/version.h"
+#include "nadi/chakra/trace_summary.h"
+#include "nadi/report/text_table.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/printable.h"
+#include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {

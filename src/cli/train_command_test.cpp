@@ -6,13 +6,14 @@
 #include <set>
 #include <sstream>
 
-#include "nadi/cli/command.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/flags.h"
+#include "nadi/cli/commands.h"
 #include "nadi/cli/megatron_flags.h"
 #include "nadi/cli/run_cli.h"
 #include "nadi/cli/train_for_tests.h"
-#include "nadi/cli/wrap.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {
@@ -231,7 +232,7 @@ TEST_F(TrainCommandTest, EveryFlagActs) {
   }
   Flags flags;
   const std::vector<std::string> words{"train"};
-  find_command(words)->make()->add_flags(flags);
+  commands().find(words)->make()->add_flags(flags);
   for (const MegatronFlag& flag : megatron_flags())
     seen.insert(flag.spec.names[0]);  // megatron_flags_test.cpp
   for (const FlagSpec& spec : flags.specs()) EXPECT_TRUE(seen.contains(spec.names[0])) << spec.names[0];

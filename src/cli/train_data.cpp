@@ -7,7 +7,6 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/console.h"
 #include "nadi/cli/train_indexed_data.h"
 #include "nadi/data/hugging_face_cache.h"
 #include "nadi/data/sample_batches.h"
@@ -16,6 +15,7 @@
 #include "nadi/data/squad_split.h"
 #include "nadi/data/text_files.h"
 #include "nadi/data/tokenizer_check.h"
+#include "nadi/terminal/console.h"
 #include "nadi/text/bpe_trainer.h"
 #include "nadi/text/wordpiece_trainer.h"
 

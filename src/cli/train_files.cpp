@@ -7,12 +7,12 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/version.h"
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/flags.h"
 #include "nadi/cli/megatron_flags.h"
 #include "nadi/cli/train_flags.h"
-#include "nadi/cli/version.h"
+#include "nadi/command_line/flags.h"
 
 namespace nadi {
 namespace {

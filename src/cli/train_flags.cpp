@@ -4,9 +4,9 @@
 
 #include "nadi/base/format.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/flags.h"
 #include "nadi/cli/megatron_flags.h"
 #include "nadi/cli/plan_flags.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/train/trainer.h"
 
 namespace nadi {

@@ -63,7 +63,7 @@ class TrainFolder : public testing::Test {
     return run_json(command(changes, model));
   }
 
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 }  // namespace nadi

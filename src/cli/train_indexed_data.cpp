@@ -6,9 +6,9 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
-#include "nadi/cli/console.h"
 #include "nadi/data/megatron_data.h"
 #include "nadi/data/tokenizer_check.h"
+#include "nadi/terminal/console.h"
 
 namespace nadi {
 namespace {

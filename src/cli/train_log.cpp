@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "nadi/base/format.h"
-#include "nadi/cli/console.h"
+#include "nadi/terminal/console.h"
 
 namespace nadi {
 namespace {

@@ -6,7 +6,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "nadi/cli/progress_line.h"
+#include "nadi/terminal/progress_line.h"
 #include "nadi/train/trainer.h"
 
 namespace nadi {

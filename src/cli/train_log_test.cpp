@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "nadi/cli/console.h"
+#include "nadi/terminal/console.h"
 
 namespace nadi {
 namespace {

@@ -7,7 +7,6 @@
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/flags.h"
 #include "nadi/cli/megatron_flags.h"
 #include "nadi/cli/megatron_model.h"
 #include "nadi/cli/train_batches.h"
@@ -16,8 +15,9 @@
 #include "nadi/cli/train_flags.h"
 #include "nadi/cli/train_plan.h"
 #include "nadi/cli/train_schedule.h"
-#include "nadi/cli/wrap.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/model/config_file.h"
+#include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {

@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "nadi/base/error.h"
-#include "nadi/cli/flags.h"
 #include "nadi/cli/train_flags.h"
 #include "nadi/cli/train_options.h"
-#include "nadi/cli/wrap.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/terminal/wrap.h"
 
 namespace nadi {
 

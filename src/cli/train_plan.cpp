@@ -6,8 +6,8 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/flags.h"
 #include "nadi/cli/plan_flags.h"
+#include "nadi/command_line/flags.h"
 #include "nadi/job/slow_ranks.h"
 
 namespace nadi {

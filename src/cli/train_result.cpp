@@ -3,11 +3,11 @@
 #include <ostream>
 
 #include "nadi/base/format.h"
+#include "nadi/base/version.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/console.h"
 #include "nadi/cli/train_data.h"
 #include "nadi/cli/train_options.h"
-#include "nadi/cli/version.h"
+#include "nadi/terminal/console.h"
 
 namespace nadi {
 

@@ -2,8 +2,8 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/flags.h"
 #include "nadi/cli/megatron_flags.h"
+#include "nadi/command_line/flags.h"
 
 namespace nadi {
 namespace {

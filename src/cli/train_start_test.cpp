@@ -9,11 +9,11 @@
 #include <sstream>
 
 #include "nadi/base/format.h"
-#include "nadi/cli/console.h"
-#include "nadi/cli/output_stream.h"
 #include "nadi/cli/run_cli.h"
 #include "nadi/cli/train_for_tests.h"
-#include "nadi/cli/wrap.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/output_stream.h"
+#include "nadi/terminal/wrap.h"
 #include "nadi/train/run_lock.h"
 
 namespace nadi {

@@ -106,7 +106,7 @@ class WrongFile : public testing::Test {
                                                 : sample.hint));
   }
 
-  const TemporaryFolder folder_;
+  const WorkingFolder folder_;
 };
 
 TEST_F(WrongFile, IsNamedByEveryReader) {

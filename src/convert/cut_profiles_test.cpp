@@ -10,6 +10,7 @@
 
 #include "nadi/convert/profile_cutter_for_tests.h"
 #include "nadi/convert/profile_for_tests.h"
+#include "nadi/testing/source_folder.h"
 #include "nadi/trace/trace_check.h"
 
 namespace nadi {
@@ -19,7 +20,7 @@ constexpr int kMoments = 50;
 constexpr double kMostOff = 0.05;
 
 std::filesystem::path file_of(std::string_view name, std::string_view half) {
-  return format("{}/../shared/data/traces/{}_{}.json.gz", NADI_SOURCE_DIR, name, half);
+  return format("{}/traces/{}_{}.json.gz", shared_data().string(), name, half);
 }
 
 // Whole pairs are read once for all tests.

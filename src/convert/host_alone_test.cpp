@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "nadi/convert/profile_for_tests.h"
+#include "nadi/testing/source_folder.h"
 #include "nadi/trace/trace_check.h"
 
 namespace nadi {
@@ -68,8 +69,7 @@ TEST(HostAlone, WhatIsRecordedAsCommunicationIsThat) {
 
 TEST(HostAlone, RealTracesConvert) {
   for (const std::string_view name : {"gpt2_b4_t512", "bert_b4_t384_ddp", "resnet_2gpu"}) {
-    const std::filesystem::path file =
-        format("{}/../shared/data/traces/{}_host.json.gz", NADI_SOURCE_DIR, name);
+    const std::filesystem::path file = format("{}/traces/{}_host.json.gz", shared_data().string(), name);
     if (!std::filesystem::exists(file)) GTEST_SKIP() << "the real traces are not on this machine";
     const auto host = std::make_shared<const HostTrace>(read_host_trace(file));
     const Converted converted({.host = host});

@@ -9,8 +9,8 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/message_text.h"
 #include "nadi/pytorch/host_trace.h"
-#include "nadi/trace/escape.h"
 
 namespace nadi {
 

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "nadi/convert/profile_for_tests.h"
-#include "nadi/trace/execution.h"
-#include "nadi/trace/execution_for_tests.h"
-#include "nadi/trace/kineto_writer.h"
+#include "nadi/recording/execution.h"
+#include "nadi/recording/execution_for_tests.h"
+#include "nadi/recording/kineto_writer.h"
 
 namespace nadi {
 namespace {

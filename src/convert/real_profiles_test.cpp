@@ -10,9 +10,10 @@
 #include "nadi/base/json.h"
 #include "nadi/convert/profile_for_tests.h"
 #include "nadi/input/chunked_input.h"
+#include "nadi/recording/trace_kineto_writer.h"
+#include "nadi/testing/source_folder.h"
 #include "nadi/trace/trace_check.h"
 #include "nadi/trace/trace_index.h"
-#include "nadi/trace/trace_kineto_writer.h"
 
 namespace nadi {
 namespace {
@@ -32,8 +33,7 @@ constexpr RealProfile kProfiles[] = {
 };
 
 std::filesystem::path file_of(const RealProfile& profile, std::string_view half) {
-  const std::string start =
-      format("{}/../shared/data/traces/{}_{}.json", NADI_SOURCE_DIR, profile.name, half);
+  const std::string start = format("{}/traces/{}_{}.json", shared_data().string(), profile.name, half);
   for (const std::string_view end : {"", ".gz", ".zst"})
     if (std::filesystem::exists(start + std::string(end))) return start + std::string(end);
   return {};

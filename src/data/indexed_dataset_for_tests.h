@@ -15,6 +15,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/data/indexed_dataset_format.h"
+#include "nadi/testing/source_folder.h"
 
 namespace nadi {
 
@@ -111,7 +112,7 @@ inline Error error_of(const std::function<void()>& action) {
 
 // Files that Megatron wrote; "" where they are missing.
 inline std::string megatron_file(const std::string& name) {
-  const std::string path = std::string(NADI_SOURCE_DIR) + "/../shared/data/megatron/" + name;
+  const std::string path = shared_data().string() + "/megatron/" + name;
   return std::filesystem::exists(path) || std::filesystem::exists(path + ".idx") ? path : "";
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "nadi/testing/source_folder.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {
@@ -16,7 +17,7 @@ namespace nadi {
 inline std::unique_ptr<Tokenizer> load_renamed_for_tests(
     std::initializer_list<std::pair<const char*, const char*>> files) {
   namespace fs = std::filesystem;
-  const fs::path real = fs::path(NADI_SOURCE_DIR) / "../shared/data/vocab";
+  const fs::path real = shared_data() / "vocab";
   std::string folder = (fs::temp_directory_path() / "nadi_vocab_XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return nullptr;
   std::unique_ptr<Tokenizer> tokenizer;
@@ -40,7 +41,7 @@ inline std::unique_ptr<Tokenizer> real_bert_for_tests() {
 
 // The prefix of a dataset that Megatron wrote; "" without it.
 inline std::string real_dataset_for_tests(const std::string& name) {
-  const std::string prefix = std::string(NADI_SOURCE_DIR) + "/../shared/data/megatron/" + name;
+  const std::string prefix = shared_data().string() + "/megatron/" + name;
   return std::filesystem::exists(prefix + ".idx") ? prefix : "";
 }
 

@@ -9,6 +9,7 @@
 #include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/data/squad.h"
 #include "nadi/data/temporary_file_for_tests.h"
+#include "nadi/testing/source_folder.h"
 
 namespace nadi {
 namespace {
@@ -109,7 +110,7 @@ TEST(SampleSet, DropsAndCountsWhatHasNothingToPredict) {
 }
 
 TEST(SampleSet, HasTheTokensOfTheJoinedText) {
-  const std::filesystem::path data = std::string(NADI_SOURCE_DIR) + "/../shared/data";
+  const std::filesystem::path data = shared_data().string();
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "no SQuAD and no vocabulary of GPT-2 at " << data;
   const TemporaryFile empty("empty", "");  // for its folder
   const std::filesystem::path folder = empty.path().parent_path();

@@ -7,12 +7,13 @@
 #include <string>
 
 #include "nadi/data/squad.h"
+#include "nadi/testing/source_folder.h"
 
 namespace nadi {
 namespace {
 
 std::string contents(const std::string& name) {
-  std::ifstream file(std::string(NADI_SOURCE_DIR) + "/share/squad-sample/" + name, std::ios::binary);
+  std::ifstream file(source_folder().string() + "/share/squad-sample/" + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

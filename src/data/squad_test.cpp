@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "nadi/base/error.h"
+#include "nadi/testing/source_folder.h"
 
 namespace nadi {
 namespace {
@@ -172,8 +173,7 @@ TEST(Squad, NamesAFileThatCannotBeRead) {
 }
 
 TEST(Squad, ReadsAnExcerptOfTheRealDataSet) {
-  const std::filesystem::path path =
-      std::string(NADI_SOURCE_DIR) + "/../shared/data/squad/dev-v2.0-excerpt.json";
+  const std::filesystem::path path = shared_data().string() + "/squad/dev-v2.0-excerpt.json";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no SQuAD excerpt at " << path;
   const SquadSet set = read_squad(path);
   EXPECT_EQ(set.version, "v2.0");

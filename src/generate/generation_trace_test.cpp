@@ -5,11 +5,11 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
+#include "nadi/chakra/chakra_reader.h"
 #include "nadi/generate/generator.h"
 #include "nadi/generate/tiny_model_for_tests.h"
-#include "nadi/trace/chakra_reader.h"
-#include "nadi/trace/execution.h"
-#include "nadi/trace/run_traces.h"
+#include "nadi/recording/execution.h"
+#include "nadi/recording/run_traces.h"
 
 namespace nadi {
 namespace {

@@ -10,7 +10,7 @@
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/trace/execution.h"
+#include "nadi/recording/execution.h"
 #include "nadi/train/sharded_state.h"
 
 namespace nadi {

@@ -14,7 +14,7 @@
 #include "nadi/engine/reference/reference_engine.h"
 #include "nadi/generate/tiny_model_for_tests.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/trace/execution.h"
+#include "nadi/recording/execution.h"
 #include "nadi/train/weights.h"
 
 namespace nadi {

@@ -6,13 +6,10 @@
 
 #include "nadi/input/chunked_input.h"
 #include "nadi/input/packing_for_tests.h"
+#include "nadi/testing/source_folder.h"
 
 namespace nadi {
 namespace {
-
-std::filesystem::path shared_data() {
-  return std::string(NADI_SOURCE_DIR) + "/../shared/data";
-}
 
 FileKind kind_of(std::string_view bytes) {
   ChunkedInput input(bytes, "memory");

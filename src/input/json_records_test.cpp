@@ -12,6 +12,7 @@
 #include "nadi/base/json.h"
 #include "nadi/input/chunked_input.h"
 #include "nadi/input/json_collector_for_tests.h"
+#include "nadi/testing/source_folder.h"
 
 namespace nadi {
 namespace {
@@ -239,7 +240,7 @@ TEST(JsonRecords, ReadsFilesOfPyTorch) {
                              {"bert_b4_t384_ddp_device.json.gz", 19074},
                              {"resnet_2gpu_device.json.gz", 40573},
                              {"resnet_2gpu_host.json.gz", 14391}};
-  const std::filesystem::path folder = std::string(NADI_SOURCE_DIR) + "/../shared/data/traces";
+  const std::filesystem::path folder = shared_data().string() + "/traces";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "needs the traces in " << folder;
   for (const Case& c : kCases) {
     constexpr std::string_view kBoth[] = {"traceEvents", "nodes"};

@@ -15,6 +15,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/testing/source_folder.h"
 
 namespace nadi {
 namespace {
@@ -42,7 +43,7 @@ std::vector<std::string> cells_of(const std::string& line) {
 
 // The row that starts with this cell.
 std::vector<std::string> documented(const std::string& first_cell) {
-  std::ifstream file(std::string(NADI_SOURCE_DIR) + "/docs/counting.md");
+  std::ifstream file(source_folder().string() + "/docs/counting.md");
   for (std::string line; std::getline(file, line);)
     if (line.starts_with("| " + first_cell + " |")) return cells_of(line);
   ADD_FAILURE() << "docs/counting.md has no row " << first_cell;

@@ -8,6 +8,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/message_text.h"
 #include "nadi/input/chunked_input.h"
 #include "nadi/input/content_kind.h"
 #include "nadi/input/json_records.h"
@@ -18,7 +19,6 @@
 #include "nadi/pytorch/kineto_lanes.h"
 #include "nadi/pytorch/process_group_texts.h"
 #include "nadi/pytorch/record_place.h"
-#include "nadi/trace/escape.h"
 
 namespace nadi {
 

@@ -9,11 +9,12 @@
 
 #include "nadi/base/error.h"
 #include "nadi/input/chunked_input.h"
+#include "nadi/testing/source_folder.h"
 
 namespace nadi {
 
 inline std::filesystem::path real_trace(const std::string& name) {
-  return std::string(NADI_SOURCE_DIR) + "/../shared/data/traces/" + name + ".json.gz";
+  return shared_data().string() + "/traces/" + name + ".json.gz";
 }
 
 // The text of a real trace.

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "nadi/base/json.h"
+#include "nadi/testing/source_folder.h"
 #include "nadi/text/byte_alphabet.h"
 #include "nadi/text/utf8.h"
 
@@ -56,7 +57,7 @@ std::string read_whole_file(const fs::path& path) {
 }
 
 std::optional<fs::path> real_data() {
-  const fs::path path = fs::path(NADI_SOURCE_DIR) / "../shared/data";
+  const fs::path path = shared_data();
   if (!fs::exists(path)) return std::nullopt;
   return path;
 }

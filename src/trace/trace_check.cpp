@@ -10,7 +10,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/trace/escape.h"
+#include "nadi/base/message_text.h"
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_index.h"
 

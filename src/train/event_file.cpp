@@ -12,7 +12,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/trace/protobuf_wire.h"
+#include "nadi/chakra/protobuf_wire.h"
 
 namespace nadi {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "nadi/engine/comm/clock_offset.h"
 #include "nadi/engine/comm/communicator.h"
-#include "nadi/trace/run_traces.h"
+#include "nadi/recording/run_traces.h"
 #include "nadi/train/agreement.h"
 
 namespace nadi {

@@ -1,7 +1,7 @@
 #include "nadi/train/run_recorder.h"
 
 #include "nadi/base/error.h"
-#include "nadi/trace/kineto_merge.h"
+#include "nadi/recording/kineto_merge.h"
 
 namespace nadi {
 

@@ -34,8 +34,8 @@
 #include "nadi/base/units.h"
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/program.h"
-#include "nadi/trace/execution.h"
-#include "nadi/trace/run_traces.h"
+#include "nadi/recording/execution.h"
+#include "nadi/recording/run_traces.h"
 
 namespace nadi {
 

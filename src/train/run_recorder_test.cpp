@@ -7,10 +7,10 @@
 #include <set>
 
 #include "nadi/base/json.h"
+#include "nadi/chakra/chakra_reader.h"
 #include "nadi/checkpoint/files_for_tests.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/trace/chakra_reader.h"
-#include "nadi/trace/execution_for_tests.h"
+#include "nadi/recording/execution_for_tests.h"
 #include "nadi/train/small_run_for_tests.h"
 
 namespace nadi {

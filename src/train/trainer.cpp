@@ -19,14 +19,14 @@
 #include "nadi/model/config_writer.h"
 #include "nadi/parallel/step_check.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/trace/plan_metadata.h"
-#include "nadi/trace/process_groups.h"
 #include "nadi/train/agreement.h"
 #include "nadi/train/event_file.h"
 #include "nadi/train/rank_clock.h"
 #include "nadi/train/run_lock.h"
 #include "nadi/train/sharded_state.h"
 #include "nadi/train/step_inputs.h"
+#include "nadi/unroll/plan_metadata.h"
+#include "nadi/unroll/process_groups.h"
 
 namespace nadi {
 namespace {

@@ -8,7 +8,7 @@
 #include "nadi/engine/comm/plan_groups.h"
 #include "nadi/engine/cpu/strided_copy.h"
 #include "nadi/graph/memory_plan.h"
-#include "nadi/trace/execution.h"
+#include "nadi/recording/execution.h"
 
 namespace nadi::cpu {
 namespace {

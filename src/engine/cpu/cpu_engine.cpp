@@ -16,7 +16,7 @@
 #include "nadi/engine/cpu/prepared_graph.h"
 #include "nadi/engine/cpu/variable_store.h"
 #include "nadi/parallel/program_memory.h"
-#include "nadi/trace/execution.h"
+#include "nadi/recording/execution.h"
 
 namespace nadi {
 namespace {

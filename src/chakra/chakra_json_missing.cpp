@@ -1,0 +1,23 @@
+// Stands in for chakra_json_reader.cpp in a build without simdjson.
+#include "nadi/base/error.h"
+#include "nadi/chakra/chakra_json_reader.h"
+
+namespace nadi {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw environment_error("this build of Nadi cannot read traces in JSON",
+                          "it was built without simdjson: install libsimdjson-dev and build again");
+}
+
+}  // namespace
+
+Trace read_chakra_json(const std::filesystem::path&, const ChakraReadOptions&, ChakraReadStats*) {
+  refuse();
+}
+
+Trace read_chakra_json(std::string_view, std::string, const ChakraReadOptions&, ChakraReadStats*) {
+  refuse();
+}
+
+}  // namespace nadi

@@ -1,0 +1,138 @@
+#include "nadi/chakra/chakra_json_reader.h"
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/chakra/chakra_json_node.h"
+#include "nadi/chakra/json_layout.h"
+#include "nadi/input/chunked_input.h"
+#include "nadi/input/content_kind.h"
+#include "nadi/input/json_records.h"
+#include "nadi/trace/trace_check.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::size_t kNodesPerReport = 65536;
+
+// "" is the document itself.
+constexpr std::array<std::string_view, 4> kArrays{"nodes", "node", "", "workload_graph"};
+constexpr std::size_t kFeederArray = 3;
+
+class NodeTaker : public JsonRecordTaker {
+ public:
+  NodeTaker(std::string file, JsonLayout layout, const ChakraReadOptions& options)
+      : file_(std::move(file)), layout_(layout), options_(options), decoder_(file_) {
+    restart();
+  }
+
+  void member(std::string_view name, std::string_view json, std::uint64_t byte) override {
+    if (name != "metadata" && name != "globalMetadata" && name != "global_metadata") {
+      decoder_.pass_over(name, byte);
+      return;
+    }
+    const simdjson::padded_string text(json);
+    simdjson::ondemand::parser parser;
+    simdjson::ondemand::document document = parser.iterate(text);
+    TraceNode node;
+    if (decoder_.decode_node_or_metadata(document.get_object(), byte, node, trace_.metadata))
+      throw input_error({.file = file_, .byte = static_cast<std::int64_t>(byte)},
+                        format("{} has members of a node", name));
+  }
+
+  void record(std::size_t array, JsonObject& object, std::uint64_t byte) override {
+    if (array == kFeederArray && layout_ == JsonLayout::kDocument) {
+      decoder_.decode_feeder_node(object, byte, node_);
+    } else if (layout_ == JsonLayout::kDocuments && std::exchange(first_, false)) {
+      if (!decoder_.decode_node_or_metadata(object, byte, node_, trace_.metadata)) return;
+    } else {
+      decoder_.decode_node(object, byte, node_);
+    }
+    dropped_ += drop_control_dependencies(node_, options_);
+    trace_.add(node_);
+    if (options_.checked) record_bytes_.push_back(byte);
+    if (options_.progress && trace_.size() % kNodesPerReport == 0) options_.progress(byte);
+  }
+
+  void restart() override {
+    trace_ = Trace{};
+    trace_.metadata.version.clear();  // what the file says, if it says something
+    record_bytes_.clear();
+    decoder_.forget_unknown_fields();
+    dropped_ = 0;
+    first_ = true;
+  }
+
+  Trace finish(const JsonRecordCounts& counts, ChakraReadStats* stats) {
+    dropped_ += settle_dependencies(trace_, {.file = file_, .record_bytes = record_bytes_}, options_);
+    if (stats != nullptr) {
+      *stats = {.schema = ChakraSchema::kCurrent,
+                .nodes = trace_.size(),
+                .bytes = counts.bytes,
+                .unknown_fields = decoder_.unknown_fields(),
+                .dropped_dependencies = dropped_,
+                .dropped_records = counts.dropped_records,
+                .replaced_characters = counts.replaced_characters,
+                .cut_short = counts.cut_short,
+                .first_dropped_byte = counts.first_dropped_byte,
+                .first_dropped_reason = counts.first_dropped_reason};
+    }
+    return std::move(trace_);
+  }
+
+ private:
+  std::string file_;
+  JsonLayout layout_;
+  const ChakraReadOptions& options_;
+  ChakraJsonDecoder decoder_;
+  Trace trace_;
+  TraceNode node_;
+  std::vector<std::uint64_t> record_bytes_;
+  std::uint64_t dropped_ = 0;
+  bool first_ = true;  // the next document is the first
+};
+
+Trace read(ChunkedInput& input, const ChakraReadOptions& options, ChakraReadStats* stats) {
+  const FileKind kind = content_kind(input);
+  switch (kind) {
+    case FileKind::kChakraJson:
+    case FileKind::kJson:
+    case FileKind::kJsonLines:
+      break;
+    case FileKind::kText:
+    case FileKind::kUnknown:
+    case FileKind::kEmpty:
+      throw input_error({.file = input.name(), .byte = 0},
+                        "the file does not start with a JSON object or array");
+    default:  // a kind of its own, now or in the future
+      throw WrongFileKind(input.name(), kind, "a Chakra trace");
+  }
+  const JsonLayout layout = json_layout(input.ahead(0));
+  NodeTaker taker(input.name(), layout, options);
+  const JsonDamage damage =
+      options.damaged_records == DamagedRecords::kSkip ? JsonDamage::kSkip : JsonDamage::kRefuse;
+  const JsonRecordCounts counts =
+      layout == JsonLayout::kDocuments
+          ? read_json_documents(input, damage, taker)
+          : read_json_records(input, {.arrays = kArrays, .damage = damage}, taker);
+  return taker.finish(counts, stats);
+}
+
+}  // namespace
+
+Trace read_chakra_json(const std::filesystem::path& path, const ChakraReadOptions& options,
+                       ChakraReadStats* stats) {
+  ChunkedInput input(path);
+  return read(input, options, stats);
+}
+
+Trace read_chakra_json(std::string_view json, std::string name, const ChakraReadOptions& options,
+                       ChakraReadStats* stats) {
+  ChunkedInput input(json, std::move(name));
+  return read(input, options, stats);
+}
+
+}  // namespace nadi

@@ -1,0 +1,101 @@
+#include "nadi/chakra/trace_files.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "nadi/base/error.h"
+#include "nadi/chakra/chakra_json_writer.h"
+#include "nadi/chakra/chakra_writer.h"
+#include "nadi/trace/random_node_for_tests.h"
+
+namespace nadi {
+namespace {
+
+class TraceFiles : public testing::Test {
+ protected:
+  TraceFiles()
+      : path_(std::filesystem::temp_directory_path() / ("nadi_trace_file_" + std::to_string(::getpid()))) {
+    RandomNodes random(31);
+    TraceNode node;
+    for (int i = 0; i < 20; ++i) {
+      random.fill(node);
+      node.attributes.clear();
+      trace_.add(node);
+    }
+  }
+  ~TraceFiles() override {
+    std::filesystem::remove(path_);
+    std::filesystem::remove(path_.string() + ".gz");
+  }
+
+  void write(std::string_view content) { std::ofstream(path_, std::ios::binary) << content; }
+  void write_et() {
+    std::string bytes;
+    write_chakra(trace_, [&](std::string_view part) { bytes += part; });
+    write(bytes);
+  }
+  void write_json() {
+    std::string json;
+    write_chakra_json(trace_, [&](std::string_view part) { json += part; });
+    write(json);
+  }
+  void expect_same(const Trace& other) {
+    ASSERT_EQ(other.size(), trace_.size());
+    TraceNode a, b;
+    for (std::size_t row = 0; row < other.size(); ++row) {
+      trace_.get(row, a);
+      other.get(row, b);
+      EXPECT_TRUE(a == b) << row;
+    }
+  }
+
+  std::filesystem::path path_;  // no ending: the content tells
+  Trace trace_;
+};
+
+TEST_F(TraceFiles, AreToldByTheirContent) {
+  TraceFileReport report;
+  write_et();
+  expect_same(read_any_trace(path_, {}, &report));
+  EXPECT_EQ(report.kind, TraceFileKind::kChakra);
+  EXPECT_EQ(report.stats.nodes, 20u);
+  write_json();
+  expect_same(read_any_trace(path_, {}, &report));
+  EXPECT_EQ(report.kind, TraceFileKind::kChakraJson);
+  EXPECT_EQ(report.stats.nodes, 20u);
+}
+
+TEST_F(TraceFiles, MayBeCompressed) {
+  const std::string packed = path_.string() + ".gz";
+  for (const bool json : {false, true}) {
+    json ? write_json() : write_et();
+    if (std::system(("gzip -c '" + path_.string() + "' > '" + packed + "'").c_str()) != 0)
+      GTEST_SKIP() << "there is no gzip program";
+    expect_same(read_any_trace(packed));
+  }
+}
+
+// 123 is the code of an opening brace: a first record of that length is no JSON.
+TEST_F(TraceFiles, ARecordOf123BytesIsNotTakenForJson) {
+  std::string bytes = "{\n";
+  const std::string version(121, '1');
+  bytes += static_cast<char>(version.size());
+  bytes += version;
+  ASSERT_EQ(bytes[0], 123);
+  write(bytes);
+  TraceFileReport report;
+  const Trace trace = read_any_trace(path_, {}, &report);
+  EXPECT_EQ(report.kind, TraceFileKind::kChakra);
+  EXPECT_EQ(trace.metadata.version, version);
+}
+
+TEST_F(TraceFiles, ThatAreMissingAreErrors) {
+  EXPECT_THROW(read_any_trace("/nowhere/at/all.et"), Error);
+}
+
+}  // namespace
+}  // namespace nadi

@@ -1,9 +1,0 @@
-#include "nadi/cli/version.h"
-
-namespace nadi {
-
-std::string_view version() {
-  return NADI_VERSION;
-}
-
-}  // namespace nadi

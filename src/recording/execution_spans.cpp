@@ -1,0 +1,103 @@
+#include "nadi/recording/execution_spans.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "nadi/base/error.h"
+#include "nadi/parallel/program.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::size_t kOutside = std::numeric_limits<std::size_t>::max();
+
+// The layers around an op, outermost first: "a.h.3.c" is in "a", "a.h.3" and "a.h.3.c".
+void split_path(std::string_view path, std::vector<std::string_view>& layers) {
+  layers.clear();
+  const auto starts_number = [&](std::size_t dot) {
+    return dot + 1 < path.size() && path[dot + 1] >= '0' && path[dot + 1] <= '9';
+  };
+  std::size_t dot = path.find('.');
+  while (dot != std::string_view::npos) {
+    if (dot > 0 && !starts_number(dot)) layers.push_back(path.substr(0, dot));
+    dot = path.find('.', dot + 1);
+  }
+  if (!path.empty()) layers.push_back(path);
+}
+
+class SpanBuilder {
+ public:
+  SpanBuilder(const Program& program, const ExecutedStep& step, std::uint32_t thread)
+      : program_(program), step_(step), thread_(thread), now_(step.start) {}
+
+  void add_call(std::size_t i, std::vector<ExecutionSpan>& spans) {
+    const ExecutedOp& call = step_.ops[i];
+    check(call.start >= now_ && call.end >= call.start && call.end <= step_.end,
+          "the calls of a thread follow one another within their step");
+    now_ = call.end;
+
+    const CallOrigin origin = origin_of(program_, call);
+    const Op& op = origin.op;
+    if (thread_ != 0) {
+      open(spans, ExecutionSpan::Kind::kCall, to_string(op.kind), i);
+      return;
+    }
+    if (phase_ == kOutside || call.instruction != instruction_ || op.phase != phase_kind_) {
+      layers_.clear();
+      instruction_ = call.instruction;
+      phase_kind_ = op.phase;
+      phase_ = open(spans, ExecutionSpan::Kind::kPhase, to_string(op.phase), i);
+    }
+    split_path(origin.graph.layer(op.layer), path_);
+    std::size_t common = 0;
+    while (common < layers_.size() && common < path_.size() && spans[layers_[common]].name == path_[common])
+      ++common;
+    layers_.resize(common);
+    for (; common < path_.size(); ++common)
+      layers_.push_back(open(spans, ExecutionSpan::Kind::kLayer, path_[common], i));
+    open(spans, ExecutionSpan::Kind::kCall, to_string(op.kind), i);
+
+    spans[phase_].end = call.end;
+    for (const std::size_t layer : layers_) spans[layer].end = call.end;
+  }
+
+ private:
+  std::size_t open(std::vector<ExecutionSpan>& spans, ExecutionSpan::Kind kind, std::string_view name,
+                   std::size_t i) const {
+    spans.push_back({.kind = kind,
+                     .name = name,
+                     .start = step_.ops[i].start,
+                     .end = step_.ops[i].end,
+                     .thread = thread_,
+                     .call = i});
+    return spans.size() - 1;
+  }
+
+  const Program& program_;
+  const ExecutedStep& step_;
+  std::uint32_t thread_;
+  Nanoseconds now_;               // the end of the thread's last call
+  std::size_t phase_ = kOutside;  // open spans, as indices
+  std::vector<std::size_t> layers_;
+  std::uint32_t instruction_ = 0;  // of the open phase
+  Phase phase_kind_ = Phase::kForward;
+  std::vector<std::string_view> path_;
+};
+
+}  // namespace
+
+std::vector<ExecutionSpan> spans_of(const Program& program, const ExecutedStep& step) {
+  check(step.end >= step.start, "a recorded step ends after it has started");
+  std::vector<ExecutionSpan> spans;
+  spans.push_back({.kind = ExecutionSpan::Kind::kStep, .start = step.start, .end = step.end});
+  std::uint32_t threads = 1;
+  for (const ExecutedOp& call : step.ops) threads = std::max(threads, call.thread + 1);
+  for (std::uint32_t thread = 0; thread < threads; ++thread) {
+    SpanBuilder builder(program, step, thread);
+    for (std::size_t i = 0; i < step.ops.size(); ++i)
+      if (step.ops[i].thread == thread) builder.add_call(i, spans);
+  }
+  return spans;
+}
+
+}  // namespace nadi

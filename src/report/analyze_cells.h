@@ -1,0 +1,55 @@
+// Cells that the tables of an analysis share. Internal to analyze_tables.cpp and analyze_rank_tables.cpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nadi/analysis/run_analysis.h"
+#include "nadi/report/report_table.h"
+
+namespace nadi::analyze_cells {
+
+inline ReportCell text(std::string_view value) {
+  return std::string(value);
+}
+inline ReportCell named(std::string_view value) {
+  return value.empty() ? ReportCell() : ReportCell(std::string(value));
+}
+inline ReportCell time(Nanoseconds value) {
+  return value.count();
+}
+// Of what was not measured nothing is shown, rather than a zero.
+inline ReportCell measured(Nanoseconds value, bool clock) {
+  return clock ? ReportCell(value.count()) : ReportCell();
+}
+inline ReportCell share(Nanoseconds part, Nanoseconds whole) {
+  if (whole.count() <= 0) return {};
+  return static_cast<double>(part.count()) / static_cast<double>(whole.count());
+}
+inline ReportCell amount(const KnownAmount& known) {
+  return known.nodes == 0 ? ReportCell() : ReportCell(known.amount);
+}
+inline ReportCell rate(const KnownAmount& known) {
+  return known.nodes == 0 || known.amount == 0 || known.time.count() <= 0 ? ReportCell()
+                                                                          : ReportCell(known.per_second());
+}
+
+// A rank, or all of them where the cell is empty.
+inline ReportColumn rank_column() {
+  return {"rank", "rank", CellKind::kCount, Shown::kAlways, "all"};
+}
+
+}  // namespace nadi::analyze_cells
+
+namespace nadi {
+
+// In analyze_rank_tables.cpp: what ranks say to each other, and the path through them.
+ReportTable communication_table(const RunAnalysis& run);
+ReportTable straggler_table(const RunAnalysis& run);
+ReportTable collective_table(const RunAnalysis& run);
+ReportTable critical_path_table(const RunAnalysis& run);
+ReportTable critical_op_table(const RunAnalysis& run);
+ReportTable critical_phase_table(const RunAnalysis& run);
+
+}  // namespace nadi

@@ -1,0 +1,54 @@
+#include "nadi/terminal/progress_line.h"
+
+#include <chrono>
+#include <ostream>
+
+#include "nadi/base/format.h"
+#include "nadi/terminal/console.h"
+
+namespace nadi {
+namespace {
+
+constexpr Nanoseconds kQuiet{1'000'000'000};
+constexpr Nanoseconds kBetweenLines{200'000'000};
+constexpr std::string_view kEraseLine = "\r\033[K";
+
+// Whole seconds, rounded up: "7 s", "2 min 5 s".
+std::string in_words(double seconds) {
+  const auto whole = static_cast<std::int64_t>(seconds) + 1;
+  return whole < 60 ? format("{} s", whole) : format("{} min {} s", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+Clock steady_clock() {
+  return [] {
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return Nanoseconds{std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
+  };
+}
+
+ProgressLine::ProgressLine(Console& console, std::string what, Clock clock)
+    : console_(console), what_(std::move(what)), clock_(std::move(clock)), start_(clock_()) {}
+
+ProgressLine::~ProgressLine() {
+  if (shown_) console_.err << kEraseLine << std::flush;
+}
+
+void ProgressLine::update(std::int64_t done, std::int64_t total) {
+  console_.check_interrupted();
+  if (!console_.terminal_err) return;
+  const Nanoseconds now = clock_();
+  const Nanoseconds elapsed = now - start_;
+  if (elapsed < kQuiet || (shown_ && now - shown_at_ < kBetweenLines) || done <= 0 || total <= 0) return;
+  const double seconds = static_cast<double>(elapsed.count()) / 1e9;
+  const double left = seconds / static_cast<double>(done) * static_cast<double>(total - done);
+  console_.err << kEraseLine
+               << format("{} of {} {}, {} left", with_thousands(done), with_thousands(total), what_,
+                         in_words(left))
+               << std::flush;
+  shown_ = true;
+  shown_at_ = now;
+}
+
+}  // namespace nadi

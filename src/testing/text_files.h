@@ -1,0 +1,13 @@
+// Whole files as texts.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace nadi {
+
+std::string read_text(const std::filesystem::path& path);  // the test fails when there is no such file
+void write_text(const std::filesystem::path& path, std::string_view text);  // makes the folder
+
+}  // namespace nadi

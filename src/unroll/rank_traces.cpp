@@ -1,0 +1,247 @@
+#include "nadi/unroll/rank_traces.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/parallel/program.h"
+#include "nadi/unroll/process_groups.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A stage whose nodes take more is not held in memory. It is a thousand times what a stage of 20 large layers
+// takes for a micro-batch (0.25 MB), so that only generating very many tokens gets there.
+constexpr Bytes kSharedLimit = 256_MiB;
+
+// Up to as many files are synced one by one, which takes milliseconds each; more of them by syncing the file
+// system, which may have to wait for what others have written.
+constexpr std::size_t kSyncedOneByOne = 16;
+
+StepTraceOptions tracer_options(const Plan& plan, const RankTraceOptions& options) {
+  return {.plan = &plan, .flavor = options.flavor, .tensors = options.tensors};
+}
+
+GlobalMetadata metadata_of(const RankTraceOptions& options, Rank rank) {
+  GlobalMetadata metadata;
+  for (const auto& [name, value] : options.metadata) metadata.attributes.add_text(name, value);
+  metadata.attributes.add_text("tensors", to_string(options.tensors));
+  metadata.attributes.add_int64("rank", to_number(rank));
+  return metadata;
+}
+
+std::vector<Rank> ranks_to_write(const Plan& plan, const RankTraceOptions& options) {
+  std::vector<Rank> ranks = options.ranks;
+  if (ranks.empty())
+    for (std::int64_t rank = 0; rank < plan.world_size(); ++rank)
+      ranks.push_back(Rank{static_cast<std::int32_t>(rank)});
+  for (const Rank rank : ranks)
+    if (to_number(rank) < 0 || to_number(rank) >= plan.world_size())
+      throw usage_error(format("there is no rank {}: the plan has {}", to_number(rank), plan.world_size()),
+                        format("ranks are 0 to {}", plan.world_size() - 1));
+  std::ranges::sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+// Ends the helper's work when the calling thread has stopped.
+struct Stopped {};
+
+fs::path with_suffix(const fs::path& prefix, const std::string& suffix) {
+  fs::path path = prefix;
+  path += suffix;
+  return path;
+}
+
+class RankTraceWriter {
+ public:
+  RankTraceWriter(const Plan& plan, std::span<const Program* const> programs, const fs::path& prefix,
+                  const RankTraceOptions& options)
+      : plan_(plan),
+        programs_(programs),
+        prefix_(prefix),
+        options_(options),
+        ranks_(ranks_to_write(plan, options)),
+        groups_(plan, kinds()) {
+    check(static_cast<std::int64_t>(programs.size()) == plan.pp, "a plan has one program per pipeline stage");
+  }
+
+  RankTraceReport write() {
+    if (options_.overwrite == Overwrite::kRefuse) {
+      for (const Rank rank : ranks_) refuse_existing(path_of(rank));
+      if (!groups_.empty()) refuse_existing(groups_path());
+    }
+    files_.resize(ranks_.size());
+    // Ranks of one stage are neighbours.
+    for (std::size_t first = 0; first < ranks_.size();) {
+      const std::int64_t stage = stage_of(ranks_[first]);
+      std::size_t end = first;
+      while (end < ranks_.size() && stage_of(ranks_[end]) == stage) ++end;
+      const Program* program = programs_[static_cast<std::size_t>(stage)];
+      check(program != nullptr, "a rank is to be written whose stage has no program");
+      write_stage(*program, first, end);
+      first = end;
+    }
+    publish();
+    return report_;
+  }
+
+ private:
+  std::int64_t stage_of(Rank rank) const { return coordinates_of(plan_, rank).pp; }
+  fs::path path_of(Rank rank) const { return with_suffix(prefix_, format(".{}.et", to_number(rank))); }
+  fs::path groups_path() const { return with_suffix(prefix_, ".groups.json"); }
+
+  std::set<GroupKind> kinds() const {
+    std::set<GroupKind> kinds;
+    for (const Program* program : programs_)
+      if (program != nullptr) kinds.merge(collective_groups(*program));
+    return kinds;
+  }
+
+  // The ranks from `first` to `end` in files_. Where there are several, a second thread takes turns with the
+  // calling one; its first exception, if any, is thrown here. The calling thread asks `progress` at every
+  // piece of a file, so that it can stop both in the middle of one.
+  void write_stage(const Program& program, std::size_t first, std::size_t end) {
+    // One rank shares with nobody: its nodes go straight to the file.
+    std::optional<StageEncoding> encoding;
+    if (end - first > 1)
+      encoding = StageEncoding::make(program, tracer_options(plan_, options_), kSharedLimit);
+    std::vector<NodeCounts> counts(end - first);
+    std::atomic<std::size_t> next = first, done = first;
+    std::atomic<bool> stop = false, helper_is_done = false;
+    const auto work = [&](const std::function<void()>& at_each_piece) {
+      WireWriter buffer;
+      for (std::size_t i; (i = next++) < end; ++done)
+        counts[i - first] = write_file(i, program, encoding ? &*encoding : nullptr, buffer, at_each_piece);
+    };
+    std::exception_ptr failure;
+    const auto help = [&] {
+      try {
+        work([&] {
+          if (stop) throw Stopped{};
+        });
+      } catch (...) {
+        failure = std::current_exception();
+        next = end;
+      }
+      helper_is_done = true;
+    };
+    std::thread helper;
+    if (end - first > 1) helper = std::thread(help);
+    try {
+      work([&] { report_progress(done); });
+      while (helper.joinable() && !helper_is_done) {
+        report_progress(done);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    } catch (...) {
+      stop = true;
+      next = end;
+      if (helper.joinable()) helper.join();
+      throw;
+    }
+    if (helper.joinable()) helper.join();
+    if (failure) std::rethrow_exception(failure);
+    report_progress(end);
+    for (std::size_t i = first; i < end; ++i) count(counts[i - first], *files_[i]);
+  }
+
+  NodeCounts write_file(std::size_t i, const Program& program, const StageEncoding* encoding,
+                        WireWriter& buffer, const std::function<void()>& at_each_piece) {
+    AtomicFile& file = files_[i].emplace(path_of(ranks_[i]), options_.overwrite, i);
+    const ByteSink sink = [&](std::string_view bytes) {
+      at_each_piece();
+      file.write(bytes);
+    };
+    NodeCounts counts;
+    if (encoding == nullptr) {
+      counts = write_rank_trace(plan_, program, groups_, ranks_[i], options_, sink);
+    } else {
+      ChakraWriter([&](std::string_view bytes) { buffer.raw(bytes); }, metadata_of(options_, ranks_[i]))
+          .finish();
+      encoding->write(plan_, groups_, ranks_[i], buffer, sink);
+      counts = encoding->counts();
+    }
+    file.close(durability());
+    return counts;
+  }
+
+  Durability durability() const {
+    return ranks_.size() <= kSyncedOneByOne ? Durability::kNow : Durability::kLater;
+  }
+
+  void report_progress(std::size_t done) const {
+    if (options_.progress)
+      options_.progress(static_cast<std::int64_t>(done), static_cast<std::int64_t>(ranks_.size()));
+  }
+
+  void count(const NodeCounts& counts, const AtomicFile& file) {
+    ++report_.files;
+    report_.nodes += counts.nodes;
+    report_.bytes += file.size();
+    std::int64_t sum = 0;
+    if (report_.flops && __builtin_add_overflow(report_.flops->count(), counts.flops.count(), &sum))
+      report_.flops.reset();
+    else if (report_.flops)
+      report_.flops = Flops{sum};
+    report_.data_edges += counts.data_edges;
+    report_.control_edges += counts.control_edges;
+  }
+
+  // All contents to the disk, then all names.
+  void publish() {
+    if (!groups_.empty()) {
+      report_.groups_file = groups_path();
+      AtomicFile& file = files_.emplace_back().emplace(groups_path(), options_.overwrite, files_.size());
+      file.write(groups_.to_json());
+      file.close(durability());
+    }
+    std::set<fs::path> folders;  // several only where files are overwritten that are symbolic links
+    for (const std::optional<AtomicFile>& file : files_)
+      folders.insert(file->path().has_parent_path() ? file->path().parent_path() : fs::path{"."});
+    if (durability() == Durability::kLater)
+      for (const fs::path& folder : folders) sync_file_system(folder);
+    for (std::optional<AtomicFile>& file : files_) file->commit();
+    for (const fs::path& folder : folders) sync_folder(folder);
+  }
+
+  const Plan& plan_;
+  const std::span<const Program* const> programs_;
+  const fs::path& prefix_;
+  const RankTraceOptions& options_;
+  const std::vector<Rank> ranks_;
+  const ProcessGroups groups_;
+  std::vector<std::optional<AtomicFile>> files_;
+  RankTraceReport report_;
+};
+
+}  // namespace
+
+NodeCounts write_rank_trace(const Plan& plan, const Program& program, const ProcessGroups& groups, Rank rank,
+                            const RankTraceOptions& options, const ByteSink& sink) {
+  NodeCounts counts;
+  ChakraWriter writer(sink, metadata_of(options, rank));
+  StepTracer tracer(program, tracer_options(plan, options));
+  for (TraceNode node; tracer.next(node);) {
+    add_rank_attributes(node, tracer.binding(), plan, groups, rank);
+    counts.add(node);
+    writer.write(node);
+  }
+  writer.finish();
+  return counts;
+}
+
+RankTraceReport write_rank_traces(const Plan& plan, std::span<const Program* const> programs,
+                                  const fs::path& prefix, const RankTraceOptions& options) {
+  return RankTraceWriter(plan, programs, prefix, options).write();
+}
+
+}  // namespace nadi

@@ -1,0 +1,71 @@
+// Traces of the ranks of a plan as Chakra files: <prefix>.<rank>.et for each rank, and the process groups
+// that they name in <prefix>.groups.json ({"1": [0, 1], ...}).
+//
+//   std::vector<const Program*> stages = ...;                   // build_step() of each pipeline stage
+//   const RankTraceReport report = write_rank_traces(plan, stages, "out/step", {});
+//
+// The nodes are those of StepTracer (step_trace.h). Ranks of a stage run the same program, so its nodes are
+// encoded once and the files put together from them (stage_encoding.h); two threads write. The bytes depend
+// on nothing but the arguments.
+//
+// Files appear only when all of them are on the disk, each by renaming. Nothing is written, or removed again,
+// when one of them exists and may not be overwritten, when the disk is full, or when `progress` throws. A
+// program or machine that stops in between leaves every file whole or as it was before; but when it stops
+// while the files are given their names, some have them and others not.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nadi/base/atomic_file.h"
+#include "nadi/base/units.h"
+#include "nadi/chakra/chakra_writer.h"
+#include "nadi/parallel/plan.h"
+#include "nadi/unroll/stage_encoding.h"
+#include "nadi/unroll/step_trace.h"
+
+namespace nadi {
+
+struct RankTraceOptions {
+  TraceFlavor flavor = TraceFlavor::kChakra;
+  // With kFirstMicroBatch, a node of another micro-batch has the tensors of its namesake in micro-batch 0.
+  TensorListing tensors = TensorListing::kFirstMicroBatch;
+  Overwrite overwrite = Overwrite::kRefuse;
+  std::vector<Rank> ranks = {};  // which to write; empty: all
+  // Attributes (string) of each file's metadata. Behind them come `tensors` (string, which nodes list theirs)
+  // and `rank` (int64).
+  std::vector<std::pair<std::string, std::string>> metadata = {};
+  // Called now and then, also within a large file, with the number of files written, by the calling thread;
+  // may throw to stop.
+  std::function<void(std::int64_t done, std::int64_t total)> progress = {};
+};
+
+struct RankTraceReport {
+  std::int64_t files = 0;  // traces
+  // Summed over the traces.
+  std::int64_t nodes = 0;
+  Bytes bytes;
+  std::optional<Flops> flops = Flops{};  // nothing when the sum over all ranks exceeds 2^63 - 1
+  std::int64_t data_edges = 0;
+  std::int64_t control_edges = 0;
+  std::filesystem::path groups_file;  // empty when there are no groups
+};
+
+// programs[i] is that of pipeline stage i, or null when no rank of it is written. Throws Error: usage for an
+// existing file or a rank outside of the plan, environment when a file cannot be written, infeasible for what
+// the flavor cannot express.
+RankTraceReport write_rank_traces(const Plan& plan, std::span<const Program* const> programs,
+                                  const std::filesystem::path& prefix, const RankTraceOptions& options);
+
+// Reference: one rank's file, node by node. The oracle for the above, which it serves where a stage has only
+// one rank to write, or more nodes than can be held in memory.
+NodeCounts write_rank_trace(const Plan& plan, const Program& program, const ProcessGroups& groups, Rank rank,
+                            const RankTraceOptions& options, const ByteSink& sink);
+
+}  // namespace nadi
