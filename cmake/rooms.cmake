@@ -6,8 +6,8 @@
 set(NADI_COMPILE_OPTIONS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
   -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 warns about std::string::insert (PR 105651) and about vectors in temporaries of aggregates.
-  list(APPEND NADI_COMPILE_OPTIONS -Wno-restrict -Wno-maybe-uninitialized)
+  # GCC 12 warns about std::string::insert and operator+ (PR 105651) and about vectors in temporaries of aggregates.
+  list(APPEND NADI_COMPILE_OPTIONS -Wno-restrict -Wno-array-bounds -Wno-maybe-uninitialized)
 endif()
 if(NADI_WERROR)
   list(APPEND NADI_COMPILE_OPTIONS -Werror)
