@@ -135,7 +135,7 @@ void adamw_bench(benchmark::State& state) {
                                    .learning_rate = bench.input("learning_rate", Shape{})},
                         .m = bench.variable("m", shape),
                         .v = bench.variable("v", shape),
-                        .step = bench.input("step", Shape{}, DType::kI64),
+                        .update_number = bench.input("update_number", Shape{}, DType::kI64),
                         .weight_decay = 0.1});
   bench.run(state);
 }

@@ -173,7 +173,7 @@ int run(int argc, char** argv) {
   std::vector<double> forward, backward, optimizer, whole;
   for (std::int64_t i = 0; i <= steps; ++i) {
     const std::vector<std::int64_t> step{i + 1};
-    set("step", step);
+    set("update_number", step);
     ExecutedStep record{.step = i};
     const double start = now();
     engine.run(loaded, &record);

@@ -78,8 +78,9 @@ class Job {
 
   void step(std::int64_t number, ExecutedStep* record = nullptr) {
     const std::vector<std::int64_t> step{number};
-    if (CpuEngine::has_input(*loaded_, "step")) engine_->set_input<std::int64_t>(*loaded_, "step", step);
-    store_.set("step", {static_cast<double>(number)});
+    if (CpuEngine::has_input(*loaded_, "update_number"))
+      engine_->set_input<std::int64_t>(*loaded_, "update_number", step);
+    store_.set("update_number", {static_cast<double>(number)});
     std::vector<ReferenceSlot> slots(request_.micro_batches);
     std::vector<ReferenceStore> inputs(request_.micro_batches);
     for (std::int64_t m = 0; m < request_.micro_batches; ++m) set_micro_batch(m, number, inputs[m]);

@@ -35,7 +35,7 @@ class Job {
 
   // Runs one step, or only its first instructions; the loss.
   double step(std::int64_t number = 1, std::size_t instructions = 1000) {
-    store_.set("step", {static_cast<double>(number)});
+    store_.set("update_number", {static_cast<double>(number)});
     std::vector<ReferenceSlot> slots(request_.micro_batches);
     std::vector<ReferenceStore> inputs;
     for (std::int64_t m = 0; m < request_.micro_batches; ++m) inputs.push_back(micro_batch(m, number));

@@ -68,7 +68,7 @@ class Cluster {
     std::vector<std::vector<ReferenceStore>> inputs(stores_.size());
     for (std::size_t r = 0; r < stores_.size(); ++r) {
       const Rank rank{static_cast<std::int32_t>(r)};
-      stores_[r].set("step", {static_cast<double>(number)});
+      stores_[r].set("update_number", {static_cast<double>(number)});
       for (std::int64_t m = 0; m < plan_.micro_batches; ++m)
         inputs[r].push_back(micro_batch(rank, m, number));
       LockstepRank& entry = ranks.emplace_back();

@@ -62,7 +62,7 @@ class Job {
   void step(std::int64_t number, ExecutedStep* record = nullptr) {
     const StepScalars scalars{.seed = 42,
                               .step = number,
-                              .update = number,
+                              .update_number = number,
                               .learning_rate = kLearningRate,
                               .token_count = kBatch * kTokens - kIgnored};
     set_step_scalars(engine_, *loaded_, scalars);

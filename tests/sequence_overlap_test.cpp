@@ -47,7 +47,7 @@ TEST(SequenceOverlap, CommunicationOfTheBackwardPassIsWaitedForWhenItIsNeeded) {
     LoadedProgram& loaded = engine.load(program);
     engine.initialize(1);
     const StepScalars scalars{
-        .seed = 42, .step = 1, .update = 1, .learning_rate = 1e-3, .token_count = kBatch * kTokens};
+        .seed = 42, .step = 1, .update_number = 1, .learning_rate = 1e-3, .token_count = kBatch * kTokens};
     set_step_scalars(engine, loaded, scalars);
     set_batch(engine, loaded, batch_for(config), 0);
     set_random(engine, loaded, scalars, 0, 0);

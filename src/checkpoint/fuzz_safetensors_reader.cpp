@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "nadi/base/error.h"
-#include "nadi/checkpoint/convert.h"
+#include "nadi/checkpoint/element_conversion.h"
 #include "nadi/checkpoint/safetensors_reader.h"
 
 namespace nadi {
@@ -24,7 +24,7 @@ void read_anything(std::span<const std::byte> bytes) {
       const auto elements = static_cast<std::size_t>(tensor.shape.elements());
       std::vector<std::byte> out(static_cast<std::size_t>(tensor.size().count()));
       reader.read_bytes(tensor, out);
-      if (!can_convert(tensor.dtype, DType::kBF16)) continue;
+      if (!can_convert_elements(tensor.dtype, DType::kBF16)) continue;
       out.resize(elements * 2);
       reader.read(tensor, DType::kBF16, out);
     }

@@ -15,7 +15,7 @@
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
-#include "nadi/checkpoint/convert.h"
+#include "nadi/checkpoint/element_conversion.h"
 
 namespace nadi {
 namespace {
@@ -124,7 +124,7 @@ void SafetensorsReader::read(std::string_view name, DType wanted, std::span<std:
 
 void SafetensorsReader::read(const SafetensorsTensor& tensor, DType wanted, std::span<std::byte> out) const {
   if (tensor.dtype == file_dtype(wanted)) return read_bytes(tensor, out);
-  if (!can_convert(tensor.dtype, wanted))
+  if (!can_convert_elements(tensor.dtype, wanted))
     throw input_error({.file = file_},
                       format("tensor {} holds {}, which cannot be read as {}", quoted_name(tensor.name),
                              to_string(tensor.dtype), to_string(wanted)));
@@ -136,7 +136,7 @@ void SafetensorsReader::read(const SafetensorsTensor& tensor, DType wanted, std:
   for (std::int64_t offset = data_begin_ + tensor.begin; left > 0;) {
     const std::size_t count = std::min(left, block.size() / from_size);
     read_at(offset, std::span(block).first(count * from_size));
-    convert(tensor.dtype, block.data(), wanted, out.data(), count);
+    convert_elements(tensor.dtype, block.data(), wanted, out.data(), count);
     offset += static_cast<std::int64_t>(count * from_size);
     out = out.subspan(count * to_size);
     left -= count;

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "nadi/checkpoint/convert.h"
+#include "nadi/checkpoint/element_conversion.h"
 #include "nadi/checkpoint/files_for_tests.h"
 
 namespace nadi {

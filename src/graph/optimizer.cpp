@@ -27,7 +27,7 @@ class OptimizerBuilder {
     if (options.scheduled_decay)
       update_.decay_factor = builder.input("weight_decay_factor", Shape{}, DType::kF32);
     if (options.kind == OptimizerKind::kAdamW || options.kind == OptimizerKind::kAdam)
-      step_ = builder.input("step", Shape{}, DType::kI64);
+      update_number_ = builder.input("update_number", Shape{}, DType::kI64);
   }
 
   void scale_gradients(const OptimizerInput& input, const LossScale& loss_scale) {
@@ -60,7 +60,7 @@ class OptimizerBuilder {
         return adamw(builder_, {.update = update,
                                 .m = state(tensor, ".m"),
                                 .v = state(tensor, ".v"),
-                                .step = step_,
+                                .update_number = update_number_,
                                 .beta1 = options_.beta1,
                                 .beta2 = options_.beta2,
                                 .epsilon = options_.epsilon,
@@ -112,7 +112,7 @@ class OptimizerBuilder {
   GraphBuilder& builder_;
   const OptimizerOptions& options_;
   UpdateArgs update_;  // what is the same for all parameters
-  TensorId step_ = kNoTensor;
+  TensorId update_number_ = kNoTensor;
 };
 
 }  // namespace

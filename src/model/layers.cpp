@@ -8,21 +8,21 @@
 
 namespace nadi {
 
-std::string_view to_string(StepMode mode) {
+std::string_view to_string(ForwardMode mode) {
   switch (mode) {
-    case StepMode::kTrain:
+    case ForwardMode::kTrain:
       return "train";
-    case StepMode::kEvaluate:
+    case ForwardMode::kEvaluate:
       return "evaluate";
-    case StepMode::kPrefill:
+    case ForwardMode::kPrefill:
       return "prefill";
-    case StepMode::kDecode:
+    case ForwardMode::kDecode:
       return "decode";
   }
   unreachable();
 }
 
-Layers::Layers(GraphBuilder& builder, const ModelConfig& config, const StepOptions& options)
+Layers::Layers(GraphBuilder& builder, const ModelConfig& config, const ForwardOptions& options)
     : builder_(builder), config_(config), options_(options) {}
 
 TensorId Layers::input(const std::string& name, const Shape& shape, DType dtype) {
@@ -40,7 +40,7 @@ TensorId Layers::next_token() {
 }
 
 TensorId Layers::token_ids() {
-  if (options_.mode == StepMode::kDecode) return next_token();
+  if (options_.mode == ForwardMode::kDecode) return next_token();
   return input("input_ids", Shape{options_.batch_size, options_.seq_length}, DType::kI32);
 }
 
@@ -49,7 +49,7 @@ TensorId Layers::token_type_ids() {
 }
 
 TensorId Layers::positions() {
-  if (options_.mode != StepMode::kDecode) return kNoTensor;
+  if (options_.mode != ForwardMode::kDecode) return kNoTensor;
   return input("positions", Shape{options_.batch_size}, DType::kI32);
 }
 
@@ -60,7 +60,7 @@ TensorId Layers::constant(const std::string& name, const Shape& shape, Initializ
 }
 
 TensorId Layers::position_ids() {
-  if (options_.mode == StepMode::kDecode)
+  if (options_.mode == ForwardMode::kDecode)
     return reshape(builder_, positions(), Shape{options_.batch_size, 1});
   return constant("position_ids", Shape{options_.seq_length}, Initializer::iota());
 }
@@ -157,14 +157,14 @@ TensorId Layers::attention(const AttentionSpec& spec) {
     args.k = parts[1];
     args.v = parts[2];
     // Prefill attends to the new tokens only and can stay packed.
-    if (options_.mode != StepMode::kPrefill || !options_.fused_attention) args.q = parts[0];
+    if (options_.mode != ForwardMode::kPrefill || !options_.fused_attention) args.q = parts[0];
   }
   if (with_cache()) {
     const TensorId keys = cache("k_cache");
     const TensorId values = cache("v_cache");
     cache_write(builder_, {.cache = keys, .rows = args.k, .positions = positions()});
     cache_write(builder_, {.cache = values, .rows = args.v, .positions = positions()});
-    if (options_.mode == StepMode::kDecode) {
+    if (options_.mode == ForwardMode::kDecode) {
       args.k = keys;
       args.v = values;
       args.positions = positions();
@@ -174,7 +174,8 @@ TensorId Layers::attention(const AttentionSpec& spec) {
   }
   complete(args);
   // One query against a cache has no [T, T] to keep or to recompute: fused is all there is.
-  if (options_.fused_attention || options_.mode == StepMode::kDecode) return fused_attention(builder_, args);
+  if (options_.fused_attention || options_.mode == ForwardMode::kDecode)
+    return fused_attention(builder_, args);
   return unfused_attention(builder_, args);
 }
 
@@ -214,7 +215,7 @@ TensorId Layers::add(TensorId a, TensorId b) {
 }
 
 TensorId Layers::last_states(TensorId x) {
-  if (options_.mode != StepMode::kPrefill) return x;
+  if (options_.mode != ForwardMode::kPrefill) return x;
   return select_last_rows(builder_, x, lengths());
 }
 

@@ -15,8 +15,8 @@
 #include "nadi/graph/ops/attention.h"
 #include "nadi/graph/ops/cross_entropy.h"
 #include "nadi/graph/ops/matmul.h"
+#include "nadi/model/forward_options.h"
 #include "nadi/model/model_config.h"
-#include "nadi/model/step_options.h"
 
 namespace nadi {
 
@@ -45,17 +45,17 @@ struct AttentionSpec {
 
 class Layers {
  public:
-  Layers(GraphBuilder& builder, const ModelConfig& config, const StepOptions& options);
+  Layers(GraphBuilder& builder, const ModelConfig& config, const ForwardOptions& options);
   virtual ~Layers() = default;
   Layers(const Layers&) = delete;
   Layers& operator=(const Layers&) = delete;
 
   GraphBuilder& builder() { return builder_; }
   const ModelConfig& config() const { return config_; }
-  const StepOptions& options() const { return options_; }
-  bool training() const { return options_.mode == StepMode::kTrain; }
+  const ForwardOptions& options() const { return options_; }
+  bool training() const { return options_.mode == ForwardMode::kTrain; }
   bool with_cache() const {
-    return options_.mode == StepMode::kPrefill || options_.mode == StepMode::kDecode;
+    return options_.mode == ForwardMode::kPrefill || options_.mode == ForwardMode::kDecode;
   }
 
   // Inputs of the step, each made on first use.
@@ -126,7 +126,7 @@ class Layers {
 
   GraphBuilder& builder_;
   const ModelConfig& config_;
-  const StepOptions& options_;
+  const ForwardOptions& options_;
   TensorId loss_ = kNoTensor;
   bool accumulate_loss_ = false;
 

@@ -12,14 +12,14 @@
 namespace nadi {
 namespace {
 
-Graph forward_of(const ModelConfig& config, StepOptions options) {
+Graph forward_of(const ModelConfig& config, ForwardOptions options) {
   GraphBuilder builder;
   Layers layers(builder, config, options);
   build_forward(config, layers);
   return builder.take();
 }
 
-Graph forward_of(const char* name, StepOptions options = {.batch_size = 2, .seq_length = 8}) {
+Graph forward_of(const char* name, ForwardOptions options = {.batch_size = 2, .seq_length = 8}) {
   return forward_of(*find_built_in_model(name), options);
 }
 
@@ -38,11 +38,11 @@ TEST(Parameters, OfTheBuiltInModels) {
 TEST(Parameters, DoNotDependOnTheKindOfStep) {
   for (const ModelConfig& config : built_in_models()) {
     const std::int64_t training = forward_of(config, {.batch_size = 1, .seq_length = 2}).parameter_count();
-    EXPECT_EQ(
-        forward_of(config, {.mode = StepMode::kEvaluate, .batch_size = 1, .seq_length = 2}).parameter_count(),
-        training);
+    EXPECT_EQ(forward_of(config, {.mode = ForwardMode::kEvaluate, .batch_size = 1, .seq_length = 2})
+                  .parameter_count(),
+              training);
     if (!model_of(config.architecture).generates()) continue;
-    for (const StepMode mode : {StepMode::kPrefill, StepMode::kDecode})
+    for (const ForwardMode mode : {ForwardMode::kPrefill, ForwardMode::kDecode})
       EXPECT_EQ(forward_of(config, {.mode = mode, .batch_size = 1, .seq_length = 1, .cache_length = 4})
                     .parameter_count(),
                 training)
@@ -97,7 +97,8 @@ int count(const Graph& graph, OpKind kind) {
 TEST(Dropout, IsThereInTrainingOnly) {
   // One on the embeddings, two per block; attention has its own inside.
   EXPECT_EQ(count(forward_of("gpt2"), OpKind::kDropout), 1 + 2 * 12);
-  EXPECT_EQ(count(forward_of("gpt2", {.mode = StepMode::kEvaluate, .seq_length = 8}), OpKind::kDropout), 0);
+  EXPECT_EQ(count(forward_of("gpt2", {.mode = ForwardMode::kEvaluate, .seq_length = 8}), OpKind::kDropout),
+            0);
   EXPECT_EQ(count(forward_of("llama3.1-8b"), OpKind::kDropout), 0);
 }
 
@@ -109,8 +110,8 @@ TEST(Attention, UnfusedIsMadeOfProductsAndSoftmax) {
 }
 
 TEST(Decode, WritesOneRowPerCacheAndReadsAllOfIt) {
-  const Graph graph =
-      forward_of("gpt2", {.mode = StepMode::kDecode, .batch_size = 3, .seq_length = 1, .cache_length = 30});
+  const Graph graph = forward_of(
+      "gpt2", {.mode = ForwardMode::kDecode, .batch_size = 3, .seq_length = 1, .cache_length = 30});
   EXPECT_EQ(count(graph, OpKind::kCacheWrite), 2 * 12);
   const Tensor& cache = graph.tensor(*graph.find_tensor("transformer.h.0.attn.k_cache"));
   EXPECT_EQ(cache.shape, (Shape{3, 30, 768}));
@@ -120,8 +121,8 @@ TEST(Decode, WritesOneRowPerCacheAndReadsAllOfIt) {
 }
 
 TEST(Decode, SamplingTakesThePlaceOfArgmax) {
-  for (const StepMode mode : {StepMode::kPrefill, StepMode::kDecode}) {
-    StepOptions options{.mode = mode, .batch_size = 3, .seq_length = 1, .cache_length = 30};
+  for (const ForwardMode mode : {ForwardMode::kPrefill, ForwardMode::kDecode}) {
+    ForwardOptions options{.mode = mode, .batch_size = 3, .seq_length = 1, .cache_length = 30};
     const Graph greedy = forward_of("gpt2", options);
     options.sampling = true;
     const Graph graph = forward_of("gpt2", options);

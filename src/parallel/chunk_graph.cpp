@@ -30,7 +30,7 @@ class ChunkBuilder {
         static_cast<std::size_t>((request_.end_layer - request_.first_layer + 2) * kOpsPerLayer));
     layers_.accumulate_loss(request_.accumulate);
     forward();
-    if (request_.options.mode == StepMode::kTrain) backward();
+    if (request_.options.mode == ForwardMode::kTrain) backward();
     chunk_.graph = builder_.take();
     return std::move(chunk_);
   }

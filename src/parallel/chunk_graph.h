@@ -8,14 +8,14 @@
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/graph.h"
 #include "nadi/graph/optimizer.h"
+#include "nadi/model/forward_options.h"
 #include "nadi/model/model_config.h"
-#include "nadi/model/step_options.h"
 #include "nadi/parallel/plan.h"
 
 namespace nadi {
 
 struct ChunkRequest {
-  StepOptions options;            // seq_length: of this rank
+  ForwardOptions options;         // seq_length: of this rank
   std::int64_t whole_tokens = 0;  // of a sequence, over all context ranks
   std::int64_t number = 0;        // of the chunk in the model's order
   std::int64_t chunks = 1;        // of the model

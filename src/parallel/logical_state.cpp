@@ -22,7 +22,7 @@ std::map<std::string, Shape> unpadded_parameters(const ModelConfig& config, cons
   std::map<std::string, Shape> shapes;
   if (config.vocabulary % plan.tp == 0) return shapes;
   GraphBuilder builder;
-  Layers layers(builder, config, {.mode = StepMode::kEvaluate, .batch_size = 1, .seq_length = 1});
+  Layers layers(builder, config, {.mode = ForwardMode::kEvaluate, .batch_size = 1, .seq_length = 1});
   build_forward(config, layers);
   const Graph graph = builder.take();
   for (const TensorId id : graph.tensors_with(Role::kParameter))

@@ -12,8 +12,8 @@ constexpr int kTokenAxis = 1;  // of [B, T, C]
 
 }  // namespace
 
-ParallelLayers::ParallelLayers(GraphBuilder& builder, const ModelConfig& config, const StepOptions& options,
-                               const Plan& plan, std::int64_t whole_tokens)
+ParallelLayers::ParallelLayers(GraphBuilder& builder, const ModelConfig& config,
+                               const ForwardOptions& options, const Plan& plan, std::int64_t whole_tokens)
     : Layers(builder, config, options), plan_(plan), whole_tokens_(whole_tokens) {}
 
 Shape ParallelLayers::stream_shape() const {
@@ -37,7 +37,7 @@ TensorId ParallelLayers::place() {
 
 // Of the residual stream's tokens.
 TensorId ParallelLayers::position_ids() {
-  if (options_.mode == StepMode::kDecode) return Layers::position_ids();
+  if (options_.mode == ForwardMode::kDecode) return Layers::position_ids();
   std::vector<Shard> shards = context_shard();
   if (plan_.sequence_parallel)
     for (Shard& shard : tensor_shard(0)) shards.push_back(std::move(shard));

@@ -23,7 +23,7 @@ namespace nadi {
 class ParallelLayers : public Layers {
  public:
   // `options.seq_length` counts the tokens of a sequence that this rank has: `whole_tokens` / cp.
-  ParallelLayers(GraphBuilder& builder, const ModelConfig& config, const StepOptions& options,
+  ParallelLayers(GraphBuilder& builder, const ModelConfig& config, const ForwardOptions& options,
                  const Plan& plan, std::int64_t whole_tokens);
 
   TensorId position_ids() override;

@@ -35,7 +35,7 @@ class ProgramBuilder {
     const std::vector<std::int64_t> partition = resolved_partition(config_, plan_);
     std::vector<ChunkGraph> chunks;
     for (std::int64_t v = 0; v < plan_.virtual_stages; ++v)
-      chunks.push_back(chunk(v * plan_.pp + stage_, partition, StepMode::kTrain));
+      chunks.push_back(chunk(v * plan_.pp + stage_, partition, ForwardMode::kTrain));
 
     const Model& model = model_of(config_.architecture);
     const bool at_an_end = stage_ == 0 || stage_ == plan_.pp - 1;
@@ -70,7 +70,7 @@ class ProgramBuilder {
   Program evaluation() {
     const std::vector<std::int64_t> partition = resolved_partition(config_, plan_);
     for (std::int64_t v = 0; v < plan_.virtual_stages; ++v) {
-      ChunkGraph chunk = this->chunk(v * plan_.pp + stage_, partition, StepMode::kEvaluate);
+      ChunkGraph chunk = this->chunk(v * plan_.pp + stage_, partition, ForwardMode::kEvaluate);
       const std::size_t graph = program_.graphs.size();
       program_.graphs.push_back(std::move(chunk.graph));
       const std::string suffix = plan_.virtual_stages > 1 ? format("_{}", v) : "";
@@ -88,12 +88,12 @@ class ProgramBuilder {
     const std::int64_t decodes = generates                            ? request_.output_tokens - 1
                                  : request_.kind == StepKind::kDecode ? 1
                                                                       : 0;
-    StepOptions step = options(StepMode::kPrefill);
+    ForwardOptions step = options(ForwardMode::kPrefill);
     step.seq_length = request_.input_tokens;
     step.cache_length = request_.input_tokens + decodes;
     if (request_.kind != StepKind::kDecode) add(add_forward(step, step.seq_length, "prefill"), 0);
     if (decodes > 0) {
-      step.mode = StepMode::kDecode;
+      step.mode = ForwardMode::kDecode;
       step.seq_length = 1;
       const SectionId decode = add_forward(step, 1, "decode");
       for (std::int64_t i = 0; i < decodes; ++i)
@@ -117,7 +117,7 @@ class ProgramBuilder {
 
   bool accumulates() const { return plan_.micro_batches > 1 || request_.keeps_gradients; }
 
-  StepOptions options(StepMode mode) const {
+  ForwardOptions options(ForwardMode mode) const {
     return {.mode = mode,
             .batch_size = request_.batch_size / plan_.micro_batches,
             .seq_length = request_.seq_length / plan_.cp,
@@ -128,7 +128,7 @@ class ProgramBuilder {
             .token_limit = request_.token_limit};
   }
 
-  ChunkGraph chunk(std::int64_t number, const std::vector<std::int64_t>& partition, StepMode mode) const {
+  ChunkGraph chunk(std::int64_t number, const std::vector<std::int64_t>& partition, ForwardMode mode) const {
     std::int64_t first_layer = 0;
     for (std::int64_t i = 0; i < number; ++i) first_layer += partition[i];
     return build_chunk(config_, plan_,
@@ -139,7 +139,7 @@ class ProgramBuilder {
                         .first_layer = first_layer,
                         .end_layer = first_layer + partition[number],
                         .recompute = request_.recompute,
-                        .accumulate = mode == StepMode::kTrain && accumulates()});
+                        .accumulate = mode == ForwardMode::kTrain && accumulates()});
   }
 
   // A span without ops is no section: nobody will run it.
@@ -230,7 +230,7 @@ class ProgramBuilder {
     return builder.take();
   }
 
-  SectionId add_forward(const StepOptions& step, std::int64_t whole_tokens, std::string name) {
+  SectionId add_forward(const ForwardOptions& step, std::int64_t whole_tokens, std::string name) {
     ChunkGraph chunk = build_chunk(
         config_, plan_, {.options = step, .whole_tokens = whole_tokens, .end_layer = config_.layers});
     program_.graphs.push_back(std::move(chunk.graph));

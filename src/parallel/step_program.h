@@ -11,8 +11,8 @@
 
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/optimizer.h"
+#include "nadi/model/forward_options.h"
 #include "nadi/model/model_config.h"
-#include "nadi/model/step_options.h"
 #include "nadi/parallel/gradient_reduction.h"
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/program.h"

@@ -22,11 +22,11 @@ void set_step_scalars(CpuEngine& engine, LoadedProgram& program, const StepScala
   const std::array rate{static_cast<float>(scalars.learning_rate)};
   const std::array decay{static_cast<float>(scalars.weight_decay_factor)};
   const std::array count{static_cast<float>(scalars.token_count)};
-  const std::array update{scalars.update};
+  const std::array update_number{scalars.update_number};
   set_if_wanted<float>(engine, program, "learning_rate", rate);
   set_if_wanted<float>(engine, program, "weight_decay_factor", decay);
   set_if_wanted<float>(engine, program, "token_count", count);
-  set_if_wanted<std::int64_t>(engine, program, "step", update);
+  set_if_wanted<std::int64_t>(engine, program, "update_number", update_number);
 }
 
 Batch split_over_context(Batch batch, const Plan& plan, std::int64_t place) {

@@ -410,7 +410,7 @@ class Trainer {
     const RowRange rows{.epoch = state_.epoch, .first = samples_of_epoch_done(), .rows = size};
     StepScalars scalars{.seed = options_.seed,
                         .step = state_.step + 1,
-                        .update = updates() + 1,
+                        .update_number = updates() + 1,
                         .learning_rate = learning_rate_at(rate_, schedule_done()),
                         .weight_decay_factor = weight_decay_factor()};
     std::int64_t tokens = 0, samples = 0;

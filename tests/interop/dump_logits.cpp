@@ -81,7 +81,7 @@ class LogitLayers : public Layers {
 };
 
 Program forward_program(const ModelConfig& config, std::int64_t batch, std::int64_t tokens) {
-  const StepOptions options{.mode = StepMode::kEvaluate, .batch_size = batch, .seq_length = tokens};
+  const ForwardOptions options{.mode = ForwardMode::kEvaluate, .batch_size = batch, .seq_length = tokens};
   GraphBuilder builder;
   LogitLayers layers(builder, config, options);
   build_forward(config, layers);

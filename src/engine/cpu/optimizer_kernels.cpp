@@ -27,7 +27,7 @@ struct AdamWStep {
     const double weight_decay =
         attributes.real("weight_decay") * static_cast<double>(call.scalar_or(kDecayFactor, 1));
     const bool decoupled = attributes.boolean("decoupled");
-    const auto step = static_cast<double>(integer_at(call.inputs[kStep], 0));
+    const auto update_number = static_cast<double>(integer_at(call.inputs[kUpdateNumber], 0));
     const auto learning_rate = static_cast<double>(call.scalar(kLearningRate));
     grad_scale = call.scalar_or(kGradScale, 1);
     coupled_decay = decoupled ? 0 : static_cast<float>(weight_decay);
@@ -35,9 +35,9 @@ struct AdamWStep {
     new1 = static_cast<float>(1 - b1);
     beta2 = static_cast<float>(b2);
     new2 = static_cast<float>(1 - b2);
-    unbias2 = static_cast<float>(1 / (1 - std::pow(b2, step)));
+    unbias2 = static_cast<float>(1 / (1 - std::pow(b2, update_number)));
     epsilon = static_cast<float>(attributes.real("epsilon"));
-    rate = static_cast<float>(learning_rate / (1 - std::pow(b1, step)));
+    rate = static_cast<float>(learning_rate / (1 - std::pow(b1, update_number)));
     decay = decoupled ? static_cast<float>(learning_rate * weight_decay) : 0;
   }
 };

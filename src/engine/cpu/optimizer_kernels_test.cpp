@@ -45,16 +45,16 @@ UpdateArgs update_of(Problem& p, const Case& c, const Shape& shape) {
 TEST(AdamWKernel, IsTheReference) {
   for (const Case& c : kCases)
     for (const std::int64_t elements : kElements)
-      for (const double step : {1.0, 1000.0}) {
+      for (const double update_number : {1.0, 1000.0}) {
         Problem p;
         const Shape shape{elements};
         const TensorId v = p.parameter("v", shape);
         for (double& value : p.store["v"]) value = std::abs(value);
-        p.store.set("step", {step});
+        p.store.set("update_number", {update_number});
         adamw(p.builder, {.update = update_of(p, c, shape),
                           .m = p.parameter("m", shape),
                           .v = v,
-                          .step = p.builder.input("step", Shape{}, DType::kI64),
+                          .update_number = p.builder.input("update_number", Shape{}, DType::kI64),
                           .weight_decay = 0.1,
                           .decoupled = c.decoupled});
         expect_same_with_any_threads(p);

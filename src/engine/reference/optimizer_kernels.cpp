@@ -40,8 +40,8 @@ void adamw_kernel(KernelCall& call) {
   const double beta1 = attributes.real("beta1"), beta2 = attributes.real("beta2");
   const double decay = attributes.real("weight_decay") * call.scalar_or(kDecayFactor, 1);
   const bool decoupled = attributes.boolean("decoupled");
-  const double correction1 = 1 - std::pow(beta1, call.scalar(kStep));
-  const double correction2 = 1 - std::pow(beta2, call.scalar(kStep));
+  const double correction1 = 1 - std::pow(beta1, call.scalar(kUpdateNumber));
+  const double correction2 = 1 - std::pow(beta2, call.scalar(kUpdateNumber));
   for (std::size_t i = 0; i < call.in(kParameter).size(); ++i) {
     const double p = call.in(kept)[i];
     const double g = call.in(kGradient)[i] * call.scalar_or(kGradScale, 1) + (decoupled ? 0 : decay * p);

@@ -43,7 +43,7 @@ Problem adamw_problem(const AdamWSetting& setting) {
                     .found_inf = p.scalar("found_inf", setting.found_inf)},
          .m = state(p, "m", 0.1),
          .v = state(p, "v", 0.2),
-         .step = p.scalar("step", 2),
+         .update_number = p.scalar("update_number", 2),
          .beta1 = 0.9,
          .beta2 = 0.99,
          .epsilon = 1e-3,

@@ -35,7 +35,7 @@ void cost(const OpView& op, const CostContext&, OpCost& cost) {
 void adamw(GraphBuilder& builder, const AdamWArgs& args) {
   const UpdateArgs& u = args.update;
   NewOp op{.kind = OpKind::kAdamW,
-           .inputs = {u.parameter, u.gradient, args.m, args.v, u.learning_rate, args.step, u.master,
+           .inputs = {u.parameter, u.gradient, args.m, args.v, u.learning_rate, args.update_number, u.master,
                       u.grad_scale, u.found_inf, u.decay_factor},
            .attributes = {{"beta1", args.beta1},
                           {"beta2", args.beta2},
@@ -55,8 +55,8 @@ OpDefinition adamw_definition() {
                          {"epsilon", 1e-8},
                          {"weight_decay", 0.0},
                          {"decoupled", true}},
-          .inputs = {"parameter", "gradient", "m", "v", "learning_rate", "step", "master?", "grad_scale?",
-                     "found_inf?", "decay_factor?"},
+          .inputs = {"parameter", "gradient", "m", "v", "learning_rate", "update_number", "master?",
+                     "grad_scale?", "found_inf?", "decay_factor?"},
           .infer = infer,
           .cost = cost};
 }

@@ -2,11 +2,11 @@
 //
 //   g' = g * grad_scale (+ weight_decay * p, when not decoupled)
 //   m = beta1 m + (1 - beta1) g',   v = beta2 v + (1 - beta2) g'^2
-//   p -= learning_rate * (m / (1 - beta1^step) / (sqrt(v / (1 - beta2^step)) + epsilon) + weight_decay * p)
+//   p -= learning_rate * (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon) + weight_decay * p)
 //
-// with the last term only when decoupled (AdamW). weight_decay is the attribute times decay_factor. With
-// mixed precision, p is the fp32 master and the parameter gets its rounded value. When found_inf is not 0,
-// nothing changes.
+// with t = update_number, and the last term only when decoupled (AdamW). weight_decay is the attribute times
+// decay_factor. With mixed precision, p is the fp32 master and the parameter gets its rounded value. When
+// found_inf is not 0, nothing changes.
 #pragma once
 
 #include "nadi/graph/builder.h"
@@ -28,7 +28,7 @@ struct AdamWArgs {
   UpdateArgs update;
   TensorId m = kNoTensor;
   TensorId v = kNoTensor;
-  TensorId step = kNoTensor;  // i64 scalar, 1 for the first step
+  TensorId update_number = kNoTensor;  // i64 scalar: updates of this optimizer, this one included
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
@@ -45,7 +45,7 @@ enum : int {
   kM,
   kV,
   kLearningRate,
-  kStep,
+  kUpdateNumber,
   kMaster,
   kGradScale,
   kFoundInf,

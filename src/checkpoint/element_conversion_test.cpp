@@ -1,4 +1,4 @@
-#include "nadi/checkpoint/convert.h"
+#include "nadi/checkpoint/element_conversion.h"
 
 #include <gtest/gtest.h>
 
@@ -30,23 +30,23 @@ TEST(Convert, DoublesAreRoundedOnce) {
   for (int i = 0; i < 10'000; ++i) values.push_back(std::ldexp(static_cast<double>(random() | 1), -70));
   for (const double value : values) {
     std::uint16_t result = 0;
-    convert(FileDType::kF64, reinterpret_cast<const std::byte*>(&value), DType::kBF16,
-            reinterpret_cast<std::byte*>(&result), 1);
+    convert_elements(FileDType::kF64, reinterpret_cast<const std::byte*>(&value), DType::kBF16,
+                     reinterpret_cast<std::byte*>(&result), 1);
     ASSERT_EQ(static_cast<double>(from_bf16(result)), rounded_to_bf16(value)) << value;
-    convert(FileDType::kF64, reinterpret_cast<const std::byte*>(&value), DType::kF16,
-            reinterpret_cast<std::byte*>(&result), 1);
+    convert_elements(FileDType::kF64, reinterpret_cast<const std::byte*>(&value), DType::kF16,
+                     reinterpret_cast<std::byte*>(&result), 1);
     ASSERT_EQ(static_cast<double>(from_f16(result)), rounded_to_f16(value)) << value;
   }
 }
 
 TEST(Convert, OnlyBetweenFloats) {
-  EXPECT_TRUE(can_convert(FileDType::kBF16, DType::kF16));
-  EXPECT_TRUE(can_convert(FileDType::kI64, DType::kI64));
-  EXPECT_TRUE(can_convert(FileDType::kF8E4M3, DType::kF8E4M3));
-  EXPECT_FALSE(can_convert(FileDType::kI64, DType::kI32));
-  EXPECT_FALSE(can_convert(FileDType::kI32, DType::kF32));
-  EXPECT_FALSE(can_convert(FileDType::kF32, DType::kF8E4M3));
-  EXPECT_FALSE(can_convert(FileDType::kBool, DType::kF32));
+  EXPECT_TRUE(can_convert_elements(FileDType::kBF16, DType::kF16));
+  EXPECT_TRUE(can_convert_elements(FileDType::kI64, DType::kI64));
+  EXPECT_TRUE(can_convert_elements(FileDType::kF8E4M3, DType::kF8E4M3));
+  EXPECT_FALSE(can_convert_elements(FileDType::kI64, DType::kI32));
+  EXPECT_FALSE(can_convert_elements(FileDType::kI32, DType::kF32));
+  EXPECT_FALSE(can_convert_elements(FileDType::kF32, DType::kF8E4M3));
+  EXPECT_FALSE(can_convert_elements(FileDType::kBool, DType::kF32));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What kind of step a graph is built for, beyond the model itself.
+// How the forward pass of a model is built: for training, evaluation, prefill or decode, and its sizes. A
+// whole step (StepRequest in parallel/step_program.h) has one or more forward passes.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +9,16 @@
 
 namespace nadi {
 
-enum class StepMode : std::uint8_t {
+enum class ForwardMode : std::uint8_t {
   kTrain,     // forward with loss, all that gradients need is kept
   kEvaluate,  // forward with loss, no dropout
   kPrefill,   // a prompt at once: fills the KV cache, picks the next token
   kDecode,    // one token per sequence, on top of the cache
 };
-std::string_view to_string(StepMode mode);  // "train", "evaluate", "prefill", "decode"
+std::string_view to_string(ForwardMode mode);  // "train", "evaluate", "prefill", "decode"
 
-struct StepOptions {
-  StepMode mode = StepMode::kTrain;
+struct ForwardOptions {
+  ForwardMode mode = ForwardMode::kTrain;
   std::int64_t batch_size = 1;    // sequences
   std::int64_t seq_length = 1;    // tokens of each; 1 when decoding
   std::int64_t cache_length = 0;  // room in the KV cache, for prefill and decode

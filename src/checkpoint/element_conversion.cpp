@@ -1,4 +1,4 @@
-#include "nadi/checkpoint/convert.h"
+#include "nadi/checkpoint/element_conversion.h"
 
 #include <cmath>
 #include <cstring>
@@ -64,15 +64,15 @@ void convert_from(FileDType from, const std::byte* in, std::byte* out, std::size
 
 }  // namespace
 
-bool can_convert(FileDType from, DType to) {
+bool can_convert_elements(FileDType from, DType to) {
   if (from == file_dtype(to)) return true;
   const bool known_source = from == FileDType::kF64 || from == FileDType::kF32 || from == FileDType::kBF16 ||
                             from == FileDType::kF16;
   return known_source && is_floating(to) && !is_fp8(to);
 }
 
-void convert(FileDType from, const std::byte* in, DType to, std::byte* out, std::size_t count) {
-  check(can_convert(from, to), "convert() between types it does not know");
+void convert_elements(FileDType from, const std::byte* in, DType to, std::byte* out, std::size_t count) {
+  check(can_convert_elements(from, to), "convert_elements() between types it does not know");
   if (from == file_dtype(to)) {
     std::memcpy(out, in, count * static_cast<std::size_t>(size_of(to)));
   } else if (to == DType::kF32) {
