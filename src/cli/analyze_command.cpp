@@ -145,8 +145,9 @@ void print_tables(const std::vector<ReportTable>& tables, const Output& output, 
   for (const ReportTable& table : tables) {
     console.out << "\n" << console.heading(table.title) << "\n";
     if (!table.note.empty()) console.out << wrapped("(" + table.note + ")", output_width(console.out));
-    console.out << table_text(
-        table, {.rows = output.rows, .bold_titles = false, .width = output_width(console.out)});
+    console.out << table_text(table, {.rows = output.rows,
+                                      .width = output_width(console.out),
+                                      .more = format(": --top {}", table.rows.size())});
   }
 }
 

@@ -46,12 +46,13 @@ std::string byte_rate(double per_second) {
                 kPrefixes[prefix]);
 }
 
-std::string cell_text(const ReportCell& cell, const ReportColumn& column) {
-  if (std::holds_alternative<std::monostate>(cell)) return column.absent;
+std::string figure_text(const ReportCell& cell, const ReportColumn& column) {
   switch (column.kind) {
     case CellKind::kText:
     case CellKind::kKernel:
       return std::get<std::string>(cell);
+    case CellKind::kYesNo:
+      return std::get<bool>(cell) ? "yes" : "no";
     case CellKind::kCount:
       return with_thousands(rounded(cell));
     case CellKind::kNumber:
@@ -86,8 +87,7 @@ bool is_shown(const ReportTable& table, std::size_t column) {
   return shown != Shown::kToPrograms && std::ranges::any_of(table.rows, [&](const auto& row) {
            const ReportCell& cell = row[column];
            if (std::holds_alternative<std::monostate>(cell)) return false;
-           return shown == Shown::kAlways || std::holds_alternative<std::string>(cell) ||
-                  number_of(cell) != 0;
+           return shown == Shown::kAlways || !is_zero(cell);
          });
 }
 
@@ -95,6 +95,7 @@ std::string csv_field(const ReportCell& cell) {
   if (std::holds_alternative<std::monostate>(cell)) return "";
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return format("{}", *integer);
   if (const auto* real = std::get_if<double>(&cell)) return format("{}", *real);
+  if (const auto* yes = std::get_if<bool>(&cell)) return *yes ? "true" : "false";
   const std::string& text = std::get<std::string>(cell);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -106,7 +107,7 @@ bool is_text(const ReportColumn& column) {
   return column.kind == CellKind::kText || column.kind == CellKind::kKernel;
 }
 
-// What is printed: cells of rows, one for each column.
+// The texts that are printed: one for each column in each row. A total is the last row.
 struct Layout {
   std::vector<ReportColumn> columns;
   std::vector<std::vector<std::string>> rows;
@@ -137,7 +138,7 @@ void name_kernels(Layout& layout) {
   }
 }
 
-// The table is as wide as it is with its widest text at the least width.
+// The width of the table when its widest text is shortened as far as it may be.
 std::size_t least_width(const Layout& layout) {
   std::size_t gain = 0;
   for (std::size_t c = 0; c < layout.columns.size(); ++c)
@@ -160,7 +161,7 @@ void leave_out_columns(Layout& layout, std::size_t width) {
   }
 }
 
-// The widest text gets what the other columns leave.
+// The widest text column gets the width that the other columns leave.
 void shorten_texts(Layout& layout, std::size_t width) {
   const std::size_t taken = layout.width();
   if (taken <= width) return;
@@ -176,7 +177,7 @@ void shorten_texts(Layout& layout, std::size_t width) {
   for (std::size_t r = 0; r < texts.size(); ++r) layout.rows[r][*widest] = std::move(texts[r]);
 }
 
-// Control characters could talk to the terminal.
+// Control characters are commands to the terminal.
 std::string tame(std::string text) {
   return is_plain(text) ? text : printable(text);
 }
@@ -187,6 +188,18 @@ std::vector<std::string> names_of(const std::vector<ReportTable>& tables) {
   std::vector<std::string> names;
   for (const ReportTable& table : tables) names.push_back(table.name);
   return names;
+}
+
+bool is_zero(const ReportCell& cell) {
+  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return *integer == 0;
+  const auto* real = std::get_if<double>(&cell);
+  return real != nullptr && *real == 0;
+}
+
+std::string cell_text(const ReportCell& cell, const ReportColumn& column) {
+  const bool absent =
+      std::holds_alternative<std::monostate>(cell) || (column.zero == Zero::kAsAbsent && is_zero(cell));
+  return absent ? column.absent : figure_text(cell, column);
 }
 
 std::string table_text(const ReportTable& table, const TableTextOptions& options) {
@@ -203,6 +216,14 @@ std::string table_text(const ReportTable& table, const TableTextOptions& options
     for (std::size_t c = 0; c < layout.columns.size(); ++c)
       row.push_back(tame(cell_text(table.rows[r][places[c]], layout.columns[c])));
   }
+  if (!table.total.empty()) {
+    auto& row = layout.rows.emplace_back();
+    for (std::size_t c = 0; c < layout.columns.size(); ++c) {
+      const ReportCell& cell = table.total[places[c]];
+      const bool known = !std::holds_alternative<std::monostate>(cell);
+      row.push_back(known ? tame(cell_text(cell, layout.columns[c])) : "");
+    }
+  }
   name_kernels(layout);
   leave_out_columns(layout, options.width);
   shorten_texts(layout, options.width);
@@ -210,11 +231,14 @@ std::string table_text(const ReportTable& table, const TableTextOptions& options
   for (const ReportColumn& column : layout.columns)
     titles.push_back({column.title, is_text(column) ? Align::kLeft : Align::kRight});
   TextTable text(std::move(titles));
-  for (auto& row : layout.rows) text.add_row(std::move(row));
+  for (std::size_t r = 0; r < layout.rows.size(); ++r) {
+    if (r == shown) text.add_rule();
+    text.add_row(std::move(layout.rows[r]));
+  }
   std::string result = text.to_string(options.bold_titles);
   if (shown < table.rows.size())
-    result += format("... and {} more: --top {}\n",
-                     with_thousands(static_cast<std::int64_t>(table.rows.size() - shown)), table.rows.size());
+    result += format("... and {} more{}\n",
+                     with_thousands(static_cast<std::int64_t>(table.rows.size() - shown)), options.more);
   return result;
 }
 
@@ -232,20 +256,23 @@ std::string table_csv(const ReportTable& table) {
 
 Json table_json(const ReportTable& table) {
   Json list = Json::array();
-  for (const auto& row : table.rows) {
-    Json object = Json::object();
-    for (std::size_t c = 0; c < row.size(); ++c)
-      std::visit(
-          [&](const auto& value) {
-            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
-              object[table.columns[c].key] = nullptr;
-            else
-              object[table.columns[c].key] = value;
-          },
-          row[c]);
-    list.push_back(std::move(object));
-  }
+  for (const auto& row : table.rows) list.push_back(row_json(table.columns, row));
   return list;
+}
+
+Json row_json(std::span<const ReportColumn> columns, std::span<const ReportCell> cells) {
+  check(columns.size() == cells.size(), "a row of a table has a cell for each column");
+  Json object = Json::object();
+  for (std::size_t c = 0; c < cells.size(); ++c)
+    std::visit(
+        [&](const auto& value) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+            object[columns[c].key] = nullptr;
+          else
+            object[columns[c].key] = value;
+        },
+        cells[c]);
+  return object;
 }
 
 }  // namespace nadi

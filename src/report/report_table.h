@@ -1,15 +1,20 @@
-// A table of figures, written once and printed three ways: aligned with units for people, as CSV and as JSON
-// for programs (numbers without units there; the unit is in the column's key).
+// A table of figures, defined once and printed three ways: for people as aligned text with units, for
+// programs as CSV and JSON (numbers without units; the unit is in the column's key).
 //
 //   ReportTable table{.name = "steps", .title = "Steps", .columns = {
 //       {"rank", "rank", CellKind::kCount}, {"span_ns", "span", CellKind::kTime}}};
 //   table.rows.push_back({std::int64_t{0}, std::int64_t{1'500'000}});
-//   console.out << table_text(table, {.rows = 10});           //    0  1.50 ms
-//   console.out << table_csv(table);                          // 0,1500000
+//   out << table_text(table, {.rows = 10});                   //    0  1.50 ms
+//   out << table_csv(table);                                  // 0,1500000
+//   out << dump_json(table_json(table));                      // [{"rank": 0, "span_ns": 1500000}]
+//
+// Single figures are facts: report_facts.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,7 +25,8 @@ namespace nadi {
 
 enum class CellKind {
   kText,
-  kKernel,  // a text: the name of an op or kernel, for people without what all kernels' names share
+  kKernel,  // a text: the name of an op or kernel; people see it without the parts that all kernels share
+  kYesNo,
   kCount,
   kNumber,  // two decimals
   kTime,    // nanoseconds
@@ -33,16 +39,18 @@ enum class CellKind {
   kTimeChange  // nanoseconds with their sign
 };
 
-// Nothing where there is no figure: "-", an empty field, null.
-using ReportCell = std::variant<std::monostate, std::string, std::int64_t, double>;
+// std::monostate: the figure is not known. Printed as "-", as an empty CSV field, as null.
+using ReportCell = std::variant<std::monostate, std::string, std::int64_t, double, bool>;
 
-// Whether people see the column. One without any figure they never do.
+// Whether people see the column. They never see a column without any figure.
 enum class Shown {
   kAlways,
-  kUnlessZero,  // not where all of its figures are zero
-  kIfRoom,      // the same, and only where the table is not too wide with it
+  kUnlessZero,  // hidden when all of its figures are zero
+  kIfRoom,      // the same, and hidden when the table would be too wide
   kToPrograms,
 };
+
+enum class Zero { kShown, kAsAbsent };
 
 struct ReportColumn {
   std::string key;
@@ -50,29 +58,42 @@ struct ReportColumn {
   CellKind kind = CellKind::kCount;
   Shown shown = Shown::kAlways;
   std::string absent = "-";  // for people, where there is no figure
+  Zero zero = Zero::kShown;  // for people: kAsAbsent prints a zero as `absent`
 };
 
 struct ReportTable {
-  std::string name;       // as --table takes it
+  std::string name;       // identifies the table: "critical-path"
   std::string title;      // for people
   std::string note = {};  // for people, below the title; "" for none
   std::vector<ReportColumn> columns = {};
   std::vector<std::vector<ReportCell>> rows = {};  // a cell for each column
+  std::vector<ReportCell> total = {};              // for people, below a rule; empty for none
 };
 
 std::vector<std::string> names_of(const std::vector<ReportTable>& tables);
 
+constexpr std::size_t kAnyWidth = std::numeric_limits<std::size_t>::max();
+
 struct TableTextOptions {
-  std::size_t rows = 10;  // that are shown; 0: all
+  std::size_t rows = 10;  // rows that are shown; 0 shows all
   bool bold_titles = false;
-  std::size_t width = 100;  // in characters
+  std::size_t width = 100;  // in characters, or kAnyWidth
+  std::string more = {};    // where the other rows are; printed after "... and 12 more"
 };
-// Within the width where that can be had by leaving out columns that are shown if there is room, from the
-// right (those without a title belong to the figure before them, and go together), and by shortening texts,
-// which stay distinct.
+// Keeps within the width where it can: first it leaves out columns that are shown if there is room, from the
+// right (columns without a title belong to the figure before them, and are left out together), then it
+// shortens texts, which stay distinct.
 std::string table_text(const ReportTable& table, const TableTextOptions& options);
-std::string table_csv(
-    const ReportTable& table);              // with a line of keys; fields quoted where RFC 4180 wants it
-Json table_json(const ReportTable& table);  // a list of objects
+
+// Starts with a line of keys; fields are quoted where RFC 4180 asks for quotes.
+std::string table_csv(const ReportTable& table);
+
+// A list of objects, and one of these objects.
+Json table_json(const ReportTable& table);
+Json row_json(std::span<const ReportColumn> columns, std::span<const ReportCell> cells);
+
+// One cell, for people. A total's cells without a figure are empty: `absent` is for rows.
+std::string cell_text(const ReportCell& cell, const ReportColumn& column);
+bool is_zero(const ReportCell& cell);  // a number that is 0; false for texts and where there is no figure
 
 }  // namespace nadi

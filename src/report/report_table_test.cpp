@@ -29,7 +29,7 @@ TEST(ReportTable, ForPeople) {
             "name       time              rate\n"
             "a, \"b\"  1.50 ms  12.5%  2.50 GB/s\n"
             "c         20 ns      -          -\n");
-  EXPECT_EQ(table_text(table_for_tests(), {.rows = 1}),
+  EXPECT_EQ(table_text(table_for_tests(), {.rows = 1, .more = ": --top 2"}),
             "name       time              rate\n"
             "a, \"b\"  1.50 ms  12.5%  2.50 GB/s\n"
             "... and 1 more: --top 2\n");
@@ -103,6 +103,26 @@ TEST(ReportTable, AnAbsentFigureMayHaveAName) {
                           .rows = {{ReportCell()}, {std::int64_t{3}}}};
   EXPECT_EQ(table_text(table, {}), "rank\n all\n   3\n");
   EXPECT_EQ(table_json(table)[0]["rank"], nullptr);
+}
+
+TEST(ReportTable, ATotalStandsBelowARule) {
+  const ReportTable table{
+      .name = "t",
+      .title = "T",
+      .columns = {{"name", "name", CellKind::kText},
+                  {"bytes", "bytes", CellKind::kBytes, Shown::kAlways, "-", Zero::kAsAbsent},
+                  {"whole", "whole", CellKind::kYesNo}},
+      .rows = {{std::string("a"), std::int64_t{0}, true}, {std::string("b"), std::int64_t{7}, false}},
+      .total = {std::string("sum"), std::int64_t{7}, ReportCell()}};
+  EXPECT_EQ(table_text(table, {}),
+            "name  bytes  whole\n"
+            "a         -    yes\n"
+            "b       7 B     no\n"
+            "------------------\n"
+            "sum     7 B\n");
+  EXPECT_EQ(table_json(table).dump(),
+            R"([{"name":"a","bytes":0,"whole":true},{"name":"b","bytes":7,"whole":false}])");
+  EXPECT_EQ(table_csv(table), "name,bytes,whole\na,0,true\nb,7,false\n");
 }
 
 TEST(ReportTable, TextsCannotTalkToTheTerminal) {
