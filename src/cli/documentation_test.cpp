@@ -1,7 +1,10 @@
-// What README.md, docs/json.md and docs/megatron.md say is what the program does.
+// The commands of README.md and of the pages in docs/ run and print what is shown there; docs/json.md lists
+// every key, docs/megatron.md every flag.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -147,6 +150,7 @@ struct Sample {
   std::string command;  // without "nadi"
   std::vector<std::string> output = {};
   bool has_output = false;
+  bool numbers_vary = false;  // from run to run: only the text around them is compared
 };
 
 // Lines that end in a backslash go on in the next.
@@ -165,18 +169,21 @@ std::vector<std::string> joined_lines_of(const fs::path& path) {
   return joined;
 }
 
-// Lines "nadi ..." in any code block, and "$ nadi ..." with output below in console blocks.
+// Lines "nadi ..." in any code block, and "$ nadi ..." with output below in console blocks. The numbers of a
+// block that starts with "```console numbers vary" may differ.
 std::vector<Sample> samples_in(const fs::path& path) {
   std::vector<Sample> samples;
-  bool inside = false;
+  bool inside = false, numbers_vary = false;
   for (const std::string& line : joined_lines_of(path)) {
     if (line.starts_with("```")) {
       inside = !inside;
+      numbers_vary = line.ends_with(" numbers vary");
       if (inside) samples.push_back({});  // output of an earlier block ends here
     } else if (inside && (line.starts_with("nadi ") || line.starts_with("$ nadi "))) {
       const std::size_t start = line.find("nadi ") + 5;
-      samples.push_back(
-          {.command = line.substr(start, line.find(" #") - start), .has_output = line[0] == '$'});
+      samples.push_back({.command = line.substr(start, line.find(" #") - start),
+                         .has_output = line[0] == '$',
+                         .numbers_vary = numbers_vary});
     } else if (inside && !samples.empty()) {
       samples.back().output.push_back(line);
     }
@@ -185,11 +192,22 @@ std::vector<Sample> samples_in(const fs::path& path) {
   return samples;
 }
 
+// Numbers with their units become "#", and columns lose their width: "step  71.2 ms, 3%" -> "step #, #".
+std::string without_numbers(const std::string& line) {
+  static const std::regex kNumber(R"([0-9][0-9.,:]*([eE][+-][0-9]+)?( ?(%|[num]?s|[kKMGT]?i?B)(?![a-z/]))?)");
+  static const std::regex kSpaces(" +");
+  return std::regex_replace(std::regex_replace(line, kNumber, "#"), kSpaces, " ");
+}
+
 // "..." stands for any number of lines.
-void expect_output(const Sample& sample, const std::string& out) {
+void expect_output(Sample sample, const std::string& out) {
   std::istringstream text(out);
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.push_back(line);
+  if (sample.numbers_vary)
+    for (auto* side : {&lines, &sample.output})
+      for (std::string& line : *side)
+        if (line != "...") line = without_numbers(line);
   std::size_t at = 0;
   bool skipping = false;
   for (const std::string& expected : sample.output) {
@@ -205,23 +223,51 @@ void expect_output(const Sample& sample, const std::string& out) {
   EXPECT_TRUE(skipping || at == lines.size()) << sample.command << ": more lines than shown";
 }
 
-TEST(Readme, CommandsRunAndPrintWhatItSays) {
+// README.md and the pages of docs/ that have commands, by their path in the project.
+std::vector<std::string> pages_with_commands() {
+  std::vector<std::string> pages{"README.md"};
+  for (const auto& entry : fs::directory_iterator(kSource / "docs")) {
+    const std::string name = entry.path().filename().string();
+    // megatron.md has a test of its own, with more documents.
+    if (name.ends_with(".md") && name != "megatron.md" && !samples_in(entry.path()).empty())
+      pages.push_back("docs/" + name);
+  }
+  std::ranges::sort(pages);
+  return pages;
+}
+
+class PageWithCommands : public testing::TestWithParam<std::string> {};
+
+TEST_P(PageWithCommands, RunsAndPrintsWhatItSays) {
   const WorkingFolder folder;
   write_text("path/to/config.json", kTinyConfig);
   write_text("arxiv.jsonl", kTwoDocuments);
-  copy_sample_traces("examples/traces");
-  const std::vector<Sample> samples = samples_in(kSource / "README.md");
-  EXPECT_GE(samples.size(), 6u);
-  for (const Sample& sample : samples) {
+  fs::copy(kSource / "examples", "examples", fs::copy_options::recursive);
+  for (const Sample& sample : samples_in(kSource / GetParam())) {
     const CliRun done = run(sample.command);
     EXPECT_EQ(done.code, 0) << sample.command << "\n" << done.err;
     if (sample.has_output) expect_output(sample, done.out);
   }
 }
 
-TEST(Readme, ShowsEveryCommand) {
+INSTANTIATE_TEST_SUITE_P(Documentation, PageWithCommands, testing::ValuesIn(pages_with_commands()),
+                         [](const testing::TestParamInfo<std::string>& page) {
+                           return std::regex_replace(page.param, std::regex("[^A-Za-z0-9]"), "_");
+                         });
+
+TEST(Documentation, RunsCommandsOfReadmeAndCommandsPage) {
+  EXPECT_GE(samples_in(kSource / "README.md").size(), 6u);
+  EXPECT_THAT(pages_with_commands(), testing::IsSupersetOf({"README.md", "docs/commands.md"}));
+}
+
+TEST(Documentation, ComparesTextAroundNumbersThatVary) {
+  EXPECT_EQ(without_numbers("lr 3.000e-03,  1421 tokens/s, 0:07 left"), "lr #, # tokens/s, # left");
+  EXPECT_EQ(without_numbers("   0  71.2 ms   100.0%  32.2 us"), " # # # #");
+}
+
+TEST(Documentation, ShowsEveryCommand) {
   std::set<const CommandEntry*> shown;
-  for (const Sample& sample : samples_in(kSource / "README.md"))
+  for (const Sample& sample : samples_in(kSource / "docs" / "commands.md"))
     shown.insert(commands().find(words_of(sample.command)));
   for (const CommandEntry& entry : commands()) EXPECT_TRUE(shown.contains(&entry)) << entry.name;
 }
