@@ -35,10 +35,16 @@ run show out/demo/gpt2_tiny_trace.et
 
 printf '\nThe demo made, in out/demo/:\n'
 find out/demo -type f -printf '%10s bytes  %p\n' | sort -k 3
-cat <<'WHERE'
+cat <<WHERE
 
 best model:   out/demo/checkpoints/best_model (a Hugging Face folder)
 its traces:   out/demo/gpt2_tiny_trace_kineto.json (chrome://tracing, Perfetto), out/demo/gpt2_tiny_trace.et (Chakra),
               out/demo/gpt2_tiny_trace_stacks.txt (where the time went)
 its curves:   out/demo/tensorboard (TensorBoard)
+
+What to look at next:
+  $nadi analyze out/demo/gpt2_tiny_trace.et        # what limits the step that just ran
+  $nadi generate out/demo/checkpoints/best_model --prompt Bees --num-output-tokens 20
+  $nadi show llama3.1-70b --dtype bf16 --tp 8 --pp 4 --rank 31
+  README.md has six short stories; docs/README.md lists all pages.
 WHERE

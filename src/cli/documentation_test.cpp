@@ -265,6 +265,20 @@ TEST(Documentation, ComparesTextAroundNumbersThatVary) {
   EXPECT_EQ(without_numbers("   0  71.2 ms   100.0%  32.2 us"), " # # # #");
 }
 
+TEST(Documentation, LinksPointToFiles) {
+  std::vector<fs::path> pages{"README.md", "CONTRIBUTING.md", "src/README.md"};
+  for (const auto& entry : fs::directory_iterator(kSource / "docs"))
+    if (entry.path().extension() == ".md") pages.push_back(fs::path("docs") / entry.path().filename());
+  const std::regex link(R"(\]\(([^)#:]+)(#[^)]*)?\))");
+  for (const fs::path& page : pages) {
+    const std::string text = read_text(kSource / page);
+    for (auto at = std::sregex_iterator(text.begin(), text.end(), link); at != std::sregex_iterator(); ++at) {
+      const std::string target = (*at)[1];
+      EXPECT_TRUE(fs::exists(kSource / page.parent_path() / target)) << page << ": " << target;
+    }
+  }
+}
+
 TEST(Documentation, ShowsEveryCommand) {
   std::set<const CommandEntry*> shown;
   for (const Sample& sample : samples_in(kSource / "docs" / "commands.md"))
