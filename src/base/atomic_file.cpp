@@ -20,13 +20,16 @@ namespace fs = std::filesystem;
 // Tried before giving up: leftovers of killed programs take some.
 constexpr std::size_t kTemporaryNames = 10'000;
 
+constexpr std::string_view kFileExists = "the file exists";
+constexpr std::string_view kFolderExists = "the folder exists";  // see atomic_folder.cpp
+
 Error file_error(const fs::path& path, std::string_view action, int error_number) {
   const std::string reason = std::generic_category().message(error_number);
   return {ErrorKind::kEnvironment, {.file = path.string()}, format("cannot {}: {}", action, reason)};
 }
 
 Error exists_error(const fs::path& path) {
-  return {ErrorKind::kUsage, {.file = path.string()}, "the file exists", "use --force to overwrite"};
+  return {ErrorKind::kUsage, {.file = path.string()}, std::string(kFileExists)};
 }
 
 fs::path folder_of(const fs::path& path) {
@@ -159,6 +162,11 @@ void AtomicFile::discard() noexcept {
 void refuse_existing(const fs::path& path) {
   struct stat existing {};
   if (lstat(path.c_str(), &existing) == 0) throw exists_error(path);
+}
+
+bool is_existing_target(const Error& error) {
+  return error.kind() == ErrorKind::kUsage &&
+         (error.message() == kFileExists || error.message() == kFolderExists);
 }
 
 void sync_file_system(const fs::path& folder) {

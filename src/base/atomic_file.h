@@ -10,20 +10,7 @@
 // instance, the destructor removes the temporary. A program that is killed leaves its temporary behind and
 // `path` as it was.
 //
-// Syncing file by file costs milliseconds each. Many files are synced at once:
-//
-//   std::vector<AtomicFile> files;
-//   for (...) {
-//     files.emplace_back(path, Overwrite::kRefuse, /*number=*/files.size());
-//     files.back().write(body);
-//     files.back().close(Durability::kLater);  // starts to write to the disk and does not wait
-//   }
-//   sync_file_system(folder);                  // waits for all of them
-//   for (AtomicFile& file : files) file.commit();
-//   sync_folder(folder);                       // the names
-//
-// Each of them is then whole or as it was before, whenever the machine stops. The set is not one: it may stop
-// between two commits.
+// Several files that appear together: atomic_file_set.h. A folder that appears as a whole: atomic_folder.h.
 //
 // Errors: an existing target under kRefuse is Error (usage); a full disk, a missing permission, a target
 // that is a folder or a device are Error (environment). Both name the path. After an Error the object can
@@ -39,6 +26,8 @@
 #include "nadi/base/units.h"
 
 namespace nadi {
+
+class Error;
 
 enum class Overwrite {
   kRefuse,  // an existing target is an error: at construction, and again, without a race, in commit()
@@ -63,7 +52,7 @@ class AtomicFile {
   // Appends. Small pieces are collected into blocks.
   void write(std::string_view bytes);
 
-  // Ends writing: for files that are to appear together, see above.
+  // Ends writing: for files that appear together.
   void close(Durability durability);
 
   // Flushes, syncs the file, renames it to the target and syncs the folder; after close() only renames.
@@ -88,8 +77,11 @@ class AtomicFile {
 // Throws Error (usage) when there is something at `path`: for asking before any work is done.
 void refuse_existing(const std::filesystem::path& path);
 
-// Waits until all that was written to the file system of `folder` is on the disk, by anybody; or only which
-// names are in the folder.
+// Whether the error is that of an existing target: a program may add how the user allows to overwrite it.
+bool is_existing_target(const Error& error);
+
+// Waits until everything that any program wrote to the file system of `folder` is on the disk; or only the
+// names in the folder.
 void sync_file_system(const std::filesystem::path& folder);
 void sync_folder(const std::filesystem::path& folder);
 

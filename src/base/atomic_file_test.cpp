@@ -7,13 +7,10 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <fstream>
-#include <iterator>
-#include <optional>
 #include <utility>
 #include <vector>
 
-#include "nadi/base/error.h"
+#include "nadi/base/files_for_tests.h"
 
 namespace nadi {
 namespace {
@@ -21,33 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-class AtomicFileTest : public testing::Test {
- protected:
-  AtomicFileTest() {
-    std::string pattern = (fs::temp_directory_path() / "nadi_atomic_file_XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~AtomicFileTest() override { fs::remove_all(folder_); }
-
-  static std::string contents(const fs::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  static std::ptrdiff_t entries(const fs::path& folder) {
-    return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
-  }
-  template <typename Action>
-  static std::optional<Error> error_of(Action action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      return error;
-    }
-    return std::nullopt;
-  }
-
-  fs::path folder_;
-};
+using AtomicFileTest = FolderTest;
 
 TEST_F(AtomicFileTest, AppearsOnlyWhenCommitted) {
   const fs::path path = folder_ / "trace.et";
@@ -98,7 +69,7 @@ TEST_F(AtomicFileTest, RefusesAnExistingFileAtOnce) {
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::kUsage);
   EXPECT_EQ(error->what(), path.string() + ": the file exists");
-  EXPECT_EQ(error->hint(), "use --force to overwrite");
+  EXPECT_TRUE(is_existing_target(*error));
   EXPECT_EQ(entries(folder_), 1);
 }
 

@@ -6,10 +6,10 @@
 #include <limits>
 #include <utility>
 
+#include "nadi/base/atomic_folder.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
-#include "nadi/checkpoint/atomic_folder.h"
 
 namespace nadi {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "nadi/checkpoint/atomic_folder.h"
+#include "nadi/base/atomic_folder.h"
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/checkpoint/files_for_tests.h"
 #include "nadi/checkpoint/safetensors_reader.h"

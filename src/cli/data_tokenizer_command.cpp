@@ -1,7 +1,7 @@
 #include <array>
 #include <ostream>
 
-#include "nadi/base/atomic_file.h"
+#include "nadi/base/atomic_file_set.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
@@ -103,16 +103,13 @@ class DataTokenizerCommand : public Command {
     if (tokenizer->vocabulary_size() < wanted)
       console.info() << format("note: the text gives {} tokens, not {}\n",
                                with_thousands(tokenizer->vocabulary_size()), with_thousands(wanted));
-    std::vector<AtomicFile> files;
+    AtomicFileSet files(overwrite, Durability::kNow);
     Json names = Json::array();
     for (const auto& [name, contents] : tokenizer->files()) {
-      files.emplace_back(folder / name, overwrite, files.size());
-      files.back().write(contents);
-      files.back().close(Durability::kNow);
+      files.write(folder / name, contents);
       names.push_back((folder / name).string());
     }
-    for (AtomicFile& file : files) file.commit();
-    sync_folder(folder);
+    files.publish();
     if (flags.given("--json"))
       console.out << dump_json(Json{{"nadi_version", version()},
                                     {"type", kind.name},

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "nadi/base/atomic_folder.h"
 #include "nadi/chakra/chakra_reader.h"
-#include "nadi/checkpoint/atomic_folder.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/model/config_file.h"

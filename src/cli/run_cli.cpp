@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
@@ -57,7 +58,8 @@ void print_error(const Error& error, std::string_view command, Console& console)
   console.err << (console.colour_err ? "\033[1;31merror:\033[0m " : "error: ") << error.what() << '\n';
   if (!error.excerpt().empty()) console.err << error.excerpt() << '\n';
   const auto* wrong = dynamic_cast<const WrongFileKind*>(&error);
-  const std::string hint = wrong == nullptr ? error.hint() : hint_for(wrong->found(), command);
+  std::string hint = wrong == nullptr ? error.hint() : hint_for(wrong->found(), command);
+  if (hint.empty() && is_existing_target(error)) hint = "use --force to overwrite";
   if (!hint.empty())
     console.err << "  hint: " << hint << '\n';
   else if (error.kind() == ErrorKind::kUsage)

@@ -1,6 +1,7 @@
 #include "nadi/data/gpt_index.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -163,9 +164,7 @@ void write_gpt_index(const IndexedDataset& dataset, const GptIndexOptions& optio
   NpyWriter shuffle_file(paths.shuffle, NpyType::kU32, {figures.samples}, overwrite);
   shuffle_file.append(std::span(order));
 
-  documents_file.commit();
-  samples_file.commit();
-  shuffle_file.commit();
+  NpyWriter::commit_together(std::array<NpyWriter*, 3>{&documents_file, &samples_file, &shuffle_file});
 }
 
 GptIndex::GptIndex(const IndexedDataset& dataset, const GptIndexOptions& options)

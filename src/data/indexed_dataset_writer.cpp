@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "nadi/base/atomic_file_set.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
@@ -107,9 +108,10 @@ void IndexedDatasetWriter::commit_together(std::span<IndexedDatasetWriter> write
     writer.bin_.close(Durability::kNow);
     writer.idx_.close(Durability::kNow);
   }
-  for (IndexedDatasetWriter& writer : writers) writer.bin_.commit();
-  for (IndexedDatasetWriter& writer : writers) writer.idx_.commit();
-  for (const IndexedDatasetWriter& writer : writers) sync_folder(folder_of(writer.idx_path()));
+  std::vector<AtomicFile*> files;
+  for (IndexedDatasetWriter& writer : writers) files.push_back(&writer.bin_);
+  for (IndexedDatasetWriter& writer : writers) files.push_back(&writer.idx_);
+  publish_together(files);
 }
 
 }  // namespace nadi

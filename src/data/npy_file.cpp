@@ -9,6 +9,7 @@
 #include <charconv>
 #include <limits>
 
+#include "nadi/base/atomic_file_set.h"
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
@@ -233,8 +234,17 @@ void NpyWriter::append_bytes(std::span<const std::byte> bytes, std::size_t eleme
 }
 
 void NpyWriter::commit() {
-  check(file_.size() == whole_, "an array with more or fewer elements than its shape says");
-  file_.commit();
+  commit_together(std::array<NpyWriter*, 1>{this});
+}
+
+void NpyWriter::commit_together(std::span<NpyWriter* const> writers) {
+  std::vector<AtomicFile*> files;
+  for (NpyWriter* writer : writers) {
+    check(writer->file_.size() == writer->whole_, "an array with more or fewer elements than its shape says");
+    writer->file_.close(Durability::kNow);
+    files.push_back(&writer->file_);
+  }
+  publish_together(files);
 }
 
 }  // namespace nadi

@@ -79,6 +79,8 @@ class NpyWriter {
 
   // The file appears only now, with as many elements as its shape says.
   void commit();
+  // The same for several files, which appear together.
+  static void commit_together(std::span<NpyWriter* const> writers);
 
  private:
   void append_bytes(std::span<const std::byte> bytes, std::size_t element_size);

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "nadi/base/atomic_folder.h"
 #include "nadi/base/error.h"
-#include "nadi/checkpoint/atomic_folder.h"
 #include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/engine/reference/reference_engine.h"

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "nadi/base/atomic_file_set.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/chakra/chakra_writer.h"
@@ -40,7 +41,8 @@ void write_run_traces(const RunTraceFiles& files, const Program& program, std::s
   const std::int32_t rank = to_number(options.rank);
   const Nanoseconds origin = options.clock_origin ? *options.clock_origin : clock_origin_now();
   const ExecutionMemory memory(program);
-  AtomicFile kineto(files.kineto, options.overwrite);
+  AtomicFileSet written(options.overwrite, Durability::kNow);
+  AtomicFile& kineto = written.add(files.kineto);
   write_kineto(program, steps,
                {.trace_name = options.name,
                 .clock_origin = origin - options.clock_offset,
@@ -52,6 +54,7 @@ void write_run_traces(const RunTraceFiles& files, const Program& program, std::s
                 .memory = [&](const ExecutedOp& call) { return memory.alive(call); },
                 .reserved = memory.reserved()},
                [&](std::string_view part) { kineto.write(part); });
+  written.close(kineto);
 
   ExecutionTrace executed = trace_execution(program, steps,
                                             {.plan = options.plan,
@@ -60,27 +63,21 @@ void write_run_traces(const RunTraceFiles& files, const Program& program, std::s
                                              .clock_offset = options.clock_offset});
   for (const auto& [name, value] : options.metadata) executed.trace.metadata.attributes.add_text(name, value);
   if (of_many) executed.trace.metadata.attributes.add_int64("rank", rank);
-  AtomicFile chakra(files.chakra, options.overwrite);
-  std::optional<AtomicFile> first_chakra, groups;
-  if (!files.first_chakra.empty()) first_chakra.emplace(files.first_chakra, options.overwrite);
+  std::vector<AtomicFile*> chakra{&written.add(files.chakra)};
+  if (!files.first_chakra.empty()) chakra.push_back(&written.add(files.first_chakra));
   write_chakra(executed.trace, [&](std::string_view part) {
-    chakra.write(part);
-    if (first_chakra) first_chakra->write(part);
+    for (AtomicFile* file : chakra) file->write(part);
   });
+  for (AtomicFile* file : chakra) written.close(*file);
   if (!files.groups.empty()) {
     check(options.plan != nullptr, "groups are those of a plan");
     const ProcessGroups numbered(
         *options.plan, options.group_kinds.empty() ? collective_groups(program) : options.group_kinds);
-    groups.emplace(files.groups, options.overwrite).write(numbered.to_json());
+    written.write(files.groups, numbered.to_json());
   }
 
-  AtomicFile stacks(files.stacks, options.overwrite);
-  stacks.write(op_stacks(program, steps));
-  std::vector<AtomicFile*> all{&kineto, &chakra, &stacks};
-  for (std::optional<AtomicFile>* file : {&first_chakra, &groups})
-    if (*file) all.push_back(&**file);
-  for (AtomicFile* file : all) file->close(Durability::kNow);
-  for (AtomicFile* file : all) file->commit();
+  written.write(files.stacks, op_stacks(program, steps));
+  written.publish();
 }
 
 }  // namespace nadi

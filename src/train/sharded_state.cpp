@@ -7,8 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "nadi/base/atomic_folder.h"
 #include "nadi/base/format.h"
-#include "nadi/checkpoint/atomic_folder.h"
 #include "nadi/checkpoint/pretrained_folder.h"
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/engine/comm/communicator.h"

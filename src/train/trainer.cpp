@@ -6,10 +6,10 @@
 #include <system_error>
 #include <utility>
 
+#include "nadi/base/atomic_folder.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/writable_folder.h"
-#include "nadi/checkpoint/atomic_folder.h"
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/data/batch_source.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "nadi/checkpoint/atomic_folder.h"
+#include "nadi/base/atomic_folder.h"
 #include "nadi/checkpoint/pretrained_folder.h"
 #include "nadi/checkpoint/safetensors_writer.h"
 #include "nadi/engine/cpu/cpu_engine.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <map>
 
-#include "nadi/checkpoint/atomic_folder.h"
+#include "nadi/base/atomic_folder.h"
 #include "nadi/checkpoint/files_for_tests.h"
 #include "nadi/engine/comm/thread_world_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "nadi/base/atomic_file_set.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/parallel/program.h"
@@ -52,6 +53,11 @@ std::vector<Rank> ranks_to_write(const Plan& plan, const RankTraceOptions& optio
   return ranks;
 }
 
+struct WrittenFile {
+  NodeCounts counts;
+  Bytes bytes;
+};
+
 // Ends the helper's work when the calling thread has stopped.
 struct Stopped {};
 
@@ -70,7 +76,8 @@ class RankTraceWriter {
         prefix_(prefix),
         options_(options),
         ranks_(ranks_to_write(plan, options)),
-        groups_(plan, kinds()) {
+        groups_(plan, kinds()),
+        files_(options.overwrite, ranks_.size() <= kSyncedOneByOne ? Durability::kNow : Durability::kLater) {
     check(static_cast<std::int64_t>(programs.size()) == plan.pp, "a plan has one program per pipeline stage");
   }
 
@@ -79,7 +86,6 @@ class RankTraceWriter {
       for (const Rank rank : ranks_) refuse_existing(path_of(rank));
       if (!groups_.empty()) refuse_existing(groups_path());
     }
-    files_.resize(ranks_.size());
     // Ranks of one stage are neighbours.
     for (std::size_t first = 0; first < ranks_.size();) {
       const std::int64_t stage = stage_of(ranks_[first]);
@@ -114,13 +120,13 @@ class RankTraceWriter {
     std::optional<StageEncoding> encoding;
     if (end - first > 1)
       encoding = StageEncoding::make(program, tracer_options(plan_, options_), kSharedLimit);
-    std::vector<NodeCounts> counts(end - first);
+    std::vector<WrittenFile> written(end - first);
     std::atomic<std::size_t> next = first, done = first;
     std::atomic<bool> stop = false, helper_is_done = false;
     const auto work = [&](const std::function<void()>& at_each_piece) {
       WireWriter buffer;
       for (std::size_t i; (i = next++) < end; ++done)
-        counts[i - first] = write_file(i, program, encoding ? &*encoding : nullptr, buffer, at_each_piece);
+        written[i - first] = write_file(i, program, encoding ? &*encoding : nullptr, buffer, at_each_piece);
     };
     std::exception_ptr failure;
     const auto help = [&] {
@@ -151,12 +157,12 @@ class RankTraceWriter {
     if (helper.joinable()) helper.join();
     if (failure) std::rethrow_exception(failure);
     report_progress(end);
-    for (std::size_t i = first; i < end; ++i) count(counts[i - first], *files_[i]);
+    for (const WrittenFile& file : written) count(file);
   }
 
-  NodeCounts write_file(std::size_t i, const Program& program, const StageEncoding* encoding,
-                        WireWriter& buffer, const std::function<void()>& at_each_piece) {
-    AtomicFile& file = files_[i].emplace(path_of(ranks_[i]), options_.overwrite, i);
+  WrittenFile write_file(std::size_t i, const Program& program, const StageEncoding* encoding,
+                         WireWriter& buffer, const std::function<void()>& at_each_piece) {
+    AtomicFile& file = files_.add(path_of(ranks_[i]));
     const ByteSink sink = [&](std::string_view bytes) {
       at_each_piece();
       file.write(bytes);
@@ -170,12 +176,8 @@ class RankTraceWriter {
       encoding->write(plan_, groups_, ranks_[i], buffer, sink);
       counts = encoding->counts();
     }
-    file.close(durability());
-    return counts;
-  }
-
-  Durability durability() const {
-    return ranks_.size() <= kSyncedOneByOne ? Durability::kNow : Durability::kLater;
+    files_.close(file);
+    return {.counts = counts, .bytes = file.size()};
   }
 
   void report_progress(std::size_t done) const {
@@ -183,10 +185,11 @@ class RankTraceWriter {
       options_.progress(static_cast<std::int64_t>(done), static_cast<std::int64_t>(ranks_.size()));
   }
 
-  void count(const NodeCounts& counts, const AtomicFile& file) {
+  void count(const WrittenFile& file) {
+    const NodeCounts& counts = file.counts;
     ++report_.files;
     report_.nodes += counts.nodes;
-    report_.bytes += file.size();
+    report_.bytes += file.bytes;
     std::int64_t sum = 0;
     if (report_.flops && __builtin_add_overflow(report_.flops->count(), counts.flops.count(), &sum))
       report_.flops.reset();
@@ -196,21 +199,12 @@ class RankTraceWriter {
     report_.control_edges += counts.control_edges;
   }
 
-  // All contents to the disk, then all names.
   void publish() {
     if (!groups_.empty()) {
       report_.groups_file = groups_path();
-      AtomicFile& file = files_.emplace_back().emplace(groups_path(), options_.overwrite, files_.size());
-      file.write(groups_.to_json());
-      file.close(durability());
+      files_.write(groups_path(), groups_.to_json());
     }
-    std::set<fs::path> folders;  // several only where files are overwritten that are symbolic links
-    for (const std::optional<AtomicFile>& file : files_)
-      folders.insert(file->path().has_parent_path() ? file->path().parent_path() : fs::path{"."});
-    if (durability() == Durability::kLater)
-      for (const fs::path& folder : folders) sync_file_system(folder);
-    for (std::optional<AtomicFile>& file : files_) file->commit();
-    for (const fs::path& folder : folders) sync_folder(folder);
+    files_.publish();
   }
 
   const Plan& plan_;
@@ -219,7 +213,7 @@ class RankTraceWriter {
   const RankTraceOptions& options_;
   const std::vector<Rank> ranks_;
   const ProcessGroups groups_;
-  std::vector<std::optional<AtomicFile>> files_;
+  AtomicFileSet files_;
   RankTraceReport report_;
 };
 

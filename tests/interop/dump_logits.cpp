@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <string>
 
+#include "nadi/base/atomic_folder.h"
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
 #include "nadi/base/random.h"
-#include "nadi/checkpoint/atomic_folder.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/generate/generator.h"
 #include "nadi/graph/builder.h"

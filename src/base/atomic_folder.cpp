@@ -1,4 +1,4 @@
-#include "nadi/checkpoint/atomic_folder.h"
+#include "nadi/base/atomic_folder.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -100,7 +100,7 @@ bool check_replaceable(const fs::path& target) {
 }
 
 Error exists_error(const fs::path& path) {
-  return {ErrorKind::kUsage, {.file = path.string()}, "the folder exists", "use --force to overwrite"};
+  return {ErrorKind::kUsage, {.file = path.string()}, "the folder exists"};
 }
 
 void sync_file(const fs::path& path) {
@@ -211,7 +211,8 @@ void AtomicFolder::exchange_with_old() {
     throw folder_error(target_, "write the folder", errno);
   }
   committed_ = true;
-  sync_folder(parent_of(target_));  // before the old one goes: the disk must not know of neither
+  sync_folder(
+      parent_of(target_));  // before the old folder is removed: one of the two must always be on the disk
   remove_flat(temporary_);
 }
 

@@ -1,4 +1,4 @@
-#include "nadi/checkpoint/atomic_folder.h"
+#include "nadi/base/atomic_folder.h"
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
@@ -10,7 +10,7 @@
 #include <random>
 #include <thread>
 
-#include "nadi/checkpoint/files_for_tests.h"
+#include "nadi/base/files_for_tests.h"
 
 namespace nadi {
 namespace {
