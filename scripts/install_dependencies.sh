@@ -1,23 +1,27 @@
 #!/usr/bin/env bash
 # Installs the libraries and tools that Nadi is built with, as far as they are missing. Asks for nothing and
-# needs no rights when everything is there. With --runtime: what the finished program needs; with --vocab: what
-# scripts/get_vocab.sh needs.
+# needs no rights when everything is there. With --tests: what tests and benchmarks need besides; with --runtime:
+# what the finished program needs; with --vocab: what scripts/get_vocab.sh needs.
 set -euo pipefail
 
 case ${1:-} in
   --runtime) packages=(libdnnl2 libutf8proc2 libsentencepiece0 libfmt9 libgomp1 libsimdjson14 zlib1g libzstd1 openmpi-bin) ;;
   --vocab) packages=(nodejs npm) ;;
+  --tests)
+    packages=(
+      libprotobuf-dev protobuf-compiler libpcre2-dev
+      libgtest-dev libgmock-dev libbenchmark-dev
+    )
+    ;;
   '')
     packages=(
       g++ cmake ninja-build
       libfmt-dev nlohmann-json3-dev libcli11-dev
       libdnnl-dev libutf8proc-dev libsentencepiece-dev libopenmpi-dev openmpi-bin
       libsimdjson-dev zlib1g-dev libzstd-dev
-      libprotobuf-dev protobuf-compiler libpcre2-dev
-      libgtest-dev libgmock-dev libbenchmark-dev
     )
     ;;
-  *) echo "usage: $0 [--runtime | --vocab]" >&2; exit 2 ;;
+  *) echo "usage: $0 [--tests | --runtime | --vocab]" >&2; exit 2 ;;
 esac
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then

@@ -10,7 +10,6 @@
 namespace nadi {
 namespace {
 
-constexpr int kMaxNesting = 1000;  // as in op_table.cpp
 
 // An op, how long all kernels lasted that do its work, and of these the ones that do not only copy.
 struct LaunchingOp {

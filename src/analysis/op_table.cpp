@@ -13,7 +13,6 @@ namespace nadi {
 namespace {
 
 // Ops nested deeper are passed over when time is handed up: a file could be made of one endless nest.
-constexpr int kMaxNesting = 1000;
 
 bool more(const OpRow& a, const OpRow& b) {
   const Nanoseconds time_a = a.time.total(), time_b = b.time.total();

@@ -8,7 +8,6 @@
 namespace nadi {
 namespace {
 
-constexpr int kMaxNesting = 1000;  // as in op_table.cpp
 constexpr std::string_view kLaunchDelay = "launch delay";
 constexpr std::string_view kUntraced = "untraced";
 

@@ -49,6 +49,9 @@ constexpr bool is_device(Activity activity) {
   return activity > Activity::kHost;
 }
 
+// Ops lie within each other no deeper than this in any sane trace; who walks outwards stops there.
+inline constexpr int kMaxNesting = 1000;
+
 enum class TimelineClock {
   kNone,      // no node lasts: nothing can be said about time
   kRecorded,  // starts and durations are in the trace

@@ -12,7 +12,6 @@
 namespace nadi {
 namespace {
 
-constexpr int kMaxNesting = 1000;  // as in op_table.cpp
 
 struct Pattern {
   std::string_view part;  // in lower case

@@ -14,8 +14,8 @@
 namespace nadi {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{8} << 20;      // ten milliseconds of a fast disk
-constexpr std::int64_t kWindow = std::int64_t{16} << 20;  // dropped at a time
+constexpr std::size_t kLargeBlock = std::size_t{8} << 20;  // ten milliseconds of a fast disk
+constexpr std::int64_t kWindow = std::int64_t{16} << 20;   // dropped at a time
 
 bool set_direct(int descriptor, bool on) {
   const int flags = ::fcntl(descriptor, F_GETFL);
@@ -29,7 +29,7 @@ void LargeFileOutput::Free::operator()(char* memory) const {
 }
 
 LargeFileOutput::Block LargeFileOutput::make_block() {
-  Block block(static_cast<char*>(std::aligned_alloc(kAlignment, kBlock)));
+  Block block(static_cast<char*>(std::aligned_alloc(kAlignment, kLargeBlock)));
   if (!block) throw std::bad_alloc();
   return block;
 }
@@ -65,11 +65,11 @@ LargeFileOutput::~LargeFileOutput() {
 
 int LargeFileOutput::write(std::string_view bytes) {
   while (!bytes.empty()) {
-    const std::size_t count = std::min(bytes.size(), kBlock - filled_);
+    const std::size_t count = std::min(bytes.size(), kLargeBlock - filled_);
     std::memcpy(filling_.get() + filled_, bytes.data(), count);
     filled_ += count;
     bytes.remove_prefix(count);
-    if (filled_ < kBlock) continue;
+    if (filled_ < kLargeBlock) continue;
     if (const int failed = hand_over()) return failed;
   }
   return 0;

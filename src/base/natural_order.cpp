@@ -1,14 +1,11 @@
 #include "nadi/base/natural_order.h"
+#include "nadi/base/ascii.h"
 
 #include <cstddef>
 #include <utility>
 
 namespace nadi {
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // The number that starts at `at`, without leading zeros: a longer one is the larger one. Moves `at` behind
 // it.

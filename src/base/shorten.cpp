@@ -1,14 +1,11 @@
 #include "nadi/base/shorten.h"
+#include "nadi/base/ascii.h"
 
 namespace nadi {
 
 namespace {
 
 constexpr std::size_t kMostContinuations = 3;
-
-bool is_continuation(char c) {
-  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-}
 
 // Bytes of the character that begins at `at`.
 std::size_t length_at(std::string_view text, std::size_t at) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "nadi/base/ascii.h"
 #include "nadi/base/format.h"
 
 namespace nadi {
@@ -12,10 +13,6 @@ constexpr std::size_t kLongLine = 160;    // bytes; longer lines are cut
 constexpr std::size_t kShownBefore = 50;  // of a cut line, before the mistake
 constexpr std::size_t kShownInAll = 120;
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-bool is_continuation(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-}
 
 // Bytes of the UTF-8 character at `at`, 0 when there is none that could be shown.
 std::size_t printable_length(std::string_view line, std::size_t at) {

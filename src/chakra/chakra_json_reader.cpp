@@ -7,6 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/chakra/chakra_json_node.h"
+#include "nadi/chakra/chakra_reading.h"
 #include "nadi/chakra/json_layout.h"
 #include "nadi/input/chunked_input.h"
 #include "nadi/input/content_kind.h"
@@ -15,8 +16,6 @@
 
 namespace nadi {
 namespace {
-
-constexpr std::size_t kNodesPerReport = 65536;
 
 // "" is the document itself.
 constexpr std::array<std::string_view, 4> kArrays{"nodes", "node", "", "workload_graph"};

@@ -19,8 +19,6 @@
 namespace nadi {
 namespace {
 
-constexpr std::size_t kPart = std::size_t{1} << 20;
-
 // An object being written: puts the commas.
 class Members {
  public:
@@ -43,7 +41,7 @@ void append_quoted(std::string& out, std::uint64_t number) {
   fmt::format_to(std::back_inserter(out), "\"{}\"", number);
 }
 
-void append_real(std::string& out, double value, bool single) {
+void append_proto_real(std::string& out, double value, bool single) {
   if (std::isnan(value)) {
     out += "\"NaN\"";
   } else if (std::isinf(value)) {
@@ -55,12 +53,12 @@ void append_real(std::string& out, double value, bool single) {
   }
 }
 
-void append_number(std::string& out, TraceAttributeKind kind, std::uint64_t bits) {
+void append_proto_number(std::string& out, TraceAttributeKind kind, std::uint64_t bits) {
   using Kind = TraceAttributeKind;
   if (kind == Kind::kDouble) {
-    append_real(out, std::bit_cast<double>(bits), false);
+    append_proto_real(out, std::bit_cast<double>(bits), false);
   } else if (kind == Kind::kFloat) {
-    append_real(out, std::bit_cast<float>(static_cast<std::uint32_t>(bits)), true);
+    append_proto_real(out, std::bit_cast<float>(static_cast<std::uint32_t>(bits)), true);
   } else if (kind == Kind::kBool) {
     out += bits != 0 ? "true" : "false";
   } else if (kind == Kind::kUint64 || kind == Kind::kFixed64) {
@@ -78,7 +76,7 @@ void append_scalar(std::string& out, TraceAttributeKind kind, std::uint64_t bits
   } else if (kind == TraceAttributeKind::kBytes) {
     append_base64(out, text);
   } else {
-    append_number(out, kind, bits);
+    append_proto_number(out, kind, bits);
   }
 }
 
@@ -97,7 +95,7 @@ void append_attribute(std::string& out, const TraceAttribute& attribute) {
       const char* comma = "";
       for (const std::uint64_t bits : attribute.numbers) {
         out += std::exchange(comma, ",");
-        append_number(out, element, bits);
+        append_proto_number(out, element, bits);
       }
       for (const std::string_view text : attribute.texts) {
         out += std::exchange(comma, ",");
@@ -204,7 +202,7 @@ void write_chakra_json(const Trace& trace, const ByteSink& sink) {
     trace.get(row, node);
     append_node_json(out, node);
     out += '\n';
-    if (out.size() < kPart) continue;
+    if (out.size() < kJsonPart) continue;
     sink(out);
     out.clear();
   }

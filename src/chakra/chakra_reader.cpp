@@ -7,14 +7,13 @@
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
+#include "nadi/chakra/chakra_reading.h"
 #include "nadi/chakra/protobuf_wire.h"
 #include "nadi/trace/trace_check.h"
 
 namespace nadi {
 
 namespace {
-
-constexpr std::size_t kNodesPerReport = 65536;
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

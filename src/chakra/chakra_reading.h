@@ -13,6 +13,9 @@
 
 namespace nadi {
 
+// Readers report progress each time they have read so many nodes.
+inline constexpr std::size_t kNodesPerReport = 65536;
+
 class Trace;
 struct TraceNode;
 struct TraceOrigin;

@@ -1,12 +1,16 @@
 // Pieces of JSON text, appended to a string: for writers of large files, which do not build a tree first.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "nadi/trace/trace_attribute.h"
 
 namespace nadi {
+
+// Bytes of text that a writer collects before it hands them on.
+inline constexpr std::size_t kJsonPart = std::size_t{1} << 20;
 
 // In quotes, with what JSON does not allow escaped. Text beyond ASCII stays as it is; bytes that are not
 // UTF-8 become U+FFFD.

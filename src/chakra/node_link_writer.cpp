@@ -16,7 +16,6 @@
 namespace nadi {
 namespace {
 
-constexpr std::size_t kPart = std::size_t{1} << 20;
 constexpr std::array<std::string_view, 7> kOwnMembers{"id",          "name",   "type",   "start_ns",
                                                       "duration_ns", "inputs", "outputs"};
 
@@ -43,7 +42,7 @@ class NodeLinkFile {
 
  private:
   void next_line(bool first) {
-    if (out_.size() >= kPart) {
+    if (out_.size() >= kJsonPart) {
       sink_(out_);
       out_.clear();
     }

@@ -15,11 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "checkpoint-";
+constexpr std::string_view kCheckpointPrefix = "checkpoint-";
 
 // Of a name that checkpoint_name() makes: 'checkpoint-007' is none.
 std::optional<std::int64_t> step_of(const std::string& name) {
-  const std::string_view digits = std::string_view(name).substr(kPrefix.size());
+  const std::string_view digits = std::string_view(name).substr(kCheckpointPrefix.size());
   std::int64_t step = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
   if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<std::int64_t> step_of(const std::string& name) {
 }  // namespace
 
 std::string checkpoint_name(std::int64_t step) {
-  return format("{}{}", kPrefix, step);
+  return format("{}{}", kCheckpointPrefix, step);
 }
 
 CheckpointList find_checkpoints(const fs::path& save_dir) {
@@ -37,7 +37,7 @@ CheckpointList find_checkpoints(const fs::path& save_dir) {
   std::error_code error;
   for (fs::directory_iterator entry(save_dir, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!name.starts_with(kPrefix)) continue;
+    if (!name.starts_with(kCheckpointPrefix)) continue;
     std::error_code unreadable;
     const std::optional<std::int64_t> step = step_of(name);
     if (step && fs::is_regular_file(entry->path() / kTrainingStateFile, unreadable)) {

@@ -33,14 +33,14 @@ constexpr std::array<std::string_view, 3> kOutputLayers{"lm_head.weight", "cls.p
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kOldEndings{
     {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}};
 
-bool is_there(const fs::path& path) {
+bool has_file(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
 
 Error no_weights(const fs::path& folder) {
   for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
-    if (is_there(folder / name))
+    if (has_file(folder / name))
       return input_error({.file = (folder / name).string()},
                          "weights in PyTorch's own format are not read: safetensors is wanted",
                          "load and save the model with transformers, which writes model.safetensors");
@@ -53,11 +53,11 @@ Error no_weights(const fs::path& folder) {
 PretrainedFolder::PretrainedFolder(const fs::path& folder, std::string_view model_type) : folder_(folder) {
   expect_file_kind(folder, "a checkpoint folder", {FileKind::kFolder});
   config_ = read_model_config(folder / "config.json", model_type);
-  if (is_there(folder / kWeights)) {
+  if (has_file(folder / kWeights)) {
     files_.emplace_back(folder / kWeights);
     for (const SafetensorsTensor& tensor : files_[0].tensors())
       tensors_.emplace(tensor.name, PretrainedTensor{&files_[0], &tensor});
-  } else if (is_there(folder / kIndex)) {
+  } else if (has_file(folder / kIndex)) {
     open_shards(folder / kIndex);
   } else {
     throw no_weights(folder);

@@ -34,7 +34,6 @@ namespace nadi {
 namespace {
 
 constexpr int kFailed = 1;
-constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells report it
 
 bool is_help(std::string_view word) {
   return word == "--help" || word == "-h";
@@ -190,7 +189,7 @@ int run_caught(std::span<const std::string> arguments, Console& console) {
   } catch (const ClosedPipe&) {
     return 0;
   } catch (const Interrupted&) {
-    return kInterrupted;
+    return kInterruptedExitCode;
   } catch (const SaidFailure& failure) {
     return failure.exit_code;
   } catch (const std::bad_alloc&) {

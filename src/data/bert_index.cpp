@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kLongSentence = 512;  // tokens; a document with a longer one is left out
 constexpr std::int64_t kLeastSentences = 2;  // of a sample: it has two texts
-constexpr std::int64_t kMostUint32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int64_t kMostMapValue = std::numeric_limits<std::uint32_t>::max();
 
 using Row = std::array<std::uint32_t, 3>;
 
@@ -24,14 +24,14 @@ void check_options(const IndexedDataset& dataset, const BertIndexOptions& option
         "a split outside of its dataset");
   if (options.samples < 1)
     throw usage_error(format("an index of {} samples makes no sense", options.samples));
-  if (options.max_length < kLeastSentences || options.max_length > kMostUint32)
+  if (options.max_length < kLeastSentences || options.max_length > kMostMapValue)
     throw usage_error(format("samples of {} tokens make no sense: there are at least {} sentences",
                              options.max_length, kLeastSentences));
   if (!(options.short_probability >= 0 && options.short_probability <= 1))
     throw usage_error(
         format("the probability of short samples is {}, not from 0 to 1", options.short_probability));
   check_index_map_seed(options.seed);
-  if (dataset.sequences() > kMostUint32)
+  if (dataset.sequences() > kMostMapValue)
     throw Error(ErrorKind::kInfeasible, {.file = dataset.prefix()},
                 format("{} sentences are more than an index map can number", dataset.sequences()));
 }
@@ -44,7 +44,7 @@ class TargetLengths {
       : generator_(static_cast<std::uint32_t>(options.seed)),
         longest_(static_cast<std::uint32_t>(options.max_length)),
         one_in_(options.short_probability > 0 ? static_cast<std::uint32_t>(std::min<long long>(
-                                                    std::llround(1 / options.short_probability), kMostUint32))
+                                                    std::llround(1 / options.short_probability), kMostMapValue))
                                               : 0) {}
 
   std::uint32_t next() {

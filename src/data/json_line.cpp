@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "nadi/base/ascii.h"
 #include "nadi/base/format.h"
 #include "nadi/text/utf8.h"
 
@@ -44,10 +45,6 @@ std::size_t find_string_end(std::string_view line, std::size_t from) {
   return from;
 }
 static_assert(std::endian::native == std::endian::little, "the lowest byte is the first one");
-
-bool is_digit(char byte) {
-  return byte >= '0' && byte <= '9';
-}
 
 bool is_high_surrogate(char32_t unit) {
   return unit >= 0xD800 && unit < 0xDC00;

@@ -11,12 +11,11 @@
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
+#include "nadi/data/line_reader.h"
 
 namespace nadi {
 namespace {
 
-constexpr std::string_view kWanted = "text";
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string system_message(int number) {
   return std::generic_category().message(number);
@@ -75,7 +74,7 @@ bool LineBlockReader::read_more(std::string& text) {
       if (options_.on_signal) options_.on_signal();
       continue;
     }
-    if (got < 0 && errno == EISDIR) throw WrongFileKind(name_, FileKind::kFolder, kWanted);
+    if (got < 0 && errno == EISDIR) throw WrongFileKind(name_, FileKind::kFolder, "text");
     if (got < 0) throw input_error({.file = name_}, format("cannot read: {}", system_message(errno)));
     more = got > 0;
     if (!more) break;
@@ -84,7 +83,7 @@ bool LineBlockReader::read_more(std::string& text) {
   }
   text.resize(text.size() - wanted);
   if (at_start_ && held == 0 && !text.empty())
-    expect_text(std::string_view(text).substr(0, kFileKindBytes), name_, kWanted);
+    expect_text(std::string_view(text).substr(0, kFileKindBytes), name_, "text");
   return more;
 }
 

@@ -16,8 +16,6 @@ namespace nadi {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{256} << 10;
-constexpr std::string_view kWanted = "text";
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string system_message() {
   return std::generic_category().message(errno);
@@ -72,9 +70,9 @@ bool LineReader::read_more() {
     got = ::read(file_, buffer_.data() + held, kChunk);
   } while (got < 0 && errno == EINTR);
   buffer_.resize(held + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  if (got < 0 && errno == EISDIR) throw WrongFileKind(name_, FileKind::kFolder, kWanted);
+  if (got < 0 && errno == EISDIR) throw WrongFileKind(name_, FileKind::kFolder, "text");
   if (got < 0) throw error_at_byte(held, format("cannot read: {}", system_message()));
-  if (buffer_start_ == 0 && held == 0 && got > 0) expect_text(buffer_, name_, kWanted);
+  if (buffer_start_ == 0 && held == 0 && got > 0) expect_text(buffer_, name_, "text");
   return got > 0;
 }
 

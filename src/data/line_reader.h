@@ -19,6 +19,9 @@
 
 namespace nadi {
 
+// UTF-8's, which some editors put at the start of a file.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 class LineReader {
  public:
   // Opens a file or a pipe.

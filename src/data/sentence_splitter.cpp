@@ -7,6 +7,7 @@
 #include <array>
 #include <string>
 
+#include "nadi/base/ascii.h"
 #include "nadi/text/utf8.h"
 
 namespace nadi {
@@ -60,10 +61,6 @@ bool is_stop(char byte) {
 
 bool is_letter(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
-}
-
-bool is_digit(char byte) {
-  return byte >= '0' && byte <= '9';
 }
 
 bool is_closing_bracket(char byte) {

@@ -3,15 +3,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "nadi/base/ascii.h"
 #include "nadi/base/format.h"
 
 namespace nadi {
 
 namespace {
-
-constexpr bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 constexpr bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20;

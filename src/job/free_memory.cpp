@@ -26,13 +26,13 @@ const Names& names_of(CgroupVersion version) {
 }
 
 // Version 1 writes "no limit" as the largest multiple of a page.
-constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
+constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;
 
 std::optional<FreeMemory::Group> read_group(const MemoryGroup& group) {
   const Names& names = names_of(group.version);
   const auto limit = number_in_file(group.folder / names.limit);
   const auto used = number_in_file(group.folder / names.used);
-  if (!limit || !used || *limit >= kNoLimit) return std::nullopt;
+  if (!limit || !used || *limit >= kUnlimited) return std::nullopt;
   const fs::path statistics = group.folder / "memory.stat";
   const std::int64_t cache = number_in_file(statistics, names.inactive_cache).value_or(0) +
                              number_in_file(statistics, names.active_cache).value_or(0);

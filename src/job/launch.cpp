@@ -23,7 +23,6 @@ using TimePoint = std::chrono::steady_clock::time_point;
 
 constexpr int kTickMs = 50;  // how long a stop, or the end of mpirun, may go unnoticed
 constexpr int kFailed = 1;
-constexpr int kInterrupted = 130;
 
 TimePoint now() {
   return std::chrono::steady_clock::now();
@@ -245,7 +244,7 @@ std::string LaunchFailure::to_string() const {
 }
 
 int LaunchResult::exit_code() const {
-  if (stopped) return kInterrupted;
+  if (stopped) return kInterruptedExitCode;
   if (!failure) return 0;
   if (failure->out_of_memory) return nadi::exit_code(ErrorKind::kEnvironment);
   if (!failure->rank || !failure->status || failure->status->signal != 0) return kFailed;

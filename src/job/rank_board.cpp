@@ -6,6 +6,7 @@
 #include <charconv>
 #include <tuple>
 
+#include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
 namespace nadi {
@@ -15,7 +16,6 @@ constexpr std::string_view kExit = "end exit ";
 constexpr std::string_view kSignal = "end signal ";
 constexpr std::string_view kAsked = " asked";
 constexpr std::string_view kOutOfMemory = " oom";
-constexpr int kInterrupted = 130;
 
 // The rule that blames this end; nothing when it is no failure.
 std::optional<int> rule_of(const RankEnd& end) {
@@ -23,7 +23,7 @@ std::optional<int> rule_of(const RankEnd& end) {
   const EndStatus& status = *end.status;
   if (status.good()) return std::nullopt;
   if (end.asked) {
-    const bool as_asked = status.signal == SIGTERM || status.exit_code == kInterrupted;
+    const bool as_asked = status.signal == SIGTERM || status.exit_code == kInterruptedExitCode;
     return as_asked ? std::nullopt : std::optional(4);
   }
   if (end.out_of_memory) return 0;

@@ -27,7 +27,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kEndPatience{2000};  // for what the rank left behind to go
-constexpr int kNoLimit = -1;
+constexpr int kNoTimeLimit = -1;
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -69,7 +69,7 @@ class Supervisor {
   }
 
   void run() {
-    while (!rank_.poll_end()) step(kNoLimit);
+    while (!rank_.poll_end()) step(kNoTimeLimit);
     const bool out_of_memory =
         !asked_ && rank_.poll_end()->signal == SIGKILL && count_memory_kills() > memory_kills_before_;
     // Their output, and the ends of the pipes that they hold, come with their end.
@@ -78,7 +78,7 @@ class Supervisor {
     while ((rank_.out().is_open() || rank_.err().is_open()) && std::chrono::steady_clock::now() < deadline)
       step(100);
     socket_.send(to_line({.status = rank_.poll_end(), .asked = asked_, .out_of_memory = out_of_memory}));
-    while (socket_.is_open() && !bye_) step(kNoLimit);
+    while (socket_.is_open() && !bye_) step(kNoTimeLimit);
   }
 
  private:

@@ -66,7 +66,7 @@ class Bert : public Model {
   }
 };
 
-void read_config(ConfigKeys& keys, ModelConfig& config) {
+void read_bert_config(ConfigKeys& keys, ModelConfig& config) {
   config.vocabulary = keys.integer("vocab_size");
   config.positions = keys.integer("max_position_embeddings");
   config.width = keys.integer("hidden_size");
@@ -89,7 +89,7 @@ void read_config(ConfigKeys& keys, ModelConfig& config) {
 
 ArchitectureEntry bert_architecture() {
   static const Bert kModel;
-  return {Architecture::kBert, "bert", &kModel, read_config};
+  return {Architecture::kBert, "bert", &kModel, read_bert_config};
 }
 
 }  // namespace nadi

@@ -72,7 +72,7 @@ class Gpt2 : public Model {
   }
 };
 
-void read_config(ConfigKeys& keys, ModelConfig& config) {
+void read_gpt2_config(ConfigKeys& keys, ModelConfig& config) {
   config.vocabulary = keys.integer("vocab_size");
   config.positions = keys.integer("n_positions");
   config.width = keys.integer("n_embd");
@@ -96,7 +96,7 @@ void read_config(ConfigKeys& keys, ModelConfig& config) {
 
 ArchitectureEntry gpt2_architecture() {
   static const Gpt2 kModel;
-  return {Architecture::kGpt2, "gpt2", &kModel, read_config};
+  return {Architecture::kGpt2, "gpt2", &kModel, read_gpt2_config};
 }
 
 }  // namespace nadi

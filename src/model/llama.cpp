@@ -95,7 +95,7 @@ void read_rope(JsonValue rope, RotaryFrequencies& rotary) {
                    "high_freq_factor above low_freq_factor above 0");
 }
 
-void read_config(ConfigKeys& keys, ModelConfig& config) {
+void read_llama_config(ConfigKeys& keys, ModelConfig& config) {
   config.vocabulary = keys.integer("vocab_size");
   config.positions = keys.integer("max_position_embeddings");
   config.width = keys.integer("hidden_size");
@@ -120,7 +120,7 @@ void read_config(ConfigKeys& keys, ModelConfig& config) {
 
 ArchitectureEntry llama_architecture() {
   static const Llama kModel;
-  return {Architecture::kLlama, "llama", &kModel, read_config};
+  return {Architecture::kLlama, "llama", &kModel, read_llama_config};
 }
 
 }  // namespace nadi

@@ -18,9 +18,9 @@ namespace nadi {
 
 namespace {
 
-constexpr std::string_view kArrays[] = {"nodes"};
+constexpr std::string_view kHostArrays[] = {"nodes"};
 constexpr std::string_view kGroupsNode = "## process_group:init ##";
-constexpr std::uint64_t kNodesPerReport = 1024;
+constexpr std::uint64_t kHostNodesPerReport = 1024;
 
 // As PyTorch writes them, with or without "-chakra.0.0.4" behind.
 constexpr std::string_view kSchemas[] = {"1.0.1", "1.0.2", "1.0.3", "1.0.4", "1.1.0", "1.1.1"};
@@ -28,7 +28,7 @@ constexpr std::string_view kSchemas[] = {"1.0.1", "1.0.2", "1.0.3", "1.0.4", "1.
 // Bytes of text for a node and for an attribute, at the least. Memory for more than there turn out to be is
 // never touched, so that it costs nothing.
 constexpr std::uint64_t kBytesPerNode = 300;
-constexpr std::uint64_t kBytesPerAttribute = 40;
+constexpr std::uint64_t kBytesPerHostAttribute = 40;
 
 class HostReader : public JsonRecordTaker {
  public:
@@ -58,7 +58,7 @@ void HostReader::reserve(std::uint64_t bytes) {
   try {
     trace_.nodes.reserve(TraceCapacity{.nodes = nodes,
                                        .nodes_with_tensors = nodes,
-                                       .attributes = bytes / kBytesPerAttribute,
+                                       .attributes = bytes / kBytesPerHostAttribute,
                                        .ctrl_deps = nodes});
     trace_.record_function.reserve(nodes);
     trace_.thread.reserve(nodes);
@@ -88,7 +88,7 @@ bool is_known(std::string_view schema) {
 
 void HostReader::member(std::string_view name, std::string_view json, std::uint64_t byte) {
   const Place place{.file = place_.file(), .byte = static_cast<std::int64_t>(byte)};
-  if (name == kArrays[0]) throw input_error(place, "nodes is not a list");
+  if (name == kHostArrays[0]) throw input_error(place, "nodes is not a list");
   TraceAttributes& attributes = trace_.nodes.metadata.attributes;
   if (name == "schema") {
     trace_.schema = std::string(unquoted(json));
@@ -139,7 +139,7 @@ void HostReader::record(std::size_t /*array*/, JsonObject& record, std::uint64_t
                                 .attributes = node_.attributes});
   trace_.record_function.push_back(node_.record_function);
   trace_.thread.push_back(node_.thread);
-  if (options_.progress && trace_.thread.size() % kNodesPerReport == 0) options_.progress(byte);
+  if (options_.progress && trace_.thread.size() % kHostNodesPerReport == 0) options_.progress(byte);
 }
 
 HostTrace HostReader::finish(JsonRecordCounts counts) {
@@ -150,8 +150,8 @@ HostTrace HostReader::finish(JsonRecordCounts counts) {
 HostTrace read(ChunkedInput& input, const HostReadOptions& options, std::uint64_t size) {
   HostReader reader(input.name(), options);
   reader.reserve(size);
-  JsonRecordCounts counts =
-      read_json_records(input, {.arrays = kArrays, .damage = options.damage, .may_be_open = true}, reader);
+  JsonRecordCounts counts = read_json_records(
+      input, {.arrays = kHostArrays, .damage = options.damage, .may_be_open = true}, reader);
   HostTrace trace = reader.finish(std::move(counts));
   if (trace.schema.empty() && options.damage == JsonDamage::kRefuse)
     throw input_error({.file = trace.file, .byte = 0},

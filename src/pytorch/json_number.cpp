@@ -1,4 +1,5 @@
 #include "nadi/pytorch/json_number.h"
+#include "nadi/base/ascii.h"
 
 #include <algorithm>
 #include <charconv>
@@ -11,11 +12,7 @@ namespace {
 
 constexpr std::int64_t kLargestExponent = 1'000'000;
 // 19 digits fit 64 bits unsigned whatever they are.
-constexpr std::size_t kSafeDigits = 19;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+constexpr std::size_t kSafeIntegerDigits = 19;
 
 std::string_view without_trailing_space(std::string_view text) {
   while (!text.empty() && is_json_space(text.back())) text.remove_suffix(1);
@@ -68,8 +65,8 @@ JsonNumber read_any_json_number(std::string_view text) {
   const std::size_t begin = negative ? 1 : 0;
   std::size_t at = begin;
   std::uint64_t value = 0;
-  for (const std::size_t end = std::min(text.size(), begin + kSafeDigits); at < end && is_digit(text[at]);
-       ++at)
+  for (const std::size_t end = std::min(text.size(), begin + kSafeIntegerDigits);
+       at < end && is_digit(text[at]); ++at)
     value = value * 10 + static_cast<std::uint64_t>(text[at] - '0');
   if (at == begin || (text[begin] == '0' && at > begin + 1)) return {};
   if (at < text.size() && is_digit(text[at])) {  // the 20th digit

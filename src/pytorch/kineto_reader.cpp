@@ -24,14 +24,14 @@ namespace nadi {
 
 namespace {
 
-constexpr std::string_view kArrays[] = {"traceEvents", ""};
+constexpr std::string_view kEventArrays[] = {"traceEvents", ""};
 constexpr std::uint64_t kEventsPerReport = 4096;
 
 // Bytes of text for a row, for a row with tensors and for an attribute, at the least that profilers write.
 // Memory for more than there turn out to be is never touched, so that it costs nothing.
 constexpr std::uint64_t kBytesPerRow = 120;
 constexpr std::uint64_t kBytesPerRowWithTensors = 240;
-constexpr std::uint64_t kBytesPerAttribute = 40;
+constexpr std::uint64_t kBytesPerEventAttribute = 40;
 
 // What the begin of an event says about it.
 struct RowStart {
@@ -94,7 +94,7 @@ void KinetoReader::reserve(std::uint64_t bytes) {
   try {
     trace_.events.reserve(TraceCapacity{.nodes = rows,
                                         .nodes_with_tensors = bytes / kBytesPerRowWithTensors,
-                                        .attributes = bytes / kBytesPerAttribute});
+                                        .attributes = bytes / kBytesPerEventAttribute});
     const auto reserve_columns = [&](auto&... columns) { (columns.reserve(rows), ...); };
     reserve_columns(trace_.category, trace_.lane, trace_.correlation, trace_.external_id,
                     trace_.record_function);
@@ -117,7 +117,7 @@ void KinetoReader::restart() {
 
 void KinetoReader::member(std::string_view name, std::string_view json, std::uint64_t byte) {
   const Place place{.file = place_.file(), .byte = static_cast<std::int64_t>(byte)};
-  if (name == kArrays[0]) throw input_error(place, "traceEvents is not a list");
+  if (name == kEventArrays[0]) throw input_error(place, "traceEvents is not a list");
   if (name == "baseTimeNanoseconds") {
     const DecimalTime base = read_decimal_time(json, kNanosecondDigits);
     if (base.fault != DecimalFault::kNone)
@@ -319,7 +319,8 @@ KinetoTrace KinetoReader::finish(JsonRecordCounts counts) {
 KinetoTrace read(ChunkedInput& input, const KinetoReadOptions& options, std::uint64_t size) {
   KinetoReader reader(input.name(), options);
   reader.reserve(size);
-  JsonRecordCounts counts = read_json_records(input, {.arrays = kArrays, .damage = options.damage}, reader);
+  JsonRecordCounts counts =
+      read_json_records(input, {.arrays = kEventArrays, .damage = options.damage}, reader);
   return reader.finish(std::move(counts));
 }
 

@@ -10,14 +10,14 @@ namespace {
 
 constexpr std::size_t kNobody = ~std::size_t{0};
 
-enum class Place : char {
+enum class ValuePlace : char {
   kElsewhere,  // not a value, or used up within one section
   kArena,      // and used in several sections
   kOutside,    // in a slot or a ring
 };
 
 struct Values {
-  std::vector<Place> places;                      // by tensor
+  std::vector<ValuePlace> places;                      // by tensor
   std::vector<std::vector<std::size_t>> touched;  // by section of the program: tensors, each once, in order
 };
 
@@ -31,7 +31,7 @@ Values values_of(const Program& program, std::size_t g, const ProgramMemory::OfG
     if (definition(op.kind).op_class == OpClass::kView)
       for (const OpOutput& output : op.outputs) root[index(output.tensor)] = root[index(op.inputs[0])];
 
-  Values values{.places = std::vector<Place>(tensors, Place::kElsewhere), .touched = {}};
+  Values values{.places = std::vector<ValuePlace>(tensors, ValuePlace::kElsewhere), .touched = {}};
   std::vector<std::size_t> section_of(tensors, kNobody);
   for (std::size_t s = 0; s < program.sections.size(); ++s) {
     const Section& section = program.sections[s];
@@ -41,7 +41,7 @@ Values values_of(const Program& program, std::size_t g, const ProgramMemory::OfG
       const std::size_t t = root[index(id)];
       if (section_of[t] == s) return;
       if (section_of[t] != kNobody && of.offsets[t] != MemoryPlan::kOutsideArena)
-        values.places[t] = Place::kArena;
+        values.places[t] = ValuePlace::kArena;
       section_of[t] = s;
       touched.push_back(t);
     };
@@ -52,8 +52,8 @@ Values values_of(const Program& program, std::size_t g, const ProgramMemory::OfG
     }
   }
   for (std::size_t t = 0; t < of.in_slot.size(); ++t)
-    if (of.in_slot[t] != 0) values.places[t] = Place::kOutside;
-  for (const ProgramMemory::Ring& ring : of.rings) values.places[index(ring.tensor)] = Place::kOutside;
+    if (of.in_slot[t] != 0) values.places[t] = ValuePlace::kOutside;
+  for (const ProgramMemory::Ring& ring : of.rings) values.places[index(ring.tensor)] = ValuePlace::kOutside;
   return values;
 }
 
@@ -91,13 +91,13 @@ ExecutionMemory::ExecutionMemory(const Program& program)
     std::map<std::pair<std::int32_t, std::size_t>, Stay> stays;  // by micro-batch and tensor
     for (std::size_t i = 0; i < program.instructions.size(); ++i)
       for (const std::size_t t : values.touched[static_cast<std::size_t>(program.instructions[i].section)])
-        if (values.places[t] != Place::kElsewhere)
+        if (values.places[t] != ValuePlace::kElsewhere)
           stays.try_emplace({program.instructions[i].micro_batch, t}, Stay{i, i}).first->second.last = i;
 
     Balance outside(besides_.size()), waiting(besides_.size());
     for (const auto& [key, stay] : stays) {
       const Bytes size = aligned_size(program.graphs[g].tensors()[key.second].size());
-      (values.places[key.second] == Place::kOutside ? outside : waiting).add(stay.first, stay.last + 1, size);
+      (values.places[key.second] == ValuePlace::kOutside ? outside : waiting).add(stay.first, stay.last + 1, size);
     }
     outside.add_to(besides_, [](std::size_t) { return true; });
     waiting.add_to(besides_, [&](std::size_t i) { return graph_at(i) != g; });

@@ -9,6 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/chakra/json_output.h"
 #include "nadi/parallel/program.h"
 #include "nadi/recording/execution_communication.h"
 #include "nadi/recording/execution_spans.h"
@@ -17,8 +18,6 @@
 
 namespace nadi {
 namespace {
-
-constexpr std::size_t kPart = std::size_t{1} << 20;
 
 // A quarter of a mean Gregorian year. Kineto's times count from the last whole number of these since 1970.
 constexpr std::int64_t kQuarterNanoseconds = 7'889'238'000'000'000;
@@ -191,7 +190,7 @@ class KinetoFile {
   }
 
   void next_event() {
-    if (out_.size() >= kPart) {
+    if (out_.size() >= kJsonPart) {
       sink_(out_);
       out_.clear();
     }

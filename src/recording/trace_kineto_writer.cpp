@@ -31,7 +31,6 @@
 namespace nadi {
 namespace {
 
-constexpr std::size_t kPart = std::size_t{1} << 20;
 constexpr std::uint32_t kNoLane = ~std::uint32_t{0};
 
 enum class LaneKind : std::uint8_t { kThread, kStream, kCompute, kCommunication, kMemory };
@@ -201,7 +200,7 @@ class TraceKinetoFile {
   }
 
   void next_event() {
-    if (out_.size() >= kPart) {
+    if (out_.size() >= kJsonPart) {
       sink_(out_);
       out_.clear();
     }

@@ -20,10 +20,9 @@
 namespace nadi {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::array kInterrupts{SIGINT, SIGTERM, SIGHUP};
-constexpr int kInterrupted = 130;
 constexpr int kTickMs = 50;  // how often a command that was asked to end is looked at
 
 bool is_ignored(int signal) {
@@ -93,15 +92,15 @@ SignalThread::~SignalThread() {
 }
 
 void SignalThread::run() {
-  std::optional<Clock::time_point> first;
-  Clock::time_point deadline;
+  std::optional<SteadyClock::time_point> first;
+  SteadyClock::time_point deadline;
   const char* told = nullptr;
   for (;;) {
     std::array<pollfd, 2> entries{
         {{.fd = signals_, .events = POLLIN, .revents = 0}, {.fd = leave_, .events = POLLIN, .revents = 0}}};
     poll(entries.data(), entries.size(), first && !interruption_.heard() ? kTickMs : -1);
     if (entries[1].revents != 0) return;
-    const Clock::time_point now = Clock::now();
+    const SteadyClock::time_point now = SteadyClock::now();
     signalfd_siginfo info{};
     while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       if (first && now - *first > kSameWish) end_by(static_cast<int>(info.ssi_signo));
@@ -115,7 +114,7 @@ void SignalThread::run() {
       deadline = now + kUnheard;
       if (options_.terminal_err && told == nullptr) tell(told = doing);
     } else if (now >= deadline) {
-      _exit(kInterrupted);
+      _exit(kInterruptedExitCode);
     }
   }
 }

@@ -20,7 +20,7 @@ char32_t folded(char32_t character) {
 }
 
 // Behind the contraction whose apostrophe is at `at`; `at` when there is none.
-const char* contraction_end(const char* at, const char* end) {
+const char* folded_contraction_end(const char* at, const char* end) {
   const char* behind = at + 1;
   if (behind == end) return at;
   const char32_t first = folded(next_character(behind));
@@ -58,7 +58,7 @@ const char* space_or_lines_end(const CharacterTable& table, const char* at, cons
 const char* llama3_piece_end(const CharacterTable& table, const char* at, const char* end) {
   constexpr int kDigitsPerPiece = 3;
   if (*at == '\'') {
-    if (const char* const stop = contraction_end(at, end); stop != at) return stop;
+    if (const char* const stop = folded_contraction_end(at, end); stop != at) return stop;
   }
   const char* behind = at;
   std::uint8_t kind = split_class(table, next_character(behind));

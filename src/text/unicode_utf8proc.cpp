@@ -13,7 +13,7 @@
 namespace nadi {
 namespace {
 
-constexpr char32_t kCharacters = 0x110000;
+constexpr char32_t kCodePoints = 0x110000;
 
 // The property White_Space has 25 characters and is not among utf8proc's; all but the controls are the
 // category Z.
@@ -81,7 +81,7 @@ CharacterTable make_table() {
   std::vector<std::uint8_t> block_of;
   std::vector<CharacterTable::Block> blocks;
   std::map<CharacterTable::Block, std::uint8_t> known;
-  for (char32_t first = 0; first < kCharacters; first += 256) {
+  for (char32_t first = 0; first < kCodePoints; first += 256) {
     CharacterTable::Block block;
     for (char32_t i = 0; i < 256; ++i) block[i] = classes_of(first + i);
     const auto [entry, is_new] = known.emplace(block, static_cast<std::uint8_t>(blocks.size()));

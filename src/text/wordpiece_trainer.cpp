@@ -17,7 +17,7 @@ namespace nadi {
 namespace {
 
 constexpr std::array<std::string_view, 5> kSpecials{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-constexpr TokenId kUnknown = 1;
+constexpr TokenId kUnknownToken = 1;
 constexpr std::string_view kContinuation = "##";
 
 // A character where it begins a word, or where it continues one. In the order of the vocabulary.
@@ -114,7 +114,7 @@ std::unique_ptr<Tokenizer> train_wordpiece(const TextSource& source,
   check_options(options);
   WordPieceVocabulary vocabulary;
   vocabulary.normalizer = options.normalizer;
-  vocabulary.unknown = kUnknown;
+  vocabulary.unknown = kUnknownToken;
   vocabulary.continuation = kContinuation;
   std::unordered_map<std::string, TokenId> number_of;
   const auto add_token = [&](std::string token) {
