@@ -99,7 +99,7 @@ bool check_replaceable(const fs::path& target) {
   return true;
 }
 
-Error exists_error(const fs::path& path) {
+Error folder_exists_error(const fs::path& path) {
   return {ErrorKind::kUsage, {.file = path.string()}, "the folder exists"};
 }
 
@@ -149,7 +149,7 @@ bool runs(pid_t process) {
 AtomicFolder::AtomicFolder(fs::path target, AtomicFolderOptions options)
     : target_(std::move(target)), options_(options) {
   if (!target_.has_filename()) target_ = target_.parent_path();  // "best_model/"
-  if (options_.overwrite == Overwrite::kRefuse && is_there(target_)) throw exists_error(target_);
+  if (options_.overwrite == Overwrite::kRefuse && is_there(target_)) throw folder_exists_error(target_);
   check_replaceable(target_);
   std::error_code error;
   fs::create_directories(parent_of(target_), error);
@@ -198,7 +198,7 @@ void AtomicFolder::publish_new() {
     const int failed = !cannot_do_it(errno)                               ? errno
                        : rename(temporary_.c_str(), target_.c_str()) != 0 ? errno
                                                                           : 0;
-    if (failed == EEXIST || failed == ENOTEMPTY) throw exists_error(target_);
+    if (failed == EEXIST || failed == ENOTEMPTY) throw folder_exists_error(target_);
     if (failed != 0) throw folder_error(target_, "write the folder", failed);
   }
   committed_ = true;
