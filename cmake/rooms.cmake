@@ -33,11 +33,20 @@ endfunction()
 # takes a quarter less time to compile.
 set(NADI_RUNS_ONCE_OPTIONS $<$<CONFIG:Release>:-O1>)
 
-# nadi_library(graph SOURCES a.cpp b.cpp PUBLIC base PRIVATE fmt::fmt [RUNS_ONCE])
+# In the builds of users and CI the sources of a target are compiled several at a time, as one: most of what a
+# compiler reads is headers. Sources after ALONE have local names that others of the target have, too (files of one
+# pattern, as ops and kernels are), and are compiled one by one, as all are with the preset `dev`.
+function(nadi_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+# nadi_library(graph SOURCES a.cpp b.cpp ALONE ops/c.cpp PUBLIC base PRIVATE fmt::fmt [RUNS_ONCE])
 # PUBLIC and PRIVATE take folder names of this project or imported targets.
 function(nadi_library name)
-  cmake_parse_arguments(ARG "RUNS_ONCE" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "RUNS_ONCE" "" "SOURCES;ALONE;PUBLIC;PRIVATE" ${ARGN})
   set(target nadi_${name})
+  nadi_compile_alone(${ARG_ALONE})
+  list(APPEND ARG_SOURCES ${ARG_ALONE})
   add_library(${target} STATIC ${ARG_SOURCES})
   add_library(nadi::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
@@ -90,15 +99,15 @@ function(nadi_precompile_tests name)
   target_precompile_headers(${name} REUSE_FROM nadi_test_headers)
 endfunction()
 
-# nadi_test(graph_test SOURCES shape_test.cpp LINK graph [FULL])
+# nadi_test(graph_test SOURCES shape_test.cpp ALONE op_test.cpp LINK graph [FULL])
 # Tests carry the label `fast` unless FULL is given, then `full`.
 function(nadi_test name)
   if(NOT NADI_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "FULL" "" "SOURCES;LINK" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  cmake_parse_arguments(ARG "FULL" "" "SOURCES;ALONE;LINK" ${ARGN})
+  nadi_compile_alone(${ARG_ALONE})
+  add_executable(${name} ${ARG_SOURCES} ${ARG_ALONE})
   target_compile_options(${name} PRIVATE ${NADI_TEST_COMPILE_OPTIONS})
   nadi_resolve(link ${ARG_LINK})
   target_link_libraries(${name} PRIVATE ${link} nadi::testing GTest::gtest_main GTest::gmock)

@@ -12,9 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-using Phase = BatchSchedule::Phase;
-
-std::vector<Phase> phases_of(const BatchSchedule& schedule) {
+std::vector<BatchSchedule::Phase> phases_of(const BatchSchedule& schedule) {
   return {schedule.phases().begin(), schedule.phases().end()};
 }
 
@@ -25,7 +23,8 @@ std::vector<Phase> phases_of(const BatchSchedule& schedule) {
 //   size             4  4  4   8   8  12  12
 TEST(BatchSchedule, RampsUpOverConsumedSamples) {
   const auto ramp = BatchSchedule::ramp_up({.start = 4, .increment = 4, .samples = 24, .size = 12});
-  EXPECT_THAT(phases_of(ramp), ElementsAre(Phase{1, 0, 4}, Phase{4, 12, 8}, Phase{6, 28, 12}));
+  EXPECT_THAT(phases_of(ramp), ElementsAre(BatchSchedule::Phase{1, 0, 4}, BatchSchedule::Phase{4, 12, 8},
+                                           BatchSchedule::Phase{6, 28, 12}));
   std::vector<std::int64_t> sizes, before;
   for (std::int64_t step = 1; step <= 7; ++step) {
     sizes.push_back(ramp.size_of(step));
@@ -40,7 +39,8 @@ TEST(BatchSchedule, RampsUpOverConsumedSamples) {
 // Batches of 6 pass two thresholds (2 and 4 samples) at once: 7 and 8 are never used.
 TEST(BatchSchedule, ALargeBatchSkipsSizes) {
   const auto ramp = BatchSchedule::ramp_up({.start = 6, .increment = 1, .samples = 8, .size = 10});
-  EXPECT_THAT(phases_of(ramp), ElementsAre(Phase{1, 0, 6}, Phase{2, 6, 9}, Phase{3, 15, 10}));
+  EXPECT_THAT(phases_of(ramp), ElementsAre(BatchSchedule::Phase{1, 0, 6}, BatchSchedule::Phase{2, 6, 9},
+                                           BatchSchedule::Phase{3, 15, 10}));
 }
 
 // Megatron's calculator and its count of iterations (release 0.12), statement by statement.
@@ -106,7 +106,7 @@ TEST(BatchSchedule, OfGpt3) {
 TEST(BatchSchedule, RoundsDown) {
   const auto ramp =
       BatchSchedule::ramp_up({.start = 4, .increment = 2, .samples = 16, .size = 8, .multiple_of = 4});
-  EXPECT_THAT(phases_of(ramp), ElementsAre(Phase{1, 0, 4}, Phase{5, 16, 8}));
+  EXPECT_THAT(phases_of(ramp), ElementsAre(BatchSchedule::Phase{1, 0, 4}, BatchSchedule::Phase{5, 16, 8}));
 }
 
 TEST(BatchSchedule, ARampUpOfNothingIsConstant) {
@@ -120,7 +120,8 @@ TEST(BatchSchedule, ARampUpOfNothingIsConstant) {
 TEST(BatchSchedule, Stepwise) {
   const std::vector<BatchSchedule::Change> changes{{0, 4}, {10, 6}, {20, 2}};
   const auto schedule = BatchSchedule::stepwise(changes);
-  EXPECT_THAT(phases_of(schedule), ElementsAre(Phase{1, 0, 4}, Phase{4, 12, 6}, Phase{6, 24, 2}));
+  EXPECT_THAT(phases_of(schedule), ElementsAre(BatchSchedule::Phase{1, 0, 4}, BatchSchedule::Phase{4, 12, 6},
+                                               BatchSchedule::Phase{6, 24, 2}));
   EXPECT_EQ(schedule.largest(), 6);
   // As many steps as reach the samples: 12 after three, 18 after four, 24 after five.
   EXPECT_EQ(schedule.steps_of_samples(12), 3);
