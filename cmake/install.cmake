@@ -55,7 +55,6 @@ set(NADI_INTERNAL_HEADERS
   pytorch/kineto_lanes.h
   pytorch/process_group_texts.h
   pytorch/record_place.h
-  text/test_tokenizers.h
   chakra/chakra_json_node.h)
 # Of the CPU engine, one header is for others; the rest is how kernels are written.
 file(GLOB nadi_kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cpu/*.h)

@@ -19,8 +19,8 @@ TEST_P(AtomicFileSetTest, FilesAppearWhenTheSetIsPublished) {
   files.write(folder_ / "b" / "2", "two");
   EXPECT_FALSE(fs::exists(folder_ / "a" / "1"));
   files.publish();
-  EXPECT_EQ(contents(folder_ / "a" / "1"), "one");
-  EXPECT_EQ(contents(folder_ / "b" / "2"), "two");
+  EXPECT_EQ(read_text(folder_ / "a" / "1"), "one");
+  EXPECT_EQ(read_text(folder_ / "b" / "2"), "two");
   EXPECT_EQ(entries(folder_ / "a"), 1);  // no temporary is left
   EXPECT_EQ(entries(folder_ / "b"), 1);
 }
@@ -50,9 +50,9 @@ TEST_P(AtomicFileSetTest, AnExistingFileIsRefusedOrReplaced) {
   EXPECT_THROW(refusing.write(folder_ / "1", "new"), Error);
   AtomicFileSet replacing(Overwrite::kAllow, GetParam());
   replacing.write(folder_ / "1", "new");
-  EXPECT_EQ(contents(folder_ / "1"), "old");
+  EXPECT_EQ(read_text(folder_ / "1"), "old");
   replacing.publish();
-  EXPECT_EQ(contents(folder_ / "1"), "new");
+  EXPECT_EQ(read_text(folder_ / "1"), "new");
 }
 
 TEST_P(AtomicFileSetTest, TwoThreadsAddFiles) {
@@ -66,7 +66,7 @@ TEST_P(AtomicFileSetTest, TwoThreadsAddFiles) {
   other.join();
   files.publish();
   EXPECT_EQ(entries(folder_), 2 * kFiles);
-  EXPECT_EQ(contents(folder_ / "b7"), "b");
+  EXPECT_EQ(read_text(folder_ / "b7"), "b");
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, AtomicFileSetTest, testing::Values(Durability::kNow, Durability::kLater));

@@ -27,7 +27,7 @@ TEST_F(AtomicFileTest, AppearsOnlyWhenCommitted) {
   file.write("c");
   EXPECT_FALSE(fs::exists(path));
   file.commit();
-  EXPECT_EQ(contents(path), "abc");
+  EXPECT_EQ(read_text(path), "abc");
   EXPECT_EQ(file.size(), 3_B);
   EXPECT_EQ(entries(folder_), 1);  // no temporary left
 }
@@ -40,7 +40,7 @@ TEST_F(AtomicFileTest, WithoutCommitNothingIsLeft) {
     file.write("new");
     EXPECT_EQ(entries(folder_), 2);
   }
-  EXPECT_EQ(contents(path), "old");
+  EXPECT_EQ(read_text(path), "old");
   EXPECT_EQ(entries(folder_), 1);
 }
 
@@ -54,12 +54,12 @@ TEST_F(AtomicFileTest, WritesMoreThanItsBuffer) {
     file.write(piece);
   }
   file.commit();
-  EXPECT_EQ(contents(folder_ / "big"), expected);
+  EXPECT_EQ(read_text(folder_ / "big"), expected);
 }
 
 TEST_F(AtomicFileTest, CreatesMissingFolders) {
   write_atomically(folder_ / "a/b/c.json", "{}", Overwrite::kRefuse);
-  EXPECT_EQ(contents(folder_ / "a/b/c.json"), "{}");
+  EXPECT_EQ(read_text(folder_ / "a/b/c.json"), "{}");
 }
 
 TEST_F(AtomicFileTest, RefusesAnExistingFileAtOnce) {
@@ -81,7 +81,7 @@ TEST_F(AtomicFileTest, RefusesAFileThatAppearedMeanwhile) {
   const auto error = error_of([&] { file.commit(); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::kUsage);
-  EXPECT_EQ(contents(path), "theirs");
+  EXPECT_EQ(read_text(path), "theirs");
 }
 
 TEST_F(AtomicFileTest, OverwritesWhenAllowedAndKeepsPermissions) {
@@ -89,7 +89,7 @@ TEST_F(AtomicFileTest, OverwritesWhenAllowedAndKeepsPermissions) {
   write_atomically(path, "old", Overwrite::kRefuse);
   fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
   write_atomically(path, "new", Overwrite::kAllow);
-  EXPECT_EQ(contents(path), "new");
+  EXPECT_EQ(read_text(path), "new");
   EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
@@ -105,10 +105,10 @@ TEST_F(AtomicFileTest, FollowsALinkInsteadOfReplacingIt) {
   fs::create_symlink("real", folder_ / "link");
   write_atomically(folder_ / "link", "new", Overwrite::kAllow);
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
-  EXPECT_EQ(contents(folder_ / "real"), "new");
+  EXPECT_EQ(read_text(folder_ / "real"), "new");
   fs::create_symlink("nowhere", folder_ / "dangling");
   write_atomically(folder_ / "dangling", "made", Overwrite::kAllow);
-  EXPECT_EQ(contents(folder_ / "nowhere"), "made");
+  EXPECT_EQ(read_text(folder_ / "nowhere"), "made");
   fs::create_symlink("circle", folder_ / "circle");
   const auto error = error_of([&] { AtomicFile(folder_ / "circle", Overwrite::kAllow); });
   ASSERT_TRUE(error);
@@ -117,7 +117,7 @@ TEST_F(AtomicFileTest, FollowsALinkInsteadOfReplacingIt) {
 
 TEST_F(AtomicFileTest, RefusesFoldersAndDevices) {
   const fs::path with_slash = folder_ / "";
-  for (const fs::path& path : {folder_, with_slash}) {
+  for (const fs::path& path : {folder_.path(), with_slash}) {
     const auto error = error_of([&] { AtomicFile(path, Overwrite::kAllow); });
     ASSERT_TRUE(error);
     EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);
@@ -139,13 +139,13 @@ TEST_F(AtomicFileTest, NamesTheFileInTheWay) {
 
 TEST_F(AtomicFileTest, NamesAFolderItMayNotWriteTo) {
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
-  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  fs::permissions(folder_.path(), fs::perms::owner_read | fs::perms::owner_exec);
   const auto error = error_of([&] { AtomicFile(folder_ / "trace.et", Overwrite::kRefuse); });
-  fs::permissions(folder_, fs::perms::owner_all);
+  fs::permissions(folder_.path(), fs::perms::owner_all);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);
   EXPECT_THAT(error->what(),
-              HasSubstr(folder_.string() + ": cannot create a file in this folder: Permission"));
+              HasSubstr(folder_.path().string() + ": cannot create a file in this folder: Permission"));
 }
 
 // A file size limit of 1 MiB stands in for a full disk: the second block of 1 MiB does not fit.
@@ -171,7 +171,7 @@ TEST_F(AtomicFileTest, MovesKeepOneOwner) {
   AtomicFile second = std::move(first);
   second.write("b");
   second.commit();
-  EXPECT_EQ(contents(folder_ / "trace.et"), "ab");
+  EXPECT_EQ(read_text(folder_ / "trace.et"), "ab");
 }
 
 TEST_F(AtomicFileTest, ManyAreSyncedAtOnce) {
@@ -189,8 +189,8 @@ TEST_F(AtomicFileTest, ManyAreSyncedAtOnce) {
     files[2].commit();
     sync_folder(folder_);
   }
-  EXPECT_EQ(contents(folder_ / "0"), std::string(100'000, 'a') + "b");
-  EXPECT_EQ(contents(folder_ / "2"), contents(folder_ / "0"));
+  EXPECT_EQ(read_text(folder_ / "0"), std::string(100'000, 'a') + "b");
+  EXPECT_EQ(read_text(folder_ / "2"), read_text(folder_ / "0"));
   EXPECT_EQ(entries(folder_), 2);  // the one without a commit is gone
 }
 

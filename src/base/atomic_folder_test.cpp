@@ -54,8 +54,8 @@ TEST_F(AtomicFolderTest, AppearsOnlyWhenCommitted) {
   folder.write("weights", [](AtomicFile& file) { file.write("1234"); });
   EXPECT_FALSE(fs::exists(path));
   folder.commit();
-  EXPECT_EQ(contents(path / "config.json"), "{}");
-  EXPECT_EQ(contents(path / "weights"), "1234");
+  EXPECT_EQ(read_text(path / "config.json"), "{}");
+  EXPECT_EQ(read_text(path / "weights"), "1234");
   EXPECT_EQ(entries(path), 2);
   EXPECT_EQ(entries(path.parent_path()), 1);  // nothing hidden is left
 }
@@ -67,22 +67,22 @@ TEST_F(AtomicFolderTest, WithoutCommitNothingIsLeft) {
     folder.write("a", "2");
     EXPECT_EQ(entries(folder_), 2);
   }
-  EXPECT_EQ(contents(folder_ / "best_model/a"), "1");
+  EXPECT_EQ(read_text(folder_ / "best_model/a"), "1");
   EXPECT_EQ(entries(folder_), 1);
 }
 
 TEST_F(AtomicFolderTest, ReplacesAWholeFolder) {
   for (const bool exchange : {true, false}) {
-    put(folder_ / "best_model/of_old", "x");
+    write_text(folder_ / "best_model/of_old", "x");
     write_generation(folder_ / "best_model", 2, exchange);
-    EXPECT_EQ(contents(folder_ / "best_model/a"), "2");
+    EXPECT_EQ(read_text(folder_ / "best_model/a"), "2");
     EXPECT_EQ(entries(folder_ / "best_model"), 2);  // the old file went
     EXPECT_EQ(entries(folder_), 1);
   }
 }
 
 TEST_F(AtomicFolderTest, RefusesAnExistingFolder) {
-  put(folder_ / "best_model/a", "1");
+  write_text(folder_ / "best_model/a", "1");
   const auto at_once = error_of([&] { AtomicFolder(folder_ / "best_model"); });
   ASSERT_TRUE(at_once);
   EXPECT_EQ(at_once->kind(), ErrorKind::kUsage);
@@ -90,35 +90,35 @@ TEST_F(AtomicFolderTest, RefusesAnExistingFolder) {
   const auto meanwhile = error_of([&] {
     AtomicFolder folder(folder_ / "other");
     folder.write("a", "2");
-    put(folder_ / "other/a", "theirs");
+    write_text(folder_ / "other/a", "theirs");
     folder.commit();
   });
   ASSERT_TRUE(meanwhile);
   EXPECT_EQ(meanwhile->kind(), ErrorKind::kUsage);
-  EXPECT_EQ(contents(folder_ / "other/a"), "theirs");
+  EXPECT_EQ(read_text(folder_ / "other/a"), "theirs");
   EXPECT_EQ(entries(folder_), 2);
 }
 
 TEST_F(AtomicFolderTest, DoesNotReplaceWhatIsNotOurs) {
-  put(folder_ / "home/photos/cat.jpg", "x");
+  write_text(folder_ / "home/photos/cat.jpg", "x");
   const auto folder = error_of([&] { write_generation(folder_ / "home", 1); });
   ASSERT_TRUE(folder);
   EXPECT_EQ(folder->kind(), ErrorKind::kEnvironment);
   EXPECT_THAT(folder->what(), HasSubstr("holds another folder, 'photos'"));
-  EXPECT_EQ(contents(folder_ / "home/photos/cat.jpg"), "x");
-  put(folder_ / "file", "x");
+  EXPECT_EQ(read_text(folder_ / "home/photos/cat.jpg"), "x");
+  write_text(folder_ / "file", "x");
   const auto file = error_of([&] { write_generation(folder_ / "file", 1); });
   ASSERT_TRUE(file);
   EXPECT_THAT(file->what(), HasSubstr("Not a directory"));
 }
 
 TEST_F(AtomicFolderTest, ALinkIsReplacedAndNotFollowed) {
-  put(folder_ / "elsewhere/a", "1");
+  write_text(folder_ / "elsewhere/a", "1");
   fs::create_directory_symlink("elsewhere", folder_ / "best_model");
   write_generation(folder_ / "best_model", 2);
   EXPECT_FALSE(fs::is_symlink(folder_ / "best_model"));
-  EXPECT_EQ(contents(folder_ / "elsewhere/a"), "1");
-  EXPECT_EQ(contents(folder_ / "best_model/a"), "2");
+  EXPECT_EQ(read_text(folder_ / "elsewhere/a"), "1");
+  EXPECT_EQ(read_text(folder_ / "best_model/a"), "2");
 }
 
 // A file size limit of 1 MiB stands in for a full disk.
@@ -139,8 +139,8 @@ TEST_F(AtomicFolderTest, AFullDiskLeavesTheOldFolder) {
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);
   EXPECT_THAT(error->what(), HasSubstr("File too large"));
-  EXPECT_EQ(contents(folder_ / "best_model/a"), "1");
-  EXPECT_EQ(contents(folder_ / "best_model/b"), "1");
+  EXPECT_EQ(read_text(folder_ / "best_model/a"), "1");
+  EXPECT_EQ(read_text(folder_ / "best_model/b"), "1");
   EXPECT_EQ(entries(folder_), 1);
 }
 
@@ -158,8 +158,8 @@ TEST_F(AtomicFolderTest, KilledAtAnyMomentTheFolderIsWhole) {
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     EXPECT_EQ(entries(folder_ / "best_model"), 2);
-    EXPECT_NE(contents(folder_ / "best_model/a"), "");
-    EXPECT_EQ(contents(folder_ / "best_model/a"), contents(folder_ / "best_model/b"));
+    EXPECT_NE(read_text(folder_ / "best_model/a"), "");
+    EXPECT_EQ(read_text(folder_ / "best_model/a"), read_text(folder_ / "best_model/b"));
     remove_stale_folders(folder_);
     EXPECT_EQ(entries(folder_), 1);
   }
@@ -167,16 +167,16 @@ TEST_F(AtomicFolderTest, KilledAtAnyMomentTheFolderIsWhole) {
 
 TEST_F(AtomicFolderTest, WhatKilledProgramsLeftIsRemoved) {
   const pid_t dead = ended_process();
-  put(folder_ / "best_model/a", "1");
-  put(hidden(dead, ".tmp") / "a", "half");
-  put(hidden(dead, ".old") / "a", "0");
-  put(hidden(1, ".tmp") / "a", "of a process that runs");
-  put(hidden(dead, ".tmp", "another-machine") / "a", "may run there");
-  put(folder_ / ".nadi.notes.txt", "somebody's");
+  write_text(folder_ / "best_model/a", "1");
+  write_text(hidden(dead, ".tmp") / "a", "half");
+  write_text(hidden(dead, ".old") / "a", "0");
+  write_text(hidden(1, ".tmp") / "a", "of a process that runs");
+  write_text(hidden(dead, ".tmp", "another-machine") / "a", "may run there");
+  write_text(folder_ / ".nadi.notes.txt", "somebody's");
   EXPECT_EQ(remove_stale_folders(folder_), 2);
   EXPECT_FALSE(fs::exists(hidden(dead, ".tmp")));
   EXPECT_FALSE(fs::exists(hidden(dead, ".old")));
-  EXPECT_EQ(contents(folder_ / "best_model/a"), "1");
+  EXPECT_EQ(read_text(folder_ / "best_model/a"), "1");
   EXPECT_EQ(entries(folder_), 4);
   EXPECT_EQ(remove_stale_folders(folder_ / "nowhere"), 0);
 }
@@ -184,21 +184,21 @@ TEST_F(AtomicFolderTest, WhatKilledProgramsLeftIsRemoved) {
 // Killed between the two steps on a file system that cannot exchange.
 TEST_F(AtomicFolderTest, AnOldFolderThatWasPutAsideGoesBack) {
   const pid_t dead = ended_process();
-  put(hidden(dead, ".tmp") / "a", "2");
-  put(hidden(dead, ".old") / "a", "1");
+  write_text(hidden(dead, ".tmp") / "a", "2");
+  write_text(hidden(dead, ".old") / "a", "1");
   EXPECT_EQ(remove_stale_folders(folder_), 2);
-  EXPECT_EQ(contents(folder_ / "best_model/a"), "1");
+  EXPECT_EQ(read_text(folder_ / "best_model/a"), "1");
   EXPECT_EQ(entries(folder_), 1);
 }
 
 // In a container the next process often has the same number.
 TEST_F(AtomicFolderTest, LeftoversOfTheSameNumberAreNotInTheWay) {
-  put(hidden(getpid(), ".tmp") / "stale", "x");
+  write_text(hidden(getpid(), ".tmp") / "stale", "x");
   write_generation(folder_ / "best_model", 1);
   EXPECT_EQ(entries(folder_ / "best_model"), 2);
   fs::rename(folder_ / "best_model", hidden(getpid(), ".old"));
   EXPECT_EQ(remove_stale_folders(folder_), 1);
-  EXPECT_EQ(contents(folder_ / "best_model/a"), "1");
+  EXPECT_EQ(read_text(folder_ / "best_model/a"), "1");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "nadi/chakra/chakra_reader.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,6 +17,9 @@
 #include "nadi/base/error.h"
 #include "nadi/chakra/chakra_writer.h"
 #include "nadi/testing/source_folder.h"
+#include "nadi/testing/temporary_file.h"
+#include "nadi/testing/temporary_folder.h"
+#include "nadi/testing/text_files.h"
 #include "nadi/trace/random_node_for_tests.h"
 
 namespace nadi {
@@ -48,22 +50,6 @@ std::string random_file(std::uint64_t seed, int nodes) {
   writer.finish();
   return bytes;
 }
-
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// A file that goes when the test does.
-struct TemporaryFile {
-  fs::path path;
-  TemporaryFile(const char* name, std::string_view content)
-      : path(fs::temp_directory_path() / (std::to_string(::getpid()) + "_" + name)) {
-    std::ofstream(path, std::ios::binary) << content;
-  }
-  ~TemporaryFile() { fs::remove(path); }
-};
 
 // Streams all nodes and says how many there were.
 std::uint64_t count_nodes(std::string_view bytes) {
@@ -281,7 +267,7 @@ TEST(ChakraReader, FilesAreReadAsMemoryIs) {
   }
   ASSERT_GT(bytes.size(), std::size_t{4} << 18);
   const TemporaryFile file("chunks.et", bytes);
-  ChakraReader from_file(file.path);
+  ChakraReader from_file(file.path());
   ChakraReader from_memory(as_bytes(bytes), "t.et");
   TraceNode a;
   TraceNode b;
@@ -330,7 +316,7 @@ TEST(ChakraReader, FilesThatCannotBeReadAreNamed) {
     EXPECT_EQ(error.kind(), ErrorKind::kInput);
     EXPECT_STREQ(error.what(), "/no/such/file.et: cannot open: No such file or directory");
   }
-  EXPECT_THROW(read_chakra(fs::temp_directory_path()), Error);
+  EXPECT_THROW(read_chakra(TemporaryFolder()), Error);
 }
 
 TEST(ChakraReader, LimitsTheLengthOfARecord) {
@@ -377,7 +363,7 @@ TEST(ChakraReader, ReadsExamplesOfAstraSim) {
       EXPECT_EQ(trace.find_attribute(0, "comm_size")->integer(), 1 << 20);
       std::string again;
       write_chakra(trace, [&](std::string_view part) { again += part; });
-      EXPECT_EQ(again, content_of(path));
+      EXPECT_EQ(again, read_text(path));
     }
   }
 }
@@ -398,7 +384,7 @@ TEST(ChakraReader, ReadsAFileOfChakrasConverter) {
     EXPECT_EQ(reader.stats().nodes, 3664u);
     EXPECT_EQ(reader.stats().unknown_fields.count, 0u);
   }
-  EXPECT_TRUE(again == content_of(path));
+  EXPECT_TRUE(again == read_text(path));
 
   EXPECT_THROW(read_chakra(path), Error);                                              // missing parents
   EXPECT_THROW(read_chakra(path, {.missing_parents = MissingParents::kDrop}), Error);  // a circle

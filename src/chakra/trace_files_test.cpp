@@ -1,7 +1,6 @@
 #include "nadi/chakra/trace_files.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -10,6 +9,8 @@
 #include "nadi/base/error.h"
 #include "nadi/chakra/chakra_json_writer.h"
 #include "nadi/chakra/chakra_writer.h"
+#include "nadi/testing/temporary_folder.h"
+#include "nadi/testing/text_files.h"
 #include "nadi/trace/random_node_for_tests.h"
 
 namespace nadi {
@@ -17,8 +18,7 @@ namespace {
 
 class TraceFiles : public testing::Test {
  protected:
-  TraceFiles()
-      : path_(std::filesystem::temp_directory_path() / ("nadi_trace_file_" + std::to_string(::getpid()))) {
+  TraceFiles() {
     RandomNodes random(31);
     TraceNode node;
     for (int i = 0; i < 20; ++i) {
@@ -27,12 +27,8 @@ class TraceFiles : public testing::Test {
       trace_.add(node);
     }
   }
-  ~TraceFiles() override {
-    std::filesystem::remove(path_);
-    std::filesystem::remove(path_.string() + ".gz");
-  }
 
-  void write(std::string_view content) { std::ofstream(path_, std::ios::binary) << content; }
+  void write(std::string_view content) { write_text(path_, content); }
   void write_et() {
     std::string bytes;
     write_chakra(trace_, [&](std::string_view part) { bytes += part; });
@@ -53,7 +49,8 @@ class TraceFiles : public testing::Test {
     }
   }
 
-  std::filesystem::path path_;  // no ending: the content tells
+  const TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_ / "trace";  // no ending: the content tells
   Trace trace_;
 };
 

@@ -79,7 +79,7 @@ class AstraSimPlay : public testing::Test {
       files.push_back(folder_ / ("t." + std::to_string(rank) + ".et"));
       write_trace(files.back(), trace);
     }
-    if (!groups.empty()) write_file(folder_ / "t.groups.json", groups);
+    if (!groups.empty()) write_text(folder_ / "t.groups.json", groups);
     const CheckReport report = check_traces(files, {});
     std::vector<std::string> all;
     for (const CheckedFile& file : report.files)
@@ -90,7 +90,7 @@ class AstraSimPlay : public testing::Test {
     return stops(ranks, "", 1);
   }
 
-  const FolderForTests folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(AstraSimPlay, RanksThatMeetFinish) {

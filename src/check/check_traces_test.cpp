@@ -19,10 +19,10 @@ using testing::HasSubstr;
 const std::filesystem::path kRealFiles = shared_data() / "chakra";
 
 TEST(CheckTraces, WhatCannotBeReadIsAFindingAndOthersAreReadOn) {
-  const FolderForTests folder;
-  write_file(folder / "a.et", "\x07\x0a\x05");
+  const TemporaryFolder folder;
+  write_text(folder / "a.et", "\x07\x0a\x05");
   write_trace(folder / "b.et", trace_of({{.id = 1, .data = {1}}}));
-  write_file(folder / "c.json", R"({"traceEvents": []})");
+  write_text(folder / "c.json", R"({"traceEvents": []})");
   const CheckReport report =
       check_traces(std::vector{folder / "a.et", folder / "b.et", folder / "c.json"}, {});
   EXPECT_EQ(found(report.findings, rule::kUnreadable), 2u);
@@ -34,12 +34,12 @@ TEST(CheckTraces, WhatCannotBeReadIsAFindingAndOthersAreReadOn) {
 }
 
 TEST(CheckTraces, DamageCanBePassedOverAndIsSaid) {
-  const FolderForTests folder;
+  const TemporaryFolder folder;
   std::string bytes;
   write_chakra(trace_of({{.id = 1, .duration = 5000}, {.id = 2, .data = {1}, .duration = 5000}}),
                [&](std::string_view part) { bytes += part; });
   bytes += "\x02\x08";  // a record that is cut short
-  write_file(folder / "a.et", bytes);
+  write_text(folder / "a.et", bytes);
   EXPECT_EQ(check_traces(std::vector{folder / "a.et"}, {}).findings.total(Severity::kError), 1u);
   const CheckReport report =
       check_traces(std::vector{folder / "a.et"}, {.damaged_records = DamagedRecords::kSkip});
@@ -51,11 +51,11 @@ TEST(CheckTraces, DamageCanBePassedOverAndIsSaid) {
 }
 
 TEST(CheckTraces, ReadsJsonToo) {
-  const FolderForTests folder;
+  const TemporaryFolder folder;
   std::string json;
   write_chakra_json(trace_of({{.id = 1}, {.id = 2, .data = {1, 3}}}),
                     [&](std::string_view part) { json += part; });
-  write_file(folder / "a.json", json);
+  write_text(folder / "a.json", json);
   const CheckReport report = check_traces(std::vector{folder / "a.json"}, {});
   EXPECT_EQ(report.files[0].kind, TraceFileKind::kChakraJson);
   EXPECT_EQ(found(report.findings, rule::kMissingDependency), 1u);

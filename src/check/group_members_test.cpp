@@ -9,15 +9,15 @@ namespace nadi {
 namespace {
 
 TEST(GroupMembers, AreReadFromTheFileOfGroups) {
-  const FolderForTests folder;
-  write_file(folder / "a.groups.json", R"({"1": [0, 1], "12": [3]})");
+  const TemporaryFolder folder;
+  write_text(folder / "a.groups.json", R"({"1": [0, 1], "12": [3]})");
   const GroupMembers groups = read_group_members(folder / "a.groups.json");
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups.at("1"), (std::vector<std::int64_t>{0, 1}));
   EXPECT_EQ(groups.at("12"), (std::vector<std::int64_t>{3}));
   for (const char* bad : {R"({"0": [0]})", R"({"a": [0]})", R"({"1": []})", R"({"1": [0, 0]})",
                           R"({"1": [-1]})", R"({"1": ["0"]})", R"([])", R"({"1": [0)"}) {
-    write_file(folder / "b.groups.json", bad);
+    write_text(folder / "b.groups.json", bad);
     EXPECT_THROW(read_group_members(folder / "b.groups.json"), Error) << bad;
   }
 }

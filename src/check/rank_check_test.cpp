@@ -70,7 +70,7 @@ TEST(RankCheck, PlansOfOursAreRight) {
       {"zero1", {.dp = 2, .zero_stage = 1, .micro_batches = 2}},
       {"all",
        {.tp = 2, .cp = 2, .dp = 2, .pp = 2, .sequence_parallel = true, .zero_stage = 1, .micro_batches = 2}}};
-  const FolderForTests folder;
+  const TemporaryFolder folder;
   for (const auto& [name, plan] : plans) {
     SCOPED_TRACE(name);
     write_plan(plan, folder / name, TraceFlavor::kChakra);
@@ -87,7 +87,7 @@ TEST(RankCheck, PlansOfOursAreRight) {
 }
 
 TEST(RankCheck, FilesForAstraSimLoseNothingInItsOlderFeeder) {
-  const FolderForTests folder;
+  const TemporaryFolder folder;
   const Plan plan{.tp = 2, .pp = 2, .micro_batches = 2};
   write_plan(plan, folder / "a", TraceFlavor::kAstraSim);
   const CheckReport report =
@@ -154,7 +154,7 @@ class ChangedPlan : public testing::Test {
 
   CheckReport check() const { return check_traces(files_of(folder_ / "run", kRanks), {}); }
 
-  const FolderForTests folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(ChangedPlan, IsRightAsItIs) {
@@ -238,12 +238,12 @@ TEST_F(ChangedPlan, TwoFilesAreOfOneRank) {
 }
 
 TEST_F(ChangedPlan, TheFileOfGroupsIsWrong) {
-  write_file(folder_ / "run.groups.json", R"({"1": [0, 2], "2": [1, 3]})");
+  write_text(folder_ / "run.groups.json", R"({"1": [0, 2], "2": [1, 3]})");
   EXPECT_GT(found(check().findings, rule::kNotInGroup), 0u);
-  write_file(folder_ / "run.groups.json", R"({"7": [0, 1, 2, 3]})");
+  write_text(folder_ / "run.groups.json", R"({"7": [0, 1, 2, 3]})");
   EXPECT_GT(found(check().findings, rule::kUnknownGroup), 0u);
   EXPECT_FALSE(check().files[0].verdicts[0].takes());
-  write_file(folder_ / "run.groups.json", R"({"1": [0, 1], "x": [2, 3]})");
+  write_text(folder_ / "run.groups.json", R"({"1": [0, 1], "x": [2, 3]})");
   EXPECT_EQ(found(check().findings, rule::kGroupsFile), 1u);
   std::filesystem::remove(folder_ / "run.groups.json");
   EXPECT_EQ(found(check().findings, rule::kNoGroupsFile), 1u);
@@ -252,7 +252,7 @@ TEST_F(ChangedPlan, TheFileOfGroupsIsWrong) {
 
 // Two ranks, three collectives each, in another order on one of them.
 TEST(RankCheck, FindsCollectivesInAnotherOrder) {
-  const FolderForTests folder;
+  const TemporaryFolder folder;
   for (int rank = 0; rank < 3; ++rank) {
     Trace trace;
     TraceNode node;
@@ -277,7 +277,7 @@ TEST(RankCheck, FindsCollectivesInAnotherOrder) {
 
 // Start times count, where they are: the second rank's nodes are in another order in its file only.
 TEST(RankCheck, OrdersByTimeWhereThereIsTime) {
-  const FolderForTests folder;
+  const TemporaryFolder folder;
   for (int rank = 0; rank < 2; ++rank) {
     Trace trace;
     TraceNode node;
@@ -299,7 +299,7 @@ TEST(RankCheck, OrdersByTimeWhereThereIsTime) {
 
 // All-to-alls of different amounts may be meant; what comes behind them is compared all the same.
 TEST(RankCheck, GoesOnBehindAnUnevenAllToAll) {
-  const FolderForTests folder;
+  const TemporaryFolder folder;
   for (int rank = 0; rank < 2; ++rank) {
     Trace trace;
     TraceNode node;
@@ -318,7 +318,7 @@ TEST(RankCheck, GoesOnBehindAnUnevenAllToAll) {
 }
 
 TEST(RankCheck, SaysWhatCannotBeCompared) {
-  const FolderForTests folder;
+  const TemporaryFolder folder;
   Trace trace;
   TraceNode node;
   fill_node(node, {.id = 0, .type = NodeType::kCommColl});

@@ -208,7 +208,7 @@ TEST(Simulators, DoNotReadJson) {
 }
 
 TEST(Simulators, TheirVerdictIsAnErrorOnlyWhereAsked) {
-  const FolderForTests folder;
+  const TemporaryFolder folder;
   Trace trace;
   trace.add(collective(CollectiveType::kBarrier, "0"));
   write_trace(folder / "t.0.et", trace);

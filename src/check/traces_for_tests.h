@@ -1,7 +1,6 @@
 // Small traces, written down node by node, and the findings about them.
 #pragma once
 
-#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -13,34 +12,12 @@
 #include "nadi/chakra/chakra_writer.h"
 #include "nadi/check/check_traces.h"
 #include "nadi/check/structure_check.h"
+#include "nadi/testing/temporary_folder.h"
+#include "nadi/testing/text_files.h"
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"
 
 namespace nadi {
-
-// A folder that goes when the test does.
-class FolderForTests {
- public:
-  FolderForTests() {
-    static int number = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            ("nadi_check_" + std::to_string(::getpid()) + "_" + std::to_string(number++));
-    std::filesystem::create_directories(path_);
-  }
-  ~FolderForTests() { std::filesystem::remove_all(path_); }
-  FolderForTests(const FolderForTests&) = delete;
-  FolderForTests& operator=(const FolderForTests&) = delete;
-
-  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-inline void write_file(const std::filesystem::path& path, std::string_view content) {
-  std::ofstream(path, std::ios::binary) << content;
-}
 
 inline void write_trace(const std::filesystem::path& path, const Trace& trace) {
   std::ofstream file(path, std::ios::binary);

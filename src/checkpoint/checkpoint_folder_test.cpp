@@ -12,12 +12,12 @@ using CheckpointFolderTest = FolderTest;
 
 TEST_F(CheckpointFolderTest, ListsCompleteOnesByStep) {
   for (const char* name : {"checkpoint-1000", "checkpoint-20", "checkpoint-3"})
-    put(folder_ / name / kTrainingStateFile, "{}");
-  put(folder_ / "checkpoint-5000/model.safetensors", "");       // incomplete, or another program's
-  put(folder_ / "checkpoint-007" / kTrainingStateFile, "{}");   // not a name of ours
-  put(folder_ / "checkpoint-best" / kTrainingStateFile, "{}");  // likewise
-  put(folder_ / "checkpoint-", "a file");                       // likewise
-  put(folder_ / "best_model" / kTrainingStateFile, "{}");       // something else
+    write_text(folder_ / name / kTrainingStateFile, "{}");
+  write_text(folder_ / "checkpoint-5000/model.safetensors", "");       // incomplete, or another program's
+  write_text(folder_ / "checkpoint-007" / kTrainingStateFile, "{}");   // not a name of ours
+  write_text(folder_ / "checkpoint-best" / kTrainingStateFile, "{}");  // likewise
+  write_text(folder_ / "checkpoint-", "a file");                       // likewise
+  write_text(folder_ / "best_model" / kTrainingStateFile, "{}");       // something else
   const CheckpointList list = find_checkpoints(folder_);
   ASSERT_EQ(list.checkpoints.size(), 3U);
   EXPECT_EQ(list.checkpoints[0].step, 3);
@@ -29,7 +29,7 @@ TEST_F(CheckpointFolderTest, ListsCompleteOnesByStep) {
 
 TEST_F(CheckpointFolderTest, NoFolderHoldsNone) {
   EXPECT_TRUE(find_checkpoints(folder_ / "nowhere").checkpoints.empty());
-  put(folder_ / "file", "");
+  write_text(folder_ / "file", "");
   const auto error = error_of([&] { find_checkpoints(folder_ / "file"); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);

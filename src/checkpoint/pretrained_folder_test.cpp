@@ -73,7 +73,7 @@ class PretrainedFolderTest : public FolderTest {
     file.commit();
   }
 
-  void write_config(const ModelConfig& config) { put(folder_ / "config.json", config_json(config)); }
+  void write_config(const ModelConfig& config) { write_text(folder_ / "config.json", config_json(config)); }
 
   // The parameters of the model, numbered, with names changed by `rename`; an empty name leaves it out.
   template <typename Rename>
@@ -90,7 +90,7 @@ class PretrainedFolderTest : public FolderTest {
 
   // Matches the whole model and checks that every parameter got its own tensor.
   std::vector<std::string> unused_of(const ModelConfig& config) {
-    const PretrainedFolder folder(folder_);
+    const PretrainedFolder folder(folder_.path());
     const std::vector<WantedTensor> wanted = parameters(config);
     const PretrainedMatch match = folder.match(wanted);
     EXPECT_EQ(match.tensors.size(), wanted.size());
@@ -103,7 +103,7 @@ class PretrainedFolderTest : public FolderTest {
   }
 
   Error match_error(const std::vector<WantedTensor>& wanted) {
-    const auto error = error_of([&] { PretrainedFolder(folder_).match(wanted); });
+    const auto error = error_of([&] { PretrainedFolder(folder_.path()).match(wanted); });
     EXPECT_TRUE(error);
     EXPECT_TRUE(!error || error->kind() == ErrorKind::kInput);
     return error.value_or(usage_error("no error"));
@@ -167,7 +167,7 @@ TEST_F(PretrainedFolderTest, BertWithItsBiasUnderTheDecoder) {
 TEST_F(PretrainedFolderTest, ATiedOutputLayerIsTheEmbeddings) {
   write_config(tiny(Architecture::kLlama));  // tied
   write_weights({{"model.embed_tokens.weight", {11, 4}, 5}});
-  const PretrainedFolder folder(folder_);
+  const PretrainedFolder folder(folder_.path());
   const std::array<WantedTensor, 1> output{{{"lm_head.weight", {11, 4}}}};
   EXPECT_EQ(folder.match(output).tensors[0].tensor->name, "model.embed_tokens.weight");
   ModelConfig untied = tiny(Architecture::kLlama);
@@ -181,10 +181,10 @@ TEST_F(PretrainedFolderTest, Shards) {
   write_config(tiny(Architecture::kGpt2));
   write_weights({{"wte.weight", {11, 4}, 1}, {"left", {1}}}, "model-00001-of-00002.safetensors");
   write_weights({{"wpe.weight", {8, 4}, 2}}, "model-00002-of-00002.safetensors");
-  put(folder_ / "model.safetensors.index.json",
+  write_text(folder_ / "model.safetensors.index.json",
       R"({"metadata": {"total_size": 308}, "weight_map": {"wte.weight": "model-00001-of-00002.safetensors",
           "wpe.weight": "model-00002-of-00002.safetensors", "left": "model-00001-of-00002.safetensors"}})");
-  const PretrainedFolder folder(folder_);
+  const PretrainedFolder folder(folder_.path());
   const std::vector<WantedTensor> wanted{{"transformer.wpe.weight", {8, 4}},
                                          {"transformer.wte.weight", {11, 4}}};
   const PretrainedMatch match = folder.match(wanted);
@@ -198,8 +198,8 @@ TEST_F(PretrainedFolderTest, AnIndexThatLies) {
   write_config(tiny(Architecture::kGpt2));
   write_weights({{"wte.weight", {11, 4}}}, "one.safetensors");
   const auto error_of_index = [&](const std::string& map) {
-    put(folder_ / "model.safetensors.index.json", R"({"weight_map": )" + map + "}");
-    const auto error = error_of([&] { PretrainedFolder{folder_}; });
+    write_text(folder_ / "model.safetensors.index.json", R"({"weight_map": )" + map + "}");
+    const auto error = error_of([&] { PretrainedFolder{folder_.path()}; });
     EXPECT_TRUE(error);
     return std::string(error ? error->what() : "");
   };
@@ -233,12 +233,12 @@ TEST_F(PretrainedFolderTest, OtherShapesAreNamed) {
 }
 
 TEST_F(PretrainedFolderTest, FoldersWithoutSafetensors) {
-  const auto no_config = error_of([&] { PretrainedFolder{folder_}; });
+  const auto no_config = error_of([&] { PretrainedFolder{folder_.path()}; });
   ASSERT_TRUE(no_config);
   EXPECT_THAT(no_config->what(), HasSubstr("config.json: cannot read"));
   write_config(tiny(Architecture::kGpt2));
   EXPECT_THAT(match_error({}).message(), HasSubstr("holds neither model.safetensors nor"));
-  put(folder_ / "pytorch_model.bin", "PK");
+  write_text(folder_ / "pytorch_model.bin", "PK");
   const Error error = match_error({});
   EXPECT_THAT(error.message(), HasSubstr("safetensors is wanted"));
   EXPECT_THAT(error.place().file, HasSubstr("pytorch_model.bin"));

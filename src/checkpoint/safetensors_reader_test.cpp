@@ -45,7 +45,7 @@ std::string one(const std::string& description) {
 using SafetensorsReaderTest = FolderTest;
 
 TEST_F(SafetensorsReaderTest, ReadsAHandMadeFile) {
-  put(folder_ / "x.safetensors", safetensors_bytes(kHeader, kData));
+  write_text(folder_ / "x.safetensors", safetensors_bytes(kHeader, kData));
   const SafetensorsReader reader(folder_ / "x.safetensors");
   EXPECT_THAT(reader.metadata(), ElementsAre(Pair("format", "pt")));
   ASSERT_EQ(reader.tensors().size(), 2U);
@@ -86,7 +86,7 @@ TEST_F(SafetensorsReaderTest, ConvertsInBlocks) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1000) - 500;
   std::string data(values.size() * 4, '\0');
   std::memcpy(data.data(), values.data(), data.size());
-  put(folder_ / "x",
+  write_text(folder_ / "x",
       safetensors_bytes(one(R"("dtype":"F32","shape":[1000,1000],"data_offsets":[0,4000000])"), data));
   const SafetensorsReader reader(folder_ / "x");
   std::vector<std::uint16_t> halves(values.size());
@@ -109,13 +109,13 @@ TEST_F(SafetensorsReaderTest, NamesWhatCannotBeRead) {
   const auto nowhere = error_of([&] { SafetensorsReader(folder_ / "nowhere"); });
   ASSERT_TRUE(nowhere);
   EXPECT_EQ(nowhere->what(), (folder_ / "nowhere").string() + ": cannot read: No such file or directory");
-  const auto is_folder = error_of([&] { SafetensorsReader{folder_}; });
+  const auto is_folder = error_of([&] { SafetensorsReader{folder_.path()}; });
   ASSERT_TRUE(is_folder);
   EXPECT_THAT(is_folder->what(), HasSubstr("this is a folder, not a safetensors file"));
 }
 
 TEST_F(SafetensorsReaderTest, AFileThatShrinksIsNoticed) {
-  put(folder_ / "x", safetensors_bytes(kHeader, kData));
+  write_text(folder_ / "x", safetensors_bytes(kHeader, kData));
   const SafetensorsReader reader(folder_ / "x");
   std::filesystem::resize_file(folder_ / "x", 8 + kHeader.size() + 4);
   std::array<std::byte, 8> out{};

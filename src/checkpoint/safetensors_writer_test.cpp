@@ -20,7 +20,7 @@ class SafetensorsWriterTest : public FolderTest {
     AtomicFile file(folder_ / "out.safetensors", Overwrite::kAllow);
     write_safetensors(file, std::move(tensors), metadata);
     file.commit();
-    return contents(folder_ / "out.safetensors");
+    return read_text(folder_ / "out.safetensors");
   }
 };
 

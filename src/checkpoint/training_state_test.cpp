@@ -49,11 +49,11 @@ class TrainingStateTest : public FolderTest {
   // The error of reading what write() wrote, with `from` replaced by `to`.
   Error error_with(const std::string& from, const std::string& to) {
     const std::filesystem::path path = write(example());
-    std::string text = contents(path / kTrainingStateFile);
+    std::string text = read_text(path / kTrainingStateFile);
     const std::size_t at = text.find(from);
     if (at == std::string::npos) ADD_FAILURE() << from << " is not in " << text;
     text.replace(at, from.size(), to);
-    put(path / kTrainingStateFile, text);
+    write_text(path / kTrainingStateFile, text);
     const auto error = error_of([&] { read_training_state(path); });
     EXPECT_TRUE(error);
     return error.value_or(usage_error("no error"));
@@ -123,9 +123,9 @@ TEST_F(TrainingStateTest, ErrorsNameFileAndKey) {
 
 TEST_F(TrainingStateTest, TheSameStateGivesTheSameBytes) {
   const auto path = write(example());
-  const std::string once = contents(path / kTrainingStateFile);
+  const std::string once = read_text(path / kTrainingStateFile);
   write(example());
-  EXPECT_EQ(contents(path / kTrainingStateFile), once);
+  EXPECT_EQ(read_text(path / kTrainingStateFile), once);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST_F(BertIndexTest, ReproducesMegatronsFiles) {
     EXPECT_EQ(BertIndex(data, options).samples(), 424);
     options.folder = folder_;
     write_bert_index(data, options, Overwrite::kRefuse);
-    EXPECT_EQ(contents(bert_index_path(data, options)), contents(theirs)) << theirs;
+    EXPECT_EQ(read_text(bert_index_path(data, options)), read_text(theirs)) << theirs;
   }
 }
 
@@ -105,7 +105,7 @@ TEST_F(BertIndexTest, DamagedMapsAreNamedWithTheirByte) {
     EXPECT_EQ(error.place().byte, 140);
     EXPECT_THAT(error.message(), HasSubstr("sample 1, up to "));
   }
-  put(path, npy_header(NpyType::kU32, {6}) + std::string(24, '\0'));
+  write_text(path, npy_header(NpyType::kU32, {6}) + std::string(24, '\0'));
   EXPECT_THAT(error_of([&] { BertIndex(data, options); }).message(), HasSubstr("not of shape (6, 3)"));
 }
 

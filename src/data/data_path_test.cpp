@@ -31,8 +31,8 @@ TEST_F(DataPathTest, TakesOneOrSeveralWithWeightsOrWithout) {
 
 TEST_F(DataPathTest, AFolderMeansItsDatasetsByName) {
   for (const char* name : {"b", "a", "c"}) put_dataset(name, dataset_bytes(counting_documents({2})));
-  put(folder_ / "a_train_indexmap_1ns_1sl_1s_doc_idx.npy", "");
-  const std::vector<DataPath> paths = parse_data_path(Words{folder_.string()});
+  write_text(folder_ / "a_train_indexmap_1ns_1sl_1s_doc_idx.npy", "");
+  const std::vector<DataPath> paths = parse_data_path(Words{folder_.path().string()});
   ASSERT_THAT(paths, SizeIs(3));
   EXPECT_EQ(paths[0].prefix, folder_ / "a");
   EXPECT_EQ(paths[2].prefix, folder_ / "c");
@@ -48,8 +48,8 @@ TEST_F(DataPathTest, MistakesAreNamed) {
   EXPECT_THAT(message({"0.3", "a", "b"}, ErrorKind::kUsage), HasSubstr("'0.3' is a weight, but"));
   EXPECT_THAT(message({"0", "a"}, ErrorKind::kUsage), HasSubstr("a weight of 0 is not positive"));
   EXPECT_THAT(message({"nan", "a"}, ErrorKind::kUsage), HasSubstr("nan"));
-  EXPECT_THAT(message({"1", folder_.string()}, ErrorKind::kUsage), HasSubstr("is a folder"));
-  EXPECT_THAT(message({folder_.string()}, ErrorKind::kInput), HasSubstr("no .idx"));
+  EXPECT_THAT(message({"1", folder_.path().string()}, ErrorKind::kUsage), HasSubstr("is a folder"));
+  EXPECT_THAT(message({folder_.path().string()}, ErrorKind::kInput), HasSubstr("no .idx"));
 }
 
 }  // namespace

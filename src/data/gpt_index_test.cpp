@@ -39,7 +39,7 @@ TEST_F(GptIndexTest, ReproducesMegatronsFiles) {
   const GptIndexPaths ours = gpt_index_paths(data, options);
   for (std::size_t i = 0; i < 3; ++i) {
     ASSERT_TRUE(fs::exists(theirs.all()[i])) << theirs.all()[i];
-    EXPECT_EQ(contents(ours.all()[i]), contents(theirs.all()[i])) << ours.all()[i];
+    EXPECT_EQ(read_text(ours.all()[i]), read_text(theirs.all()[i])) << ours.all()[i];
   }
 }
 
@@ -122,11 +122,11 @@ TEST_F(GptIndexTest, GoesToTheFolderAndIsUsedFromThere) {
   GptIndex(data, options);
   for (const fs::path& path : paths.all()) EXPECT_TRUE(fs::exists(path)) << path;
   // Another order of samples is another index, and a good one: it is used.
-  const std::string header = contents(paths.shuffle).substr(0, 128);
-  std::string bytes = contents(paths.shuffle).substr(128);
+  const std::string header = read_text(paths.shuffle).substr(0, 128);
+  std::string bytes = read_text(paths.shuffle).substr(128);
   std::vector<std::uint32_t> order(bytes.size() / 4);
   std::iota(order.begin(), order.end(), 0U);
-  put(paths.shuffle, header + std::string(reinterpret_cast<const char*>(order.data()), bytes.size()));
+  write_text(paths.shuffle, header + std::string(reinterpret_cast<const char*>(order.data()), bytes.size()));
   std::vector<TokenId> first(4);
   GptIndex(data, options).read(0, first);
   const std::vector<TokenId> document = data.tokens(NpyFile(paths.documents).at<std::int32_t>(0));
@@ -160,27 +160,27 @@ TEST_F(GptIndexTest, DamagedMapsAreNamedWithTheirByte) {
            Damage{paths.shuffle, 132, number(paths.shuffle, 0), 132, "comes twice"},
        }) {
     SCOPED_TRACE(damage.message);
-    const std::string good = contents(damage.file);
+    const std::string good = read_text(damage.file);
     std::string bad = good;
     bad.replace(damage.byte, 4, reinterpret_cast<const char*>(&damage.value), 4);
-    put(damage.file, bad);
+    write_text(damage.file, bad);
     const Error error = error_of([&] { GptIndex(data, options); });
     EXPECT_EQ(error.kind(), ErrorKind::kInput);
     EXPECT_EQ(error.place().file, damage.file.string());
     EXPECT_EQ(error.place().byte, damage.named);
     EXPECT_THAT(error.message(), HasSubstr(damage.message));
-    put(damage.file, good);
+    write_text(damage.file, good);
   }
   // A document too often: all three documents are 0, so the third is one too many for two epochs.
-  const std::string good = contents(paths.documents);
-  put(paths.documents, good.substr(0, 128) + std::string(24, '\0'));
+  const std::string good = read_text(paths.documents);
+  write_text(paths.documents, good.substr(0, 128) + std::string(24, '\0'));
   EXPECT_THAT(error_of([&] { GptIndex(data, options); }).what(),
               HasSubstr("byte 136: document 0 comes more"));
-  put(paths.documents, good.substr(0, 151));
+  write_text(paths.documents, good.substr(0, 151));
   EXPECT_THAT(error_of([&] { GptIndex(data, options); }).what(), HasSubstr("23 bytes of elements"));
-  put(paths.documents, npy_header(NpyType::kI32, {3}) + std::string(12, '\0'));
+  write_text(paths.documents, npy_header(NpyType::kI32, {3}) + std::string(12, '\0'));
   EXPECT_THAT(error_of([&] { GptIndex(data, options); }).what(), HasSubstr("of shape (3,)"));
-  put(paths.documents, "");
+  write_text(paths.documents, "");
   EXPECT_EQ(error_of([&] { GptIndex(data, options); }).kind(), ErrorKind::kInput);
 }
 

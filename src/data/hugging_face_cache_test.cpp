@@ -5,7 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "nadi/data/temporary_file_for_tests.h"
+#include "nadi/testing/temporary_file.h"
+
 
 namespace nadi {
 namespace {

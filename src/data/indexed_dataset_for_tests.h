@@ -16,6 +16,8 @@
 #include "nadi/base/error.h"
 #include "nadi/data/indexed_dataset_format.h"
 #include "nadi/testing/source_folder.h"
+#include "nadi/testing/temporary_folder.h"
+#include "nadi/testing/text_files.h"
 
 namespace nadi {
 
@@ -76,27 +78,14 @@ inline std::vector<TestDocument> counting_documents(const std::vector<int>& leng
 
 class DatasetFolderTest : public testing::Test {
  protected:
-  DatasetFolderTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "nadi_data_XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~DatasetFolderTest() override { std::filesystem::remove_all(folder_); }
-
-  static std::string contents(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  static void put(const std::filesystem::path& path, const std::string& text) {
-    std::ofstream(path, std::ios::binary) << text;
-  }
   // Returns the prefix.
   std::filesystem::path put_dataset(const std::string& name, const DatasetBytes& bytes) const {
-    put(folder_ / (name + ".idx"), bytes.index);
-    put(folder_ / (name + ".bin"), bytes.data);
+    write_text(folder_ / (name + ".idx"), bytes.index);
+    write_text(folder_ / (name + ".bin"), bytes.data);
     return folder_ / name;
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder folder_;
 };
 
 // What an action throws.

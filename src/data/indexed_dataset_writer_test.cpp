@@ -26,7 +26,7 @@ class IndexedDatasetWriterTest : public DatasetFolderTest {
     writer.add_document(tokens, lengths);
   }
   std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_.path()), {}));
   }
 };
 
@@ -45,17 +45,17 @@ TEST_F(IndexedDatasetWriterTest, WritesTheBytesOfTheFormat) {
   }
   const std::vector<TestDocument> documents{{{1, 2}, {65535}}, {}, {{7}}};
   const DatasetBytes narrow_bytes = dataset_bytes(documents);
-  EXPECT_EQ(contents(folder_ / "narrow.idx"), narrow_bytes.index);
-  EXPECT_EQ(contents(folder_ / "narrow.bin"), narrow_bytes.data);
+  EXPECT_EQ(read_text(folder_ / "narrow.idx"), narrow_bytes.index);
+  EXPECT_EQ(read_text(folder_ / "narrow.bin"), narrow_bytes.data);
   const DatasetBytes wide_bytes = dataset_bytes<std::int32_t>(documents, IndexedDType::kI32);
-  EXPECT_EQ(contents(folder_ / "wide.idx"), wide_bytes.index);
-  EXPECT_EQ(contents(folder_ / "wide.bin"), wide_bytes.data);
+  EXPECT_EQ(read_text(folder_ / "wide.idx"), wide_bytes.index);
+  EXPECT_EQ(read_text(folder_ / "wide.bin"), wide_bytes.data);
 }
 
 TEST_F(IndexedDatasetWriterTest, ANothingIsADataset) {
   writer("none").commit();
-  EXPECT_EQ(contents(folder_ / "none.idx"), dataset_bytes({}).index);
-  EXPECT_EQ(contents(folder_ / "none.bin"), "");
+  EXPECT_EQ(read_text(folder_ / "none.idx"), dataset_bytes({}).index);
+  EXPECT_EQ(read_text(folder_ / "none.bin"), "");
 }
 
 TEST_F(IndexedDatasetWriterTest, TheReaderReadsIt) {
@@ -87,13 +87,13 @@ TEST_F(IndexedDatasetWriterTest, AppearsWholeOrNotAtAll) {
 }
 
 TEST_F(IndexedDatasetWriterTest, OverwritesNothingUnasked) {
-  put(folder_ / "a.idx", "mine");
+  write_text(folder_ / "a.idx", "mine");
   const Error error = error_of([&] { writer("a"); });
   EXPECT_EQ(error.kind(), ErrorKind::kUsage);
   EXPECT_THAT(error.what(), HasSubstr("a.idx: the file exists"));
   EXPECT_EQ(files(), 1u);
   writer("a", IndexedDType::kU16, Overwrite::kAllow).commit();
-  EXPECT_NE(contents(folder_ / "a.idx"), "mine");
+  EXPECT_NE(read_text(folder_ / "a.idx"), "mine");
 }
 
 TEST_F(IndexedDatasetWriterTest, RefusesASequenceBeyondTheFormat) {

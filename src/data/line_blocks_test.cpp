@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "nadi/base/error.h"
-#include "nadi/data/temporary_file_for_tests.h"
+#include "nadi/testing/temporary_file.h"
 
 namespace nadi {
 namespace {

@@ -6,7 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "nadi/data/temporary_file_for_tests.h"
+#include "nadi/testing/temporary_file.h"
+
 
 namespace nadi {
 namespace {

@@ -113,7 +113,7 @@ TEST_F(MegatronDataTest, SeveralDatasetsAreMixedByWeight) {
   // Maps are made for 10 and 30 samples and half a percent more: 10.05 and 30.15.
   EXPECT_TRUE(std::filesystem::exists(a + "_train_indexmap_11ns_4sl_1234s_doc_idx.npy"));
   EXPECT_TRUE(std::filesystem::exists(b + "_train_indexmap_31ns_4sl_1234s_doc_idx.npy"));
-  weighted.data_path = {folder_.string()};  // by tokens: 1 to 10, so 36.4 of 40
+  weighted.data_path = {folder_.path().string()};  // by tokens: 1 to 10, so 36.4 of 40
   MegatronData folder = open_megatron_data(weighted);
   EXPECT_EQ(folder.train->tokens(), 440);
   EXPECT_NEAR(static_cast<double>(share_of_b(std::move(folder))), 36.4, 1);

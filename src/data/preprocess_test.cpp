@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 class PreprocessTest : public DatasetFolderTest {
  protected:
   PreprocessOptions options(const std::string& lines) const {
-    put(folder_ / "in.jsonl", lines);
+    write_text(folder_ / "in.jsonl", lines);
     return {.inputs = {folder_ / "in.jsonl"}, .output_prefix = (folder_ / "out/data").string()};
   }
-  std::string output(const std::string& name) const { return contents(folder_ / "out" / name); }
+  std::string output(const std::string& name) const { return read_text(folder_ / "out" / name); }
 
   const ByteTokenizer tokenizer_ = ByteTokenizer::gpt2();
 };
@@ -62,9 +62,9 @@ TEST_F(PreprocessTest, ADatasetPerKeyAndWideTokens) {
 
 TEST_F(PreprocessTest, SeveralFilesOneAfterTheOther) {
   fs::create_directory(folder_ / "in");
-  put(folder_ / "in/b.jsonl", "{\"text\": \"b\"}");
-  put(folder_ / "in/a.json", "{\"text\": \"a\"}\n");
-  put(folder_ / "in/c.txt", "not this");
+  write_text(folder_ / "in/b.jsonl", "{\"text\": \"b\"}");
+  write_text(folder_ / "in/a.json", "{\"text\": \"a\"}\n");
+  write_text(folder_ / "in/c.txt", "not this");
   PreprocessOptions settings = options("");
   settings.inputs = find_json_lines(folder_ / "in");
   EXPECT_THAT(settings.inputs, ElementsAre(folder_ / "in/a.json", folder_ / "in/b.jsonl"));
@@ -159,8 +159,8 @@ TEST_F(PreprocessTest, ReproducesMegatronsGpt2Dataset) {
   settings.append_end = true;
   settings.workers = 2;
   preprocess(settings, *gpt2);
-  EXPECT_TRUE(output("data_text_document.bin") == contents(real + ".bin"));
-  EXPECT_TRUE(output("data_text_document.idx") == contents(real + ".idx"));
+  EXPECT_TRUE(output("data_text_document.bin") == read_text(real + ".bin"));
+  EXPECT_TRUE(output("data_text_document.idx") == read_text(real + ".idx"));
 }
 
 // The sentences are given as arrays, as Megatron's own second stage reads them: where punkt cut the text
@@ -173,8 +173,8 @@ TEST_F(PreprocessTest, ReproducesMegatronsBertDataset) {
   settings.split_sentences = true;
   settings.workers = 2;
   preprocess(settings, *bert);
-  EXPECT_TRUE(output("data_text_sentence.bin") == contents(real + ".bin"));
-  EXPECT_TRUE(output("data_text_sentence.idx") == contents(real + ".idx"));
+  EXPECT_TRUE(output("data_text_sentence.bin") == read_text(real + ".bin"));
+  EXPECT_TRUE(output("data_text_sentence.idx") == read_text(real + ".idx"));
 }
 
 }  // namespace

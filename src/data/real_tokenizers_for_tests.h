@@ -1,7 +1,6 @@
 // Real vocabularies and datasets of other programs, where they are.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "nadi/testing/source_folder.h"
+#include "nadi/testing/temporary_folder.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {
@@ -18,17 +18,12 @@ inline std::unique_ptr<Tokenizer> load_renamed_for_tests(
     std::initializer_list<std::pair<const char*, const char*>> files) {
   namespace fs = std::filesystem;
   const fs::path real = shared_data() / "vocab";
-  std::string folder = (fs::temp_directory_path() / "nadi_vocab_XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return nullptr;
-  std::unique_ptr<Tokenizer> tokenizer;
-  bool complete = true;
+  const TemporaryFolder folder;
   for (const auto& [name, wanted] : files) {
-    complete = complete && fs::exists(real / name);
-    fs::create_symlink(fs::absolute(real / name), fs::path(folder) / wanted);
+    if (!fs::exists(real / name)) return nullptr;
+    fs::create_symlink(fs::absolute(real / name), folder / wanted);
   }
-  if (complete) tokenizer = load_tokenizer(folder);
-  fs::remove_all(folder);
-  return tokenizer;
+  return load_tokenizer(folder.path());
 }
 
 inline std::unique_ptr<Tokenizer> real_gpt2_for_tests() {

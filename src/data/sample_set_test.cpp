@@ -8,8 +8,8 @@
 #include "nadi/base/error.h"
 #include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/data/squad.h"
-#include "nadi/data/temporary_file_for_tests.h"
 #include "nadi/testing/source_folder.h"
+#include "nadi/testing/temporary_file.h"
 
 namespace nadi {
 namespace {

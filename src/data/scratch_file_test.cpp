@@ -21,7 +21,7 @@ TEST_F(ScratchFileTest, GivesBackWhatWasWritten) {
     all += piece;
   }
   EXPECT_EQ(scratch.size(), static_cast<std::int64_t>(all.size()));
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
   for (int round = 0; round < 2; ++round) {
     std::string joined;
     std::vector<std::size_t> sizes;

@@ -8,7 +8,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/data/squad.h"
-#include "nadi/data/temporary_file_for_tests.h"
+#include "nadi/testing/temporary_file.h"
 
 namespace nadi {
 namespace {

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 
@@ -10,13 +9,13 @@
 #include "nadi/generate/tiny_model_for_tests.h"
 #include "nadi/recording/execution.h"
 #include "nadi/recording/run_traces.h"
+#include "nadi/testing/temporary_folder.h"
 
 namespace nadi {
 namespace {
 
 TEST(GenerationTrace, IsThreeFiles) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("nadi_generation_trace_test." + std::to_string(getpid()));
+  const TemporaryFolder folder;
   Generator generator(tiny_model(Architecture::kGpt2),
                       {.input_tokens = 2, .output_tokens = 3, .threads = 1, .record = true});
   generator.generate(std::vector<std::vector<TokenId>>{{1, 2}, {3}},
@@ -54,7 +53,6 @@ TEST(GenerationTrace, IsThreeFiles) {
   EXPECT_FALSE(std::filesystem::exists(files.chakra)) << "all or nothing";
   write_run_traces(files, generator.program(), generator.recorded(), {.overwrite = Overwrite::kAllow});
   EXPECT_TRUE(std::filesystem::exists(files.chakra));
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

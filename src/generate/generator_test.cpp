@@ -5,7 +5,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "nadi/base/atomic_folder.h"
 #include "nadi/base/error.h"
@@ -15,6 +14,7 @@
 #include "nadi/generate/tiny_model_for_tests.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"
+#include "nadi/testing/temporary_folder.h"
 #include "nadi/train/weights.h"
 
 namespace nadi {
@@ -116,8 +116,7 @@ TEST_P(Generate, RunsInLowPrecision) {
 // A folder with a model, as training leaves it.
 class SavedModel {
  public:
-  explicit SavedModel(const ModelConfig& config)
-      : path_(std::filesystem::temp_directory_path() / ("nadi_generate_test." + std::to_string(getpid()))) {
+  explicit SavedModel(const ModelConfig& config) {
     const Program program = build_step(config, {.kind = StepKind::kEvaluate});
     CpuEngine engine({.threads = 1});
     engine.load(program);
@@ -126,14 +125,11 @@ class SavedModel {
     write_model(folder, engine, config, ByteTokenizer::gpt2());
     folder.commit();
   }
-  ~SavedModel() { std::filesystem::remove_all(path_); }
-  SavedModel(const SavedModel&) = delete;
-  SavedModel& operator=(const SavedModel&) = delete;
-
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  std::filesystem::path path_;
+  const TemporaryFolder folder_;
+  const std::filesystem::path path_ = folder_ / "model";
 };
 
 TEST(Generator, LoadsWeights) {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "nadi/data/byte_tokenizer_for_tests.h"
-#include "nadi/data/temporary_file_for_tests.h"
 #include "nadi/generate/tiny_model_for_tests.h"
+#include "nadi/testing/temporary_file.h"
 
 namespace nadi {
 namespace {

@@ -14,6 +14,8 @@
 
 #include "nadi/base/error.h"
 #include "nadi/input/packing_for_tests.h"
+#include "nadi/testing/temporary_folder.h"
+#include "nadi/testing/text_files.h"
 
 namespace nadi {
 namespace {
@@ -52,16 +54,12 @@ std::string read_all(std::string_view bytes, std::size_t wanted = 100) {
 
 class ChunkedInputFile : public testing::Test {
  protected:
-  ChunkedInputFile()
-      : path_(fs::temp_directory_path() / ("nadi_chunked_input_" + std::to_string(::getpid()))) {}
-  ~ChunkedInputFile() override { fs::remove(path_); }
-
-  const fs::path& with(std::string_view bytes) {
-    std::ofstream(path_, std::ios::binary) << bytes;
-    return path_;
+  fs::path with(std::string_view bytes) const {
+    write_text(folder_ / "input", bytes);
+    return folder_ / "input";
   }
 
-  fs::path path_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(ChunkedInputFile, ShowsAFileThroughAWindow) {
@@ -93,7 +91,7 @@ TEST_F(ChunkedInputFile, ReadsIntoMemoryOfTheCaller) {
 
 TEST_F(ChunkedInputFile, AFileThatIsNotThereIsRefused) {
   EXPECT_THROW(ChunkedInput(fs::path("/nowhere/file")), Error);
-  EXPECT_THROW(ChunkedInput(fs::temp_directory_path()), Error);
+  EXPECT_THROW(ChunkedInput(folder_.path()), Error);
 }
 
 TEST_F(ChunkedInputFile, EmptyAndShortFiles) {

@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include "nadi/job/control_group.h"
+#include "nadi/testing/temporary_folder.h"
+#include "nadi/testing/text_files.h"
 
 namespace nadi {
 namespace {
@@ -17,16 +19,13 @@ constexpr std::int64_t kMiB = 1 << 20;
 // A machine made of files.
 class FreeMemoryTest : public testing::Test {
  protected:
-  FreeMemoryTest() : root_(fs::temp_directory_path() / ("nadi_memory_" + std::to_string(getpid()))) {
-    fs::remove_all(root_);
+  FreeMemoryTest() {
     write("proc/meminfo", "MemTotal:       2048000 kB\nMemFree:        100 kB\nMemAvailable:   1024000 kB\n");
     write("proc/vmstat", "nr_free_pages 12\noom_kill 3\n");
   }
-  ~FreeMemoryTest() override { fs::remove_all(root_); }
 
   void write(const std::string& name, const std::string& text) const {
-    fs::create_directories((root_ / name).parent_path());
-    std::ofstream(root_ / name) << text;
+    write_text(root_ / name, text);
   }
   void write_group2(const std::string& folder, const std::string& limit, std::int64_t used,
                     std::int64_t cache) const {
@@ -37,7 +36,7 @@ class FreeMemoryTest : public testing::Test {
   }
   FreeMemory read() const { return read_free_memory(root_).value(); }
 
-  fs::path root_;
+  const TemporaryFolder root_;
 };
 
 TEST_F(FreeMemoryTest, OfAMachineIsWhatItCanGive) {

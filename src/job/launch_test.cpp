@@ -16,6 +16,7 @@
 #include "nadi/job/find_program.h"
 #include "nadi/job/process_tree.h"
 #include "nadi/job/rank_supervisor.h"
+#include "nadi/testing/temporary_folder.h"
 
 namespace nadi {
 namespace {
@@ -208,9 +209,8 @@ TEST_F(Launch, EndsEverythingWhenTheListenerThrows) {
 
 // Two "hosts", both this one: the program that should log in there just runs the command.
 TEST_F(Launch, ReachesOtherHosts) {
-  char folder[] = "/tmp/nadi_launch_XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const fs::path agent = fs::path(folder) / "login";
+  const TemporaryFolder folder;
+  const fs::path agent = folder / "login";
   std::ofstream(agent)
       << "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nshift\nexec sh -c \"$*\"\n";
   fs::permissions(agent, fs::perms::owner_all);
@@ -223,7 +223,6 @@ TEST_F(Launch, ReachesOtherHosts) {
   LaunchResult result = run(what);
   for (int i = 1; i < kAttempts && result.failure && !result.failure->rank; ++i) result = run(what);
   unsetenv("OMPI_MCA_plm_rsh_agent");
-  fs::remove_all(folder);
   ASSERT_TRUE(result.failure);
   EXPECT_THAT(result.failure->to_string(), HasSubstr("rank 1 on "));
   EXPECT_THAT(result.failure->to_string(), HasSubstr("signal 9"));

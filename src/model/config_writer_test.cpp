@@ -10,28 +10,23 @@
 #include "nadi/base/json.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/model/config_file.h"
+#include "nadi/testing/temporary_folder.h"
+#include "nadi/testing/text_files.h"
 
 namespace nadi {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 class ConfigWriter : public testing::Test {
  protected:
-  ConfigWriter() {
-    std::string pattern = (fs::temp_directory_path() / "nadi_config_writer_XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~ConfigWriter() override { fs::remove_all(folder_); }
-
   ModelConfig there_and_back(const ModelConfig& config, const ConfigJsonOptions& options = {}) {
-    std::ofstream(folder_ / "config.json") << config_json(config, options);
-    return load_model_config(folder_.string());
+    write_text(folder_ / "config.json", config_json(config, options));
+    return load_model_config(folder_.path().string());
   }
 
-  fs::path folder_;
+  const TemporaryFolder folder_;
 };
 
 // All that makes the model, in one line each: a difference shows the key.

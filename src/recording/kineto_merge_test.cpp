@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -17,6 +15,8 @@
 #include "nadi/recording/execution_for_tests.h"
 #include "nadi/recording/kineto_writer.h"
 #include "nadi/recording/run_traces.h"
+#include "nadi/testing/temporary_folder.h"
+#include "nadi/testing/text_files.h"
 
 namespace nadi {
 namespace {
@@ -26,19 +26,11 @@ using testing::HasSubstr;
 
 namespace fs = std::filesystem;
 
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 class KinetoMerge : public testing::Test {
  protected:
   KinetoMerge() {
-    std::string pattern = (fs::temp_directory_path() / "nadi_kineto_merge_XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
     for (std::int32_t rank = 0; rank < 4; ++rank) paths_.push_back(write_rank(rank));
   }
-  ~KinetoMerge() override { fs::remove_all(folder_); }
 
   // The two ranks of each stage run the same program here. The clock of rank r is r seconds ahead; on that of
   // rank 0 it starts r microseconds later.
@@ -63,7 +55,7 @@ class KinetoMerge : public testing::Test {
 
   // What merging says when `wrong` stands in the place of the file of rank 1.
   std::string error_for(const std::string& wrong) const {
-    std::ofstream(paths_[1], std::ios::binary) << wrong;
+    write_text(paths_[1], wrong);
     try {
       merge();
     } catch (const Error& error) {
@@ -78,17 +70,17 @@ class KinetoMerge : public testing::Test {
   const Plan plan_{.dp = 2, .pp = 2};
   // Its peer is place 0 of the pipeline's group: of ranks 0 and 1 themselves.
   const Program program_ = communicating_program_for_tests();
-  fs::path folder_;
+  const TemporaryFolder folder_;
   std::vector<fs::path> paths_;
 };
 
 TEST_F(KinetoMerge, HasTheEventsOfAllRanks) {
   const std::uint64_t count = merge(Overwrite::kRefuse);
-  const Json merged = Json::parse(contents(folder_ / "merged"));
+  const Json merged = Json::parse(read_text(folder_ / "merged"));
   EXPECT_EQ(merged.at("traceEvents").size(), count);
   Json all = Json::array();
   for (const fs::path& path : paths_) {
-    const Json rank = Json::parse(contents(path));
+    const Json rank = Json::parse(read_text(path));
     for (const Json& event : rank.at("traceEvents")) all.push_back(event);
   }
   // All were written by one process here: those of rank 1 on get numbers of their own.
@@ -124,7 +116,7 @@ TEST_F(KinetoMerge, HasTheEventsOfAllRanks) {
 
 TEST_F(KinetoMerge, ProcessesThreadsAndEventsAreDistinctAndTimesOnOneClock) {
   merge();
-  const Json merged = Json::parse(contents(folder_ / "merged"));
+  const Json merged = Json::parse(read_text(folder_ / "merged"));
   std::map<int, std::string> processes;
   std::map<int, int> ranks;
   std::map<int, int> process_of_thread;
@@ -153,23 +145,23 @@ TEST_F(KinetoMerge, TakesFilesWhoseProcessesAreRanks) {
   const std::string process = std::to_string(getpid());
   Json all = Json::array();
   for (std::size_t rank = 0; rank < paths_.size(); ++rank) {
-    std::string text = contents(paths_[rank]);
+    std::string text = read_text(paths_[rank]);
     const std::string from = "\"pid\": " + process + ", ", to = "\"pid\": " + std::to_string(rank) + ", ";
     for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + 1))
       text.replace(at, from.size(), to);
-    std::ofstream(paths_[rank], std::ios::binary) << text;
+    write_text(paths_[rank], text);
     const Json document = Json::parse(text);
     for (const Json& event : document.at("traceEvents")) all.push_back(event);
   }
   merge();
-  EXPECT_TRUE(Json::parse(contents(folder_ / "merged")).at("traceEvents") == all);
+  EXPECT_TRUE(Json::parse(read_text(folder_ / "merged")).at("traceEvents") == all);
 }
 
 // In the file as written: of each thread, complete events lie one in the other or apart, also when a viewer
 // adds start and duration as doubles.
 TEST_F(KinetoMerge, EventsNest) {
   merge();
-  const Json merged = Json::parse(contents(folder_ / "merged"));
+  const Json merged = Json::parse(read_text(folder_ / "merged"));
   std::map<std::pair<int, int>, std::vector<double>> open;  // ends of the events around
   std::size_t events = 0;
   for (const Json& event : merged.at("traceEvents")) {
@@ -189,10 +181,10 @@ TEST_F(KinetoMerge, EventsNest) {
 
 TEST_F(KinetoMerge, TheSameFilesGiveTheSameBytesAndNothingIsOverwrittenUnasked) {
   merge();
-  const std::string once = contents(folder_ / "merged");
+  const std::string once = read_text(folder_ / "merged");
   EXPECT_THROW(merge(Overwrite::kRefuse), Error);
   merge();
-  EXPECT_EQ(contents(folder_ / "merged"), once);
+  EXPECT_EQ(read_text(folder_ / "merged"), once);
 }
 
 TEST_F(KinetoMerge, AFileThatIsNotOursIsRefused) {
@@ -207,7 +199,7 @@ TEST_F(KinetoMerge, AFileThatIsNotOursIsRefused) {
 }
 
 TEST_F(KinetoMerge, ADamagedFileIsRefused) {
-  const std::string whole = contents(paths_[1]);
+  const std::string whole = read_text(paths_[1]);
   // Cut at any line, or in it.
   for (std::size_t cut = whole.find('\n'); cut + 1 < whole.size(); cut = whole.find('\n', cut + 1)) {
     EXPECT_NE(error_for(whole.substr(0, cut + 1)), "") << cut;
@@ -232,8 +224,8 @@ TEST_F(KinetoMerge, ADamagedFileIsRefused) {
 }
 
 TEST_F(KinetoMerge, FilesOfOtherRunsAreRefused) {
-  const std::string whole = contents(paths_[1]);
-  EXPECT_THAT(error_for(contents(paths_[0])), HasSubstr("rank 0 is there twice"));
+  const std::string whole = read_text(paths_[1]);
+  EXPECT_THAT(error_for(read_text(paths_[0])), HasSubstr("rank 0 is there twice"));
   const auto with = [&](const std::string& old, const std::string& other) {
     std::string text = whole;
     text.replace(text.find(old), old.size(), other);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "nadi/base/error.h"
-#include "nadi/text/test_tokenizers.h"
+#include "nadi/text/tokenizers_for_tests.h"
 
 namespace nadi {
 namespace {
@@ -62,7 +62,7 @@ TEST(BpeTrainer, TheOrderOfDocumentsDoesNotMatter) {
 TEST(BpeTrainer, IsWrittenAndReadAgain) {
   const auto tokenizer = train({"hello hello hello world world"}, {.vocabulary_size = 280});
   const TemporaryFolder folder;
-  folder.write(tokenizer->files());
+  write_files(folder, tokenizer->files());
   const auto again = load_tokenizer(folder.path());
   EXPECT_EQ(again->files(), tokenizer->files());
   EXPECT_EQ(again->encode("hello world"), tokenizer->encode("hello world"));

@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/text/byte_alphabet.h"
-#include "nadi/text/test_tokenizers.h"
+#include "nadi/text/tokenizers_for_tests.h"
 
 namespace nadi {
 namespace {
@@ -138,8 +138,8 @@ TEST(RealGpt2, AgreesWithMegatron) {
   const auto data = real_data();
   if (gpt2 == nullptr || !data || !std::filesystem::exists(*data / "megatron"))
     GTEST_SKIP() << "GPT-2's vocabulary or Megatron's files are not here";
-  const std::string index = read_whole_file(*data / "megatron/my-gpt2_text_document.idx");
-  const std::string tokens = read_whole_file(*data / "megatron/my-gpt2_text_document.bin");
+  const std::string index = read_text(*data / "megatron/my-gpt2_text_document.idx");
+  const std::string tokens = read_text(*data / "megatron/my-gpt2_text_document.bin");
   constexpr std::size_t kHeader = 34;
   ASSERT_GT(index.size(), kHeader);
   ASSERT_EQ(index[17], 8);  // tokens of 16 bits

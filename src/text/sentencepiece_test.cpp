@@ -10,7 +10,7 @@
 #include "nadi/text/sentencepiece_files.h"
 #include "nadi/text/sentencepiece_for_tests.h"
 #include "nadi/text/sentencepiece_model.h"
-#include "nadi/text/test_tokenizers.h"
+#include "nadi/text/tokenizers_for_tests.h"
 #include "nadi/text/tokenizer.h"
 
 #if NADI_TEST_WITH_SENTENCEPIECE
@@ -39,7 +39,7 @@ std::optional<Error> failure_of(const Call& call) {
 std::unique_ptr<Tokenizer> load(const std::string& model,
                                 SentencePieceKind kind = SentencePieceKind::kLlama2) {
   const TemporaryFolder folder;
-  folder.write("tokenizer.model", model);
+  write_text(folder / "tokenizer.model", model);
   return read_sentencepiece({.model = folder.path() / "tokenizer.model", .kind = kind});
 }
 
@@ -105,12 +105,12 @@ const std::optional<std::string>& trained_unigram() {
     const TemporaryFolder folder;
     std::string corpus;
     for (int i = 0; i < 200; ++i) corpus += "hello world, the model reads tokens\nﬁne ½ ｆｕｌｌ\n";
-    folder.write("corpus.txt", corpus);
+    write_text(folder / "corpus.txt", corpus);
     const std::string prefix = (folder.path() / "unigram").string();
     const std::string command = "spm_train --input=" + (folder.path() / "corpus.txt").string() +
                                 " --model_prefix=" + prefix +
                                 " --vocab_size=60 --hard_vocab_limit=false >/dev/null 2>&1";
-    if (std::system(command.c_str()) == 0) return read_whole_file(prefix + ".model");
+    if (std::system(command.c_str()) == 0) return read_text(prefix + ".model");
     std::cout << "spm_train is not there: only the model of this test is tried\n";
     return std::nullopt;
   }();
@@ -148,7 +148,7 @@ TEST(SentencePiece, IsWrittenAndReadAgain) {
        {SentencePieceKind::kLlama2, SentencePieceKind::kGpt, SentencePieceKind::kMegatron}) {
     const auto tokenizer = load(SentencePieceModelForTests().bytes(), kind);
     const TemporaryFolder folder;
-    folder.write(tokenizer->files());
+    write_files(folder, tokenizer->files());
     EXPECT_TRUE(has_tokenizer(folder.path()));
     const auto again = load_tokenizer(folder.path());
     EXPECT_EQ(again->vocabulary_size(), tokenizer->vocabulary_size());
@@ -162,10 +162,10 @@ TEST(SentencePiece, IsWrittenAndReadAgain) {
 // Llama 2's folder at Hugging Face has both files. The other one of the two says the same in another way.
 TEST(SentencePiece, IsTakenWhereTokenizerJsonHasByteFallback) {
   const TemporaryFolder folder;
-  folder.write("tokenizer.model", SentencePieceModelForTests().bytes());
-  folder.write("tokenizer.json",
+  write_text(folder / "tokenizer.model", SentencePieceModelForTests().bytes());
+  write_text(folder / "tokenizer.json",
                R"({"model": {"type": "BPE", "byte_fallback": true, "vocab": {}, "merges": []}})");
-  folder.write("tokenizer_config.json", R"({"add_bos_token": false, "model_max_length": 4096})");
+  write_text(folder / "tokenizer_config.json", R"({"add_bos_token": false, "model_max_length": 4096})");
   const auto tokenizer = load_tokenizer(folder.path());
   EXPECT_THAT(tokenizer->encode("hello"), ElementsAre(kFirstPiece + 19));
   EXPECT_EQ(tokenizer->special_tokens().begin, std::nullopt);

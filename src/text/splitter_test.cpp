@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "nadi/text/test_tokenizers.h"
+#include "nadi/text/tokenizers_for_tests.h"
 #include "nadi/text/unicode.h"
 #include "nadi/text/utf8.h"
 

@@ -4,7 +4,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
-#include "nadi/text/test_tokenizers.h"
+#include "nadi/text/tokenizers_for_tests.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {
@@ -51,7 +51,7 @@ Json wordpiece_json() {
 
 std::unique_ptr<Tokenizer> load(const std::vector<std::pair<std::string, std::string>>& files) {
   const TemporaryFolder folder;
-  folder.write(files);
+  write_files(folder, files);
   return load_tokenizer(folder.path());
 }
 
@@ -122,7 +122,7 @@ TEST(TokenizerFiles, TokenizerJson) {
   EXPECT_EQ(load_json(byte_level_json())->encode("hello<|endoftext|>"), (Ids{258, 'o' - '!', 259}));
   EXPECT_EQ(load_json(wordpiece_json())->encode("Running wild"), (Ids{1, 2, 0}));
   const TemporaryFolder folder;  // the file itself, under another name
-  folder.write("mine.json", wordpiece_json().dump());
+  write_text(folder / "mine.json", wordpiece_json().dump());
   EXPECT_EQ(load_tokenizer(folder.path() / "mine.json")->encode("run"), (Ids{1}));
 }
 
@@ -184,20 +184,20 @@ TEST(TokenizerFiles, RealVocabulariesAreWrittenAsTheyWere) {
     }
     return std::string("none");
   };
-  EXPECT_EQ(file_of(*real_gpt2(), "merges.txt"), read_whole_file(*data / "vocab/gpt2-merges.txt"));
+  EXPECT_EQ(file_of(*real_gpt2(), "merges.txt"), read_text(*data / "vocab/gpt2-merges.txt"));
   EXPECT_EQ(nlohmann::json::parse(file_of(*real_gpt2(), "vocab.json")),
-            nlohmann::json::parse(read_whole_file(*data / "vocab/gpt2-vocab.json")));
+            nlohmann::json::parse(read_text(*data / "vocab/gpt2-vocab.json")));
   EXPECT_EQ(Json::parse(file_of(*real_gpt2(), "tokenizer_config.json"))["tokenizer_class"], "GPT2Tokenizer");
-  EXPECT_EQ(file_of(*real_bert(), "vocab.txt"), read_whole_file(*data / "vocab/bert-base-uncased-vocab.txt"));
+  EXPECT_EQ(file_of(*real_bert(), "vocab.txt"), read_text(*data / "vocab/bert-base-uncased-vocab.txt"));
   EXPECT_EQ(Json::parse(file_of(*real_bert(), "tokenizer_config.json"))["tokenizer_class"], "BertTokenizer");
 }
 
 TEST(TokenizerFiles, HasTokenizer) {
   const TemporaryFolder folder;
   EXPECT_FALSE(has_tokenizer(folder.path()));
-  folder.write("vocab.json", "{}");
+  write_text(folder / "vocab.json", "{}");
   EXPECT_FALSE(has_tokenizer(folder.path()));
-  folder.write("merges.txt", "");
+  write_text(folder / "merges.txt", "");
   EXPECT_TRUE(has_tokenizer(folder.path()));
 }
 
@@ -261,7 +261,7 @@ TEST(BrokenTokenizerFiles, VocabTxt) {
 
 TEST(BrokenTokenizerFiles, TooLarge) {
   const TemporaryFolder folder;
-  folder.write("vocab.txt", "[UNK]\n");
+  write_text(folder / "vocab.txt", "[UNK]\n");
   std::filesystem::resize_file(folder.path() / "vocab.txt", (std::uintmax_t{64} << 20) + 1);
   try {
     load_tokenizer(folder.path());
@@ -355,7 +355,7 @@ TEST(BrokenTokenizerFiles, CutShortAnywhere) {
   const std::string whole = wordpiece_json().dump();
   const TemporaryFolder folder;
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    folder.write("tokenizer.json", whole.substr(0, size));
+    write_text(folder / "tokenizer.json", whole.substr(0, size));
     ASSERT_THROW(load_tokenizer(folder.path()), Error) << size;
   }
 }

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "nadi/base/error.h"
-#include "nadi/text/test_tokenizers.h"
+#include "nadi/text/tokenizers_for_tests.h"
 
 namespace nadi {
 namespace {
@@ -104,7 +104,7 @@ TEST(RealBert, AgreesWithMegatron) {
   const auto data = real_data();
   if (bert == nullptr || !data || !std::filesystem::exists(*data / "megatron"))
     GTEST_SKIP() << "BERT's vocabulary or Megatron's files are not here";
-  const std::string tokens = read_whole_file(*data / "megatron/my-bert_text_sentence.bin");
+  const std::string tokens = read_text(*data / "megatron/my-bert_text_sentence.bin");
   Ids ids(tokens.size() / 2);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     std::uint16_t token = 0;

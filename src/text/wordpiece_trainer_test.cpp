@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "nadi/base/error.h"
-#include "nadi/text/test_tokenizers.h"
+#include "nadi/text/tokenizers_for_tests.h"
 
 namespace nadi {
 namespace {
@@ -58,7 +58,7 @@ TEST(WordPieceTrainer, Cased) {
   const auto tokenizer = train({"Ab Ab ab"}, {.vocabulary_size = 100, .normalizer = {.lower_case = false}});
   EXPECT_EQ(vocabulary_of(*tokenizer), kSpecials + "A\na\n##b\nAb\n");
   const TemporaryFolder folder;
-  folder.write(tokenizer->files());
+  write_files(folder, tokenizer->files());
   EXPECT_EQ(load_tokenizer(folder.path())->encode("Ab ab"), (Ids{8, 6, 7}));
 }
 

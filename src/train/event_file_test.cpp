@@ -7,12 +7,12 @@
 
 #include <csignal>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "nadi/base/error.h"
+#include "nadi/testing/temporary_folder.h"
+#include "nadi/testing/text_files.h"
 
 namespace nadi {
 namespace {
@@ -21,23 +21,14 @@ using testing::HasSubstr;
 
 constexpr Nanoseconds kNow{1'700'000'000'500'000'000};
 
-// A folder of the test's own, removed with it.
 class EventFileTest : public testing::Test {
  protected:
-  ~EventFileTest() override { std::filesystem::remove_all(folder_); }
-
   EventFileOptions options() const {
     return {.folder = folder_ / "run", .now = [] { return kNow; }, .host = "box"};
   }
 
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("nadi_event_file_test." + std::to_string(getpid()));
+  const TemporaryFolder folder_;
 };
-
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 template <typename T>
 T number_at(const std::string& bytes, std::size_t at) {
@@ -81,7 +72,7 @@ TEST(Crc32c, GivesWhatTheStandardGives) {
 // Every event file of TensorFlow begins with these bytes: a first record of 24 bytes.
 TEST_F(EventFileTest, BeginsAsTensorFlowsDo) {
   const EventFile file(options());
-  const std::string bytes = contents(file.path());
+  const std::string bytes = read_text(file.path());
   ASSERT_EQ(bytes.size(), 8u + 4u + 24u + 4u);
   EXPECT_EQ(bytes.substr(0, 13), std::string("\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22\x09", 13));
   EXPECT_EQ(number_at<double>(bytes, 13), 1'700'000'000.5);
@@ -95,7 +86,7 @@ TEST_F(EventFileTest, HoldsScalarsByStep) {
   EventFile file(options());
   file.scalar("train/loss", 300, 2.5);
   // It is in the file though the file is still open.
-  const std::vector<std::string> all = records(contents(file.path()));
+  const std::vector<std::string> all = records(read_text(file.path()));
   ASSERT_EQ(all.size(), 2u);
   // Field 1 (double) the time; 2 (varint) 300 = 0xac 0x02; 5 (message of 19 bytes) with field 1 (message of
   // 17), whose field 1 is the tag of 10 bytes and whose field 2 (float) is 2.5 = 0x40200000.
@@ -110,7 +101,7 @@ TEST_F(EventFileTest, LongTagsKeepTheirLength) {
   EventFile file(options());
   const std::string tag(300, 't');
   file.scalar(tag, 1, 1.0);
-  const std::vector<std::string> all = records(contents(file.path()));
+  const std::vector<std::string> all = records(read_text(file.path()));
   ASSERT_EQ(all.size(), 2u);
   EXPECT_THAT(all[1], HasSubstr("\x0a\xac\x02" + tag + "\x15"));
 }
@@ -121,12 +112,11 @@ TEST_F(EventFileTest, ASecondFileOfTheSameSecondHasItsOwnName) {
   EXPECT_EQ(first.path().filename(), "events.out.tfevents.1700000000.box");
   EXPECT_EQ(second.path().filename(), "events.out.tfevents.1700000000.box.1");
   first.scalar("a", 0, 1.0);
-  EXPECT_EQ(records(contents(second.path())).size(), 1u);
+  EXPECT_EQ(records(read_text(second.path())).size(), 1u);
 }
 
 TEST_F(EventFileTest, SaysWhichFolderCannotBeMade) {
-  std::filesystem::create_directories(folder_);
-  std::ofstream(folder_ / "run") << "a file";
+  write_text(folder_ / "run", "a file");
   try {
     EventFile file(options());
     FAIL() << "no error";
@@ -154,7 +144,7 @@ TEST_F(EventFileTest, SaysThatARecordCannotBeWritten) {
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_THAT(message, HasSubstr("cannot write to '" + file.path().string() + "'"));
-  EXPECT_EQ(records(contents(file.path())).size(), 1u);
+  EXPECT_EQ(records(read_text(file.path())).size(), 1u);
 }
 
 }  // namespace

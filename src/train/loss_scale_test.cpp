@@ -33,14 +33,14 @@ class LossScaleTest : public FolderTest {
   // Writes a number over the loss scale that the checkpoint holds, or over the first element of a tensor.
   template <typename T>
   static void overwrite(const fs::path& file, const std::string& name, T value) {
-    std::string bytes = contents(file);
+    std::string bytes = read_text(file);
     const SafetensorsReader reader(file);
     const SafetensorsTensor& tensor = reader.at(name);
     // Behind 8 bytes with the header's length and the header.
     std::uint64_t header = 0;
     std::memcpy(&header, bytes.data(), sizeof header);
     std::memcpy(bytes.data() + sizeof header + header + tensor.begin, &value, sizeof value);
-    put(file, bytes);
+    write_text(file, bytes);
   }
 
   const SmallRun run_;
@@ -66,7 +66,8 @@ TEST_F(LossScaleTest, AnOverflowSkipsTheStepAndHalvesTheScale) {
     }
     EXPECT_EQ(step.loss_scale, scale) << step.step;
     EXPECT_EQ(step.skipped_steps, skipped);
-    EXPECT_EQ(contents(before / "model.safetensors") == contents(after / "model.safetensors"), step.skipped);
+    EXPECT_EQ(read_text(before / "model.safetensors") == read_text(after / "model.safetensors"),
+              step.skipped);
     // The warm-up counts updates: this is number step - skipped, itself included if it was one.
     const std::int64_t update = step.step - skipped + (step.skipped ? 1 : 0);
     if (update <= 20) {

@@ -8,6 +8,8 @@
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/checkpoint/files_for_tests.h"
 #include "nadi/checkpoint/training_state.h"
+#include "nadi/testing/temporary_folder.h"
+#include "nadi/testing/text_files.h"
 #include "nadi/train/small_run_for_tests.h"
 
 namespace nadi {
@@ -26,16 +28,11 @@ std::vector<std::uint64_t> bits(const std::vector<double>& values) {
   return result;
 }
 
-std::string contents_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 void expect_same_files(const fs::path& one, const fs::path& other) {
   int files = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(one)) {
     const fs::path twin = other / entry.path().filename();
-    EXPECT_TRUE(contents_of(entry.path()) == contents_of(twin)) << entry.path() << " and " << twin;
+    EXPECT_TRUE(read_text(entry.path()) == read_text(twin)) << entry.path() << " and " << twin;
     ++files;
   }
   EXPECT_GE(files, 2) << one;  // config.json and model.safetensors
@@ -46,13 +43,7 @@ using Case = std::tuple<Architecture, DType, OptimizerKind, int>;
 
 class Resume : public testing::TestWithParam<Case> {
  protected:
-  Resume() {
-    std::string pattern = (fs::temp_directory_path() / "nadi_resume_XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~Resume() override { fs::remove_all(folder_); }
-
-  fs::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_P(Resume, GivesTheBitsOfARunWithoutAStop) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "nadi/base/error.h"
+#include "nadi/testing/temporary_folder.h"
 
 namespace nadi {
 namespace {
@@ -15,11 +16,6 @@ namespace fs = std::filesystem;
 
 class RunLockTest : public testing::Test {
  protected:
-  RunLockTest() : folder_(fs::temp_directory_path() / ("nadi_lock_" + std::to_string(getpid()))) {
-    fs::create_directories(folder_);
-  }
-  ~RunLockTest() override { fs::remove_all(folder_); }
-
   std::string refusal() const {
     try {
       const RunLock lock(folder_);
@@ -30,7 +26,7 @@ class RunLockTest : public testing::Test {
     }
   }
 
-  fs::path folder_;
+  const TemporaryFolder folder_;
 };
 
 // Locks of flock() belong to the open file, so that a second one in the same process is refused as well.
@@ -42,7 +38,7 @@ TEST_F(RunLockTest, KeepsASecondRunOut) {
       << refusal();
   first.reset();
   EXPECT_EQ(refusal(), "");
-  EXPECT_TRUE(fs::is_empty(folder_)) << "the file goes with the lock";
+  EXPECT_TRUE(fs::is_empty(folder_.path())) << "the file goes with the lock";
 }
 
 TEST_F(RunLockTest, EndsWithItsProcess) {

@@ -88,17 +88,17 @@ TEST_F(RunRecorderTest, TheFilesAppearTogether) {
 TEST_F(RunRecorderTest, RefusesFilesThatAreThereBeforeAnythingRuns) {
   const RunTraceFiles files = run_trace_files(folder_ / "traces", "small");
   for (const fs::path& path : {files.kineto, files.chakra, files.stacks}) {
-    put(path, "mine");
+    write_text(path, "mine");
     const auto error = error_of([&] { RunRecorder(options(), program_); });
     ASSERT_TRUE(error) << path;
     EXPECT_EQ(error->kind(), ErrorKind::kUsage);
     EXPECT_THAT(error->what(), HasSubstr(path.string()));
-    EXPECT_EQ(contents(path), "mine");
+    EXPECT_EQ(read_text(path), "mine");
     RecorderOptions force = options();
     force.overwrite = Overwrite::kAllow;
     RunRecorder recorder(force, program_);
     run(recorder, 3);
-    EXPECT_NE(contents(path), "mine");
+    EXPECT_NE(read_text(path), "mine");
     fs::remove_all(folder_ / "traces");
   }
 }
@@ -167,13 +167,13 @@ TEST_F(RanksRecorderTest, EachWritesItsOwnAndTheFirstMergesThem) {
     EXPECT_EQ(chakra, folder_ / "traces" / ("small_trace." + number + ".et"));
     EXPECT_EQ(stacks, folder_ / "traces" / ("small_trace_stacks." + number + ".txt"));
     run(recorder, rank);
-    EXPECT_THAT(contents(stacks), HasSubstr("dp;all_reduce"));
+    EXPECT_THAT(read_text(stacks), HasSubstr("dp;all_reduce"));
     // What simulators need besides, and the name of a run on one rank for the first.
     EXPECT_EQ(groups, rank == 0 ? folder_ / "traces" / "small_trace.groups.json" : fs::path());
     EXPECT_EQ(first_chakra, rank == 0 ? folder_ / "traces" / "small_trace.et" : fs::path());
     if (rank == 0) {
-      EXPECT_EQ(contents(first_chakra), contents(chakra));
-      EXPECT_THAT(contents(groups), HasSubstr("\"1\": [0"));
+      EXPECT_EQ(read_text(first_chakra), read_text(chakra));
+      EXPECT_THAT(read_text(groups), HasSubstr("\"1\": [0"));
     }
 
     const Trace trace = read_chakra(chakra);
@@ -222,14 +222,14 @@ TEST_F(RanksRecorderTest, OnlySomeMayBeRecorded) {
 }
 
 TEST_F(RanksRecorderTest, ARankRefusesItsOwnFilesAndTheFirstTheMergedOne) {
-  put(merged_kineto_file(folder_ / "traces", "small"), "mine");
+  write_text(merged_kineto_file(folder_ / "traces", "small"), "mine");
   RunRecorder(options(1), program_);
   const auto error = error_of([&] { RunRecorder(options(0), program_); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::kUsage);
   EXPECT_THAT(error->what(), HasSubstr("small_trace_kineto.json"));
 
-  put(folder_ / "traces" / "small_trace.1.et", "mine");
+  write_text(folder_ / "traces" / "small_trace.1.et", "mine");
   EXPECT_TRUE(error_of([&] { RunRecorder(options(1), program_); }));
   RunRecorder(options(2), program_);
 }
@@ -301,7 +301,7 @@ TEST_F(RecordedRun, HasTheNodesOfTheDryTrace) {
     before = trace.start(row) + trace.duration(row);
   }
   EXPECT_GT(trace.start(0), Nanoseconds{0});
-  EXPECT_THAT(contents(told.traces[0].stacks), HasSubstr("matmul"));
+  EXPECT_THAT(read_text(told.traces[0].stacks), HasSubstr("matmul"));
 }
 
 TEST_F(RecordedRun, ActiveStepsAreToldApart) {

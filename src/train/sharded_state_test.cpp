@@ -257,7 +257,7 @@ TEST_P(ShardedStateOf, IsOneCheckpointForAllPlans) {
     saved.fill();
     saved.save(folder_ / name);
     for (const char* file : {"config.json", "model.safetensors", kTrainingTensorsFile, kTrainingStateFile})
-      EXPECT_TRUE(contents(folder_ / name / file) == contents(folder_ / "one" / file)) << file;
+      EXPECT_TRUE(read_text(folder_ / name / file) == read_text(folder_ / "one" / file)) << file;
     EXPECT_EQ(entries(folder_ / name), entries(folder_ / "one"));
   }
   EXPECT_EQ(entries(folder_), 1 + static_cast<std::ptrdiff_t>(kPlans.size()));  // nothing hidden is left
@@ -272,7 +272,7 @@ TEST_F(ShardedStateTest, LargeTensorsComeInSeveralWindows) {
   split.load(folder_ / "one");
   split.save(folder_ / "split");
   for (const char* name : {"model.safetensors", kTrainingTensorsFile})
-    EXPECT_TRUE(contents(folder_ / "split" / name) == contents(folder_ / "one" / name)) << name;
+    EXPECT_TRUE(read_text(folder_ / "split" / name) == read_text(folder_ / "one" / name)) << name;
 }
 
 TEST_F(ShardedStateTest, AModelAloneHasNoTrainingState) {
@@ -280,7 +280,7 @@ TEST_F(ShardedStateTest, AModelAloneHasNoTrainingState) {
   split.fill();
   split.run_well([&](ShardedState& state) { state.save_model(folder_ / "best", nullptr); });
   EXPECT_EQ(entries(folder_ / "best"), 2);  // config.json and the weights: no tokenizer
-  EXPECT_THAT(contents(folder_ / "best" / "config.json"), Not(HasSubstr("eos_token_id")));
+  EXPECT_THAT(read_text(folder_ / "best" / "config.json"), Not(HasSubstr("eos_token_id")));
   Job one(model_of_test(Architecture::kGpt2), {}, {});
   one.run_well([&](ShardedState& state) { state.load_weights(folder_ / "best"); });
 }
@@ -296,7 +296,7 @@ TEST_F(ShardedStateTest, MastersFollowFromWeights) {
     job.run_well([&](ShardedState& state) { state.load_weights(folder_ / "saved"); });
     for (std::int64_t r = 0; r < plan.world_size(); ++r) job.engine(r).initialize(1);
     job.save(folder_ / name);
-    return contents(folder_ / name / kTrainingTensorsFile);
+    return read_text(folder_ / name / kTrainingTensorsFile);
   };
   EXPECT_TRUE(started({}, "one") == started({.tp = 2, .dp = 2, .zero_stage = 1}, "zero1"));
 }
@@ -306,7 +306,7 @@ TEST_F(ShardedStateTest, MastersFollowFromWeights) {
 TEST_F(ShardedStateTest, AFailureOfRank0IsOneOfAllRanks) {
   Job split(model_of_test(Architecture::kGpt2), {}, {.tp = 2, .dp = 2, .zero_stage = 1});
   split.fill();
-  put(folder_ / "file", "not a folder");
+  write_text(folder_ / "file", "not a folder");
   const fs::path impossible = folder_ / "file" / "checkpoint-7";
   const auto errors =
       split.run([&](ShardedState& state) { state.save_checkpoint(impossible, nullptr, kNumbers); });

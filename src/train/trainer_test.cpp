@@ -285,7 +285,7 @@ TEST_F(TrainerTest, CheckpointsOfAnotherRunGoWithTheFirstOfThisOne) {
 }
 
 TEST_F(TrainerTest, AFolderThatCannotBeWrittenToIsNoticedBeforeAnyWork) {
-  put(folder_ / "file", "");
+  write_text(folder_ / "file", "");
   const SmallRun run;
   TrainOptions options = run.options();
   options.save_dir = folder_ / "file" / "run";
@@ -320,7 +320,7 @@ TEST_F(TrainerTest, WhatAKilledRunLeftIsRemoved) {
   char host[256] = {};
   gethostname(host, sizeof host - 1);
   const fs::path left = folder_ / "run" / (std::string(".nadi.checkpoint-3.99999999@") + host + ".tmp");
-  put(left / "config.json", "{");
+  write_text(left / "config.json", "{");
   const SmallRun run;
   TrainOptions options = run.options();
   options.max_steps = 1;

@@ -144,7 +144,7 @@ TEST_F(WeightsTest, AreTheFilesOfAShardedState) {
   state.save_model(folder_ / "sharded", &tokenizer);
   EXPECT_EQ(entries(folder_ / "sharded"), entries(folder_ / "whole"));
   for (const auto& file : fs::directory_iterator(folder_ / "whole"))
-    EXPECT_TRUE(contents(file.path()) == contents(folder_ / "sharded" / file.path().filename()))
+    EXPECT_TRUE(read_text(file.path()) == read_text(folder_ / "sharded" / file.path().filename()))
         << file.path();
 }
 

@@ -20,6 +20,8 @@
 #include "nadi/graph/ops/point_to_point.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/testing/temporary_folder.h"
+#include "nadi/testing/text_files.h"
 #include "nadi/unroll/process_groups.h"
 
 namespace nadi {
@@ -96,11 +98,6 @@ struct Stages {
   }
 };
 
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 template <typename Action>
 std::optional<Error> error_of(Action action) {
   try {
@@ -154,12 +151,6 @@ std::vector<Rows> rows_of_instructions(const Program& program) {
 
 class RankTraces : public testing::TestWithParam<TraceCase> {
  protected:
-  RankTraces() {
-    std::string pattern = (fs::temp_directory_path() / "nadi_rank_traces_XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~RankTraces() override { fs::remove_all(folder_); }
-
   fs::path prefix(const std::string& name = "step") const { return folder_ / name; }
   static fs::path file(const fs::path& prefix, Rank rank) {
     return prefix.string() + "." + std::to_string(to_number(rank)) + ".et";
@@ -185,12 +176,12 @@ class RankTraces : public testing::TestWithParam<TraceCase> {
   }
   std::vector<std::string> entries() const {
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename());
+    for (const auto& entry : fs::directory_iterator(folder_.path())) names.push_back(entry.path().filename());
     std::ranges::sort(names);
     return names;
   }
 
-  fs::path folder_;
+  const TemporaryFolder folder_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Plans, RankTraces, testing::ValuesIn(trace_cases()),
@@ -245,7 +236,7 @@ TEST_P(RankTraces, SharedEncodingGivesTheBytesOfTheReference) {
         std::string expected;
         write_rank_trace(stages.plan, stages.of(rank), groups, rank, options,
                          [&](std::string_view bytes) { expected += bytes; });
-        EXPECT_TRUE(contents(file(prefix(), rank)) == expected) << "rank " << to_number(rank);
+        EXPECT_TRUE(read_text(file(prefix(), rank)) == expected) << "rank " << to_number(rank);
       }
     }
 }
@@ -463,7 +454,7 @@ TEST_P(RankTraces, SameArgumentsSameBytes) {
   write(stages, {}, "first");
   write(Stages(GetParam()), {}, "second");
   for (const Rank rank : stages.ranks())
-    EXPECT_TRUE(contents(file(prefix("first"), rank)) == contents(file(prefix("second"), rank)));
+    EXPECT_TRUE(read_text(file(prefix("first"), rank)) == read_text(file(prefix("second"), rank)));
   EXPECT_EQ(groups("first"), groups("second"));
 }
 
@@ -478,7 +469,7 @@ TEST_F(RankTracesOnce, GroupsAreNumberedByKindThenByFirstMember) {
   const RankTraceReport report = write(stages);
   EXPECT_EQ(report.groups_file, prefix().string() + ".groups.json");
   // rank = tp + 2 dp + 4 pp. Tensor, data, model (for the norm of the gradients) and embedding groups.
-  EXPECT_EQ(contents(report.groups_file),
+  EXPECT_EQ(read_text(report.groups_file),
             "{\n"
             "  \"1\": [0, 1],\n  \"2\": [2, 3],\n  \"3\": [4, 5],\n  \"4\": [6, 7],\n"
             "  \"5\": [0, 2],\n  \"6\": [1, 3],\n  \"7\": [4, 6],\n  \"8\": [5, 7],\n"
@@ -574,15 +565,15 @@ TEST_F(RankTracesOnce, OnlyTheRanksAskedForAreWritten) {
 TEST_F(RankTracesOnce, AnExistingFileIsRefusedBeforeAnythingIsWritten) {
   const Stages stages(case_named("dp2_tp2_pp2_sequence_parallel"));
   for (const std::string name : {"step.7.et", "step.groups.json"}) {
-    std::ofstream(folder_ / name) << "mine";
+    write_text(folder_ / name, "mine");
     const auto error = error_of([&] { write(stages); });
     ASSERT_TRUE(error);
     EXPECT_EQ(error->kind(), ErrorKind::kUsage);
     EXPECT_THAT(error->what(), HasSubstr(name));
     EXPECT_THAT(entries(), ElementsAre(name));
-    EXPECT_EQ(contents(folder_ / name), "mine");
+    EXPECT_EQ(read_text(folder_ / name), "mine");
     write(stages, {.overwrite = Overwrite::kAllow});
-    EXPECT_NE(contents(folder_ / name), "mine");
+    EXPECT_NE(read_text(folder_ / name), "mine");
     EXPECT_EQ(entries().size(), 9u);
     for (const std::string& entry : entries()) fs::remove(folder_ / entry);
   }

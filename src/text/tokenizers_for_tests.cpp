@@ -1,8 +1,6 @@
-#include "nadi/text/test_tokenizers.h"
+#include "nadi/text/tokenizers_for_tests.h"
 
-#include <unistd.h>
 
-#include <fstream>
 #include <random>
 #include <sstream>
 
@@ -30,30 +28,8 @@ std::unique_ptr<Tokenizer> load_renamed(std::initializer_list<std::pair<const ch
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (fs::temp_directory_path() / "nadi_text_test_XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw environment_error("cannot make a temporary folder");
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-void TemporaryFolder::write(std::string_view name, std::string_view contents) const {
-  std::ofstream(path_ / name, std::ios::binary) << contents;
-}
-
-void TemporaryFolder::write(const std::vector<std::pair<std::string, std::string>>& files) const {
-  for (const auto& [name, contents] : files) write(name, contents);
-}
-
-std::string read_whole_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream contents;
-  contents << file.rdbuf();
-  return contents.str();
+void write_files(const fs::path& folder, const std::vector<std::pair<std::string, std::string>>& files) {
+  for (const auto& [name, contents] : files) write_text(folder / name, contents);
 }
 
 std::optional<fs::path> real_data() {

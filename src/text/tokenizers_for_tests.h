@@ -1,5 +1,4 @@
-// What the tests of this folder share: folders to write tokenizers to, and real vocabularies where there are
-// some.
+// What the tests of this folder share: files of tokenizers, and real vocabularies where they exist.
 #pragma once
 
 #include <filesystem>
@@ -10,27 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "nadi/testing/temporary_folder.h"
+#include "nadi/testing/text_files.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {
 
-// An empty folder that goes when the object goes.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  void write(std::string_view name, std::string_view contents) const;
-  void write(const std::vector<std::pair<std::string, std::string>>& files) const;
-
- private:
-  std::filesystem::path path_;
-};
-
-std::string read_whole_file(const std::filesystem::path& path);
+// Writes each text to the file of its name.
+void write_files(const std::filesystem::path& folder, const std::vector<std::pair<std::string, std::string>>& files);
 
 // The folder of real files of other programs, if it is there.
 std::optional<std::filesystem::path> real_data();
