@@ -1,7 +1,6 @@
 // Small traces, written down node by node, and the findings about them.
 #pragma once
 
-
 #include <cstdint>
 #include <filesystem>
 #include <fstream>

@@ -181,7 +181,8 @@ TEST_F(PretrainedFolderTest, Shards) {
   write_config(tiny(Architecture::kGpt2));
   write_weights({{"wte.weight", {11, 4}, 1}, {"left", {1}}}, "model-00001-of-00002.safetensors");
   write_weights({{"wpe.weight", {8, 4}, 2}}, "model-00002-of-00002.safetensors");
-  write_text(folder_ / "model.safetensors.index.json",
+  write_text(
+      folder_ / "model.safetensors.index.json",
       R"({"metadata": {"total_size": 308}, "weight_map": {"wte.weight": "model-00001-of-00002.safetensors",
           "wpe.weight": "model-00002-of-00002.safetensors", "left": "model-00001-of-00002.safetensors"}})");
   const PretrainedFolder folder(folder_.path());

@@ -87,7 +87,7 @@ TEST_F(SafetensorsReaderTest, ConvertsInBlocks) {
   std::string data(values.size() * 4, '\0');
   std::memcpy(data.data(), values.data(), data.size());
   write_text(folder_ / "x",
-      safetensors_bytes(one(R"("dtype":"F32","shape":[1000,1000],"data_offsets":[0,4000000])"), data));
+             safetensors_bytes(one(R"("dtype":"F32","shape":[1000,1000],"data_offsets":[0,4000000])"), data));
   const SafetensorsReader reader(folder_ / "x");
   std::vector<std::uint16_t> halves(values.size());
   reader.read("t", DType::kF16, std::as_writable_bytes(std::span(halves)));

@@ -7,7 +7,6 @@
 
 #include "nadi/testing/temporary_file.h"
 
-
 namespace nadi {
 namespace {
 

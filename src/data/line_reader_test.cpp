@@ -8,7 +8,6 @@
 
 #include "nadi/testing/temporary_file.h"
 
-
 namespace nadi {
 namespace {
 

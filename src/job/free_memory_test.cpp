@@ -24,9 +24,7 @@ class FreeMemoryTest : public testing::Test {
     write("proc/vmstat", "nr_free_pages 12\noom_kill 3\n");
   }
 
-  void write(const std::string& name, const std::string& text) const {
-    write_text(root_ / name, text);
-  }
+  void write(const std::string& name, const std::string& text) const { write_text(root_ / name, text); }
   void write_group2(const std::string& folder, const std::string& limit, std::int64_t used,
                     std::int64_t cache) const {
     write(folder + "/memory.max", limit + "\n");

@@ -10,8 +10,8 @@
 #include "nadi/text/sentencepiece_files.h"
 #include "nadi/text/sentencepiece_for_tests.h"
 #include "nadi/text/sentencepiece_model.h"
-#include "nadi/text/tokenizers_for_tests.h"
 #include "nadi/text/tokenizer.h"
+#include "nadi/text/tokenizers_for_tests.h"
 
 #if NADI_TEST_WITH_SENTENCEPIECE
 #include <sentencepiece_processor.h>
@@ -164,7 +164,7 @@ TEST(SentencePiece, IsTakenWhereTokenizerJsonHasByteFallback) {
   const TemporaryFolder folder;
   write_text(folder / "tokenizer.model", SentencePieceModelForTests().bytes());
   write_text(folder / "tokenizer.json",
-               R"({"model": {"type": "BPE", "byte_fallback": true, "vocab": {}, "merges": []}})");
+             R"({"model": {"type": "BPE", "byte_fallback": true, "vocab": {}, "merges": []}})");
   write_text(folder / "tokenizer_config.json", R"({"add_bos_token": false, "model_max_length": 4096})");
   const auto tokenizer = load_tokenizer(folder.path());
   EXPECT_THAT(tokenizer->encode("hello"), ElementsAre(kFirstPiece + 19));

@@ -4,8 +4,8 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
-#include "nadi/text/tokenizers_for_tests.h"
 #include "nadi/text/tokenizer.h"
+#include "nadi/text/tokenizers_for_tests.h"
 
 namespace nadi {
 namespace {

@@ -1,6 +1,5 @@
 #include "nadi/text/tokenizers_for_tests.h"
 
-
 #include <random>
 #include <sstream>
 

@@ -16,7 +16,8 @@
 namespace nadi {
 
 // Writes each text to the file of its name.
-void write_files(const std::filesystem::path& folder, const std::vector<std::pair<std::string, std::string>>& files);
+void write_files(const std::filesystem::path& folder,
+                 const std::vector<std::pair<std::string, std::string>>& files);
 
 // The folder of real files of other programs, if it is there.
 std::optional<std::filesystem::path> real_data();
