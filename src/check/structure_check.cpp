@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "nadi/base/cycle_text.h"
 #include "nadi/base/format.h"
 #include "nadi/check/common_attribute_reader.h"
 #include "nadi/check/dependency_cycles.h"
@@ -15,10 +16,6 @@
 
 namespace nadi {
 namespace {
-
-// A longer circle is printed as its first and last nodes.
-constexpr std::size_t kShownAtStart = 5;
-constexpr std::size_t kShownAtEnd = 3;
 
 // The end of a node that has times which can be added.
 std::optional<Nanoseconds> end_of(const Trace& trace, std::size_t row) {
@@ -177,17 +174,10 @@ class StructureCheck {
     for (const DependencyCycle& cycle : cycles) {
       if (!facts_.cycle) facts_.cycle = cycle.rows.front();
       if (!findings_.count(rule::kCycle)) continue;
-      std::string path;
-      const std::size_t length = cycle.rows.size();
-      for (std::size_t i = 0; i < length; ++i) {
-        if (length > kShownAtStart + kShownAtEnd + 1 && i == kShownAtStart) {
-          i = length - kShownAtEnd;
-          path += format("({} more) -> ", i - kShownAtStart);
-        }
-        path += describe_node(trace_, cycle.rows[i]) + " -> ";
-      }
-      path += format("node {}", to_number(trace_.id(cycle.rows.front())));
-      if (cycle.knot > length) path += format("; {} nodes wait for each other in all", cycle.knot);
+      std::string path = cycle_text(
+          cycle.rows.size(), [&](std::size_t i) { return describe_node(trace_, cycle.rows[i]); },
+          format("node {}", to_number(trace_.id(cycle.rows.front()))));
+      if (cycle.knot > cycle.rows.size()) path += format("; {} nodes wait for each other in all", cycle.knot);
       findings_.keep(
           finding_at(checked_, rule::kCycle, cycle.rows.front(), "waits for itself through others: " + path));
     }

@@ -7,6 +7,7 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
+#include "nadi/base/round_up.h"
 #include "nadi/checkpoint/safetensors_header.h"
 
 namespace nadi {
@@ -35,7 +36,7 @@ std::string header_of(std::span<const TensorToWrite> tensors,
     offset = end;
   }
   std::string text = header.dump();
-  text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
+  text.resize(rounded_up(text.size(), kAlignment), ' ');
   check(static_cast<std::int64_t>(text.size()) <= kMaxSafetensorsHeader,
         "a safetensors header is over its limit");
   return text;

@@ -110,7 +110,7 @@ TEST(ShowTrace, RefusesWhatCannotBeReplayed) {
   write_trace("circle.et", {{.id = 1, .data = {2}}, {.id = 2, .data = {1}}});
   EXPECT_EQ(run("show circle.et").code, 3);
   EXPECT_THAT(run("show circle.et").err,
-              HasSubstr("error: circle.et: byte 8: 2 nodes wait for each other in a circle: "));
+              HasSubstr("error: circle.et: byte 8: 2 nodes wait for each other in a cycle: "));
   write_trace("orphan.et", {{.id = 1, .data = {9}}});
   EXPECT_EQ(run("show orphan.et").code, 3);
   EXPECT_THAT(

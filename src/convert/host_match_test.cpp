@@ -100,12 +100,11 @@ TEST(HostMatch, OpsThatCallEachOtherAreRefused) {
   nodes.add(8, "aten::mm", 5, 12);
   try {
     const Converted converted({.kineto = read(two_ops()), .host = nodes.read()});
-    FAIL() << "a circle was taken";
+    FAIL() << "a cycle was accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kInput);
-    EXPECT_THAT(error.what(),
-                HasSubstr("host.json: ops call each other in a circle: 'aten::linear' is called "
-                          "by 'aten::mm' is called by 'aten::linear'"));
+    EXPECT_THAT(error.what(), HasSubstr("host.json: ops call each other in a cycle: "
+                                        "'aten::linear' -> 'aten::mm' -> 'aten::linear'"));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "nadi/base/cycle_text.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
@@ -15,8 +16,6 @@
 namespace nadi {
 
 namespace {
-
-constexpr std::size_t kShownOfCircle = 8;
 
 // How well a dependency is known.
 enum class Strength : std::uint8_t { kInferred, kRecorded, kFixed };
@@ -71,7 +70,7 @@ class Orderer {
         order_.push_back(node);
         stack_.pop_back();
       } else if (state_[missing] == State::kOnStack) {
-        break_circle(missing);
+        break_cycle(missing);
       } else {
         state_[missing] = State::kOnStack;
         stack_.push_back(missing);
@@ -87,8 +86,8 @@ class Orderer {
     return kNoNode;
   }
 
-  // The end of the stack, from `first` on, is a circle: each waits for the next, and the last for `first`.
-  void break_circle(std::uint32_t first) {
+  // The end of the stack, from `first` on, is a cycle: each waits for the next, and the last for `first`.
+  void break_cycle(std::uint32_t first) {
     const auto begin = static_cast<std::size_t>(std::ranges::find(stack_, first) - stack_.begin());
     std::optional<std::size_t> weakest;
     std::tuple<Strength, std::int64_t> least;  // strength, and the contradiction, the other way round
@@ -103,7 +102,7 @@ class Orderer {
       weakest = at;
       least = rank;
     }
-    if (!weakest || consists_of_callers(begin)) throw circle(begin);
+    if (!weakest || consists_of_callers(begin)) throw cycle_error(begin);
     const std::uint32_t awaited = *weakest + 1 < stack_.size() ? stack_[*weakest + 1] : first;
     ++(std::get<Strength>(least) == Strength::kInferred ? report_.yielded_inferred
                                                         : report_.yielded_recorded);
@@ -162,18 +161,12 @@ class Orderer {
     return true;
   }
 
-  Error circle(std::size_t begin) const {
-    std::string names;
-    for (std::size_t at = begin; at < stack_.size(); ++at) {
-      if (at == begin + kShownOfCircle) {
-        names += format(", ... {} more", stack_.size() - at);
-        break;
-      }
-      names += format("{}{}", names.empty() ? "" : " is called by ", name_of(stack_[at]));
-    }
-    return input_error(
-        {.file = host_ == nullptr ? kineto_.file : host_->file},
-        format("ops call each other in a circle: {} is called by {}", names, name_of(stack_[begin])));
+  Error cycle_error(std::size_t begin) const {
+    const std::string path = cycle_text(
+        stack_.size() - begin, [&](std::size_t i) { return name_of(stack_[begin + i]); },
+        name_of(stack_[begin]));
+    return input_error({.file = host_ == nullptr ? kineto_.file : host_->file},
+                       format("ops call each other in a cycle: {}", path), "an arrow points to the caller");
   }
 
   std::string name_of(std::uint32_t node) const {

@@ -5,6 +5,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/round_up.h"
 #include "nadi/graph/ops/cross_entropy.h"
 
 namespace nadi {
@@ -19,7 +20,7 @@ BatchSource::BatchSource(const Shape& shape) : shape_(shape) {
 }
 
 std::int64_t BatchSource::batches_per_epoch() const {
-  return (samples() + batch_size() - 1) / batch_size();
+  return divided_up(samples(), batch_size());
 }
 
 RowRange BatchSource::range_of(const DataPosition& position) const {

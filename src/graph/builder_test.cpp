@@ -116,7 +116,7 @@ TEST(Views, AViewWithGapsIsNotReshapedAcrossThem) {
   EXPECT_EQ(layout.root, x);
   EXPECT_EQ(layout.offset, 4);
   EXPECT_THAT(layout.strides, ElementsAre(36, 12, 2, 1));
-  EXPECT_FALSE(layout.contiguous({2, 3, 2, 2}));
+  EXPECT_FALSE(is_contiguous({2, 3, 2, 2}, layout.strides));
   // Across the gap it cannot.
   EXPECT_THAT(message_of([&] { reshape(b, parts[1], {2, 12}); }), HasSubstr("copy it first"));
   // Heads first, then [2, 2, 3, 2] at strides 36, 2, 12, 1.

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "nadi/base/error.h"
+#include "nadi/base/round_up.h"
 #include "nadi/graph/op_definition.h"
 
 namespace nadi {
@@ -26,7 +27,7 @@ struct Allocation {
 };
 
 std::int64_t aligned(std::int64_t size) {
-  return std::max<std::int64_t>((size + kArenaAlignment - 1) / kArenaAlignment, 1) * kArenaAlignment;
+  return std::max<std::int64_t>(rounded_up(size, kArenaAlignment), kArenaAlignment);
 }
 
 // Free gaps of a growing arena.

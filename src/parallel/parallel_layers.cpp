@@ -1,5 +1,6 @@
 #include "nadi/parallel/parallel_layers.h"
 
+#include "nadi/base/round_up.h"
 #include "nadi/graph/ops.h"
 #include "nadi/graph/ops/gather_again.h"
 
@@ -77,7 +78,7 @@ TensorId ParallelLayers::leave(TensorId partial) {
 }
 
 std::int64_t ParallelLayers::padded_vocabulary() const {
-  return (config_.vocabulary + plan_.tp - 1) / plan_.tp * plan_.tp;
+  return rounded_up(config_.vocabulary, plan_.tp);
 }
 
 TensorId ParallelLayers::word_embedding(const std::string& name) {

@@ -1,5 +1,5 @@
 // Depth-first search over "waits for" edges with three colours. A row is open while it is on the stack;
-// meeting an open row again closes a circle, which is then the stack from that row upwards.
+// meeting an open row again closes a cycle, which is then the stack from that row upwards.
 #include "nadi/trace/trace_check.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "nadi/base/cycle_text.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
@@ -18,10 +19,6 @@ namespace nadi {
 
 namespace {
 
-// A longer circle is printed as its first and last nodes.
-constexpr std::size_t kShownAtStart = 5;
-constexpr std::size_t kShownAtEnd = 3;
-
 Place place_of(const TraceOrigin& origin, std::size_t row) {
   Place place{.file = origin.file};
   if (row < origin.record_bytes.size()) place.byte = static_cast<std::int64_t>(origin.record_bytes[row]);
@@ -29,7 +26,7 @@ Place place_of(const TraceOrigin& origin, std::size_t row) {
 }
 
 std::string describe(const Trace& trace, std::size_t row) {
-  return format("{} {}", to_number(trace.id(row)), quote_for_message(trace.name(row)));
+  return format("node {} {}", to_number(trace.id(row)), quote_for_message(trace.name(row)));
 }
 
 std::size_t dependency_count(const Trace& trace, std::size_t row) {
@@ -50,23 +47,17 @@ bool every_parent_comes_first(const Trace& trace, const TraceIndex& index) {
   return true;
 }
 
-// `circle` holds rows, each waiting for the next and the last for the first.
-Error cycle_error(const Trace& trace, std::vector<std::uint32_t> circle, const TraceOrigin& origin) {
-  std::rotate(circle.begin(), std::min_element(circle.begin(), circle.end()), circle.end());
-  std::string path;
-  for (std::size_t i = 0; i < circle.size(); ++i) {
-    if (circle.size() > kShownAtStart + kShownAtEnd + 1 && i == kShownAtStart) {
-      i = circle.size() - kShownAtEnd;
-      path += format("({} more) -> ", i - kShownAtStart);
-    }
-    path += describe(trace, circle[i]) + " -> ";
-  }
-  path += format("{}", to_number(trace.id(circle.front())));
-  return input_error(
-      place_of(origin, circle.front()),
-      format("{} wait{} in a circle: {}", circle.size() == 1 ? "a node" : format("{} nodes", circle.size()),
-             circle.size() == 1 ? "s for itself" : " for each other", path),
-      "an arrow points to the node waited for; a trace with a circle can never be replayed");
+// `cycle` holds rows, each waiting for the next and the last for the first.
+Error cycle_error(const Trace& trace, std::vector<std::uint32_t> cycle, const TraceOrigin& origin) {
+  std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
+  const std::string path = cycle_text(
+      cycle.size(), [&](std::size_t i) { return describe(trace, cycle[i]); },
+      format("node {}", to_number(trace.id(cycle.front()))));
+  return input_error(place_of(origin, cycle.front()),
+                     cycle.size() == 1
+                         ? format("a node waits for itself: {}", path)
+                         : format("{} nodes wait for each other in a cycle: {}", cycle.size(), path),
+                     "an arrow points to the node waited for; a trace with a cycle can never be replayed");
 }
 
 }  // namespace
@@ -89,7 +80,7 @@ void check_parents_exist(const Trace& trace, const TraceIndex& index, const Trac
       const TraceNodeId parent = dependency(trace, row, i);
       if (index.row_of(parent)) continue;
       throw input_error(place_of(origin, row),
-                        format("node {} has a {} dependency on node {}, which is not in the file",
+                        format("{} has a {} dependency on node {}, which is not in the file",
                                describe(trace, row), i < ctrl ? "control" : "data", to_number(parent)),
                         "was the file cut short, or were nodes removed from it?");
     }
@@ -119,9 +110,9 @@ void check_no_cycle(const Trace& trace, const TraceIndex& index, const TraceOrig
       const std::uint32_t parent = *index.row_of(dependency(trace, top.row, top.next++));
       if (colours[parent] == Colour::kOpen) {
         const auto first = std::ranges::find(stack, parent, &Visit::row);
-        std::vector<std::uint32_t> circle;
-        std::transform(first, stack.end(), std::back_inserter(circle), [](const Visit& v) { return v.row; });
-        throw cycle_error(trace, std::move(circle), origin);
+        std::vector<std::uint32_t> cycle;
+        std::transform(first, stack.end(), std::back_inserter(cycle), [](const Visit& v) { return v.row; });
+        throw cycle_error(trace, std::move(cycle), origin);
       }
       if (colours[parent] == Colour::kDone) continue;
       colours[parent] = Colour::kOpen;

@@ -70,19 +70,20 @@ TEST(TraceCheck, NamesWhatIsWrong) {
   EXPECT_EQ(failure(make_trace({{1, {}}, {1, {}}})), "node id 1 is used twice: by 'n1' and here by 'n1'");
   EXPECT_EQ(failure(make_trace({{1, {}}, {2, {1, 5}}})),
             "node 2 'n2' has a data dependency on node 5, which is not in the file");
-  EXPECT_EQ(failure(make_trace({{1, {1}}})), "a node waits for itself in a circle: 1 'n1' -> 1");
-  // Node 0 hangs off the circle 1 -> 2 -> 3 -> 1 and is not part of it.
+  EXPECT_EQ(failure(make_trace({{1, {1}}})), "a node waits for itself: node 1 'n1' -> node 1");
+  // Node 0 hangs off the cycle 1 -> 2 -> 3 -> 1 and is not part of it.
   EXPECT_EQ(failure(make_trace({{0, {3}}, {1, {2}}, {2, {3}}, {3, {1}}})),
-            "3 nodes wait for each other in a circle: 1 'n1' -> 2 'n2' -> 3 'n3' -> 1");
+            "3 nodes wait for each other in a cycle: node 1 'n1' -> node 2 'n2' -> node 3 'n3' -> node 1");
 }
 
-TEST(TraceCheck, ShortensLongCircles) {
+TEST(TraceCheck, ShortensLongCycles) {
   // 12 nodes: the first 5, the last 3, and 12 - 5 - 3 = 4 between.
   std::vector<std::pair<std::uint64_t, std::vector<std::uint64_t>>> nodes;
   for (std::uint64_t i = 0; i < 12; ++i) nodes.push_back({i, {(i + 1) % 12}});
-  EXPECT_EQ(failure(make_trace(nodes)),
-            "12 nodes wait for each other in a circle: 0 'n0' -> 1 'n1' -> 2 'n2' -> 3 'n3' -> 4 'n4' -> "
-            "(4 more) -> 9 'n9' -> 10 'n10' -> 11 'n11' -> 0");
+  EXPECT_EQ(
+      failure(make_trace(nodes)),
+      "12 nodes wait for each other in a cycle: node 0 'n0' -> node 1 'n1' -> node 2 'n2' -> node 3 'n3' -> "
+      "node 4 'n4' -> (4 more) -> node 9 'n9' -> node 10 'n10' -> node 11 'n11' -> node 0");
 }
 
 // A recursive search would overflow the stack here.

@@ -5,6 +5,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/round_up.h"
 #include "nadi/base/units.h"
 
 namespace nadi {
@@ -150,7 +151,7 @@ std::int64_t BatchSchedule::steps_from(std::int64_t step, std::int64_t samples) 
   const std::int64_t end = sum_of(samples_before(step), samples);  // to which samples are consumed
   const auto after = std::ranges::lower_bound(phases_, end, {}, &Phase::first_sample);
   const Phase& phase = after == phases_.begin() ? *after : *(after - 1);
-  return phase.first_step + (end - phase.first_sample + phase.size - 1) / phase.size - step;
+  return phase.first_step + divided_up(end - phase.first_sample, phase.size) - step;
 }
 
 std::int64_t BatchSchedule::steps_of_samples(std::int64_t samples) const {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "nadi/base/round_up.h"
+
 namespace nadi {
 
 MpiCollective::MpiCollective(MpiCollectiveArgs args) : args_(std::move(args)) {
@@ -9,7 +11,7 @@ MpiCollective::MpiCollective(MpiCollectiveArgs args) : args_(std::move(args)) {
   const std::int64_t own = args_.group.place;
   const std::int64_t piece = args_.piece_bytes;
   streams_.resize(kKinds * members);
-  own_pieces_ = (args_.part_size[own] + piece - 1) / piece;
+  own_pieces_ = divided_up(args_.part_size[own], piece);
   arrays_.resize(members);
   const bool combines = args_.combine.has_value();
   if (combines && own_pieces_ > 0 && members > 1)

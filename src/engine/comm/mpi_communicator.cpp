@@ -9,6 +9,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/round_up.h"
 #include "nadi/engine/comm/mpi_collective.h"
 #include "nadi/engine/comm/mpi_error.h"
 #include "nadi/engine/comm/mpi_transfer.h"
@@ -29,10 +30,6 @@ constexpr std::int64_t kSmallestPart = 4096;
 constexpr std::int64_t kArrivingBytes = std::int64_t{4} << 20;
 constexpr std::int64_t kSmallestPiece = 16384;
 constexpr std::int64_t kPieceAlignment = 64;
-
-std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 // The same on every member.
 std::int64_t collective_piece(std::int64_t piece_bytes, std::int64_t members) {
@@ -121,7 +118,7 @@ void MpiCommunicator::cut(const Group& group, CommBuffer buffer, std::int64_t fi
                           MpiCollectiveArgs& args) const {
   const auto bytes = static_cast<std::int64_t>(buffer.bytes.size());
   check(bytes % size_of(buffer.dtype) == 0, "a buffer holds whole elements");
-  const std::int64_t even = rounded_up((bytes + group.size - 1) / group.size, kPieceAlignment);
+  const std::int64_t even = rounded_up(divided_up(bytes, group.size), kPieceAlignment);
   const std::int64_t size = std::max(even, kSmallestPart);
   args.whole = buffer.bytes.data();
   args.part_begin.resize(group.size);

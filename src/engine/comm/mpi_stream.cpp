@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "nadi/base/round_up.h"
+
 namespace nadi {
 
 MpiStream MpiStream::receiving(const MpiPeer& from, std::span<std::byte> bytes, std::int64_t piece_bytes) {
@@ -26,7 +28,7 @@ MpiStream MpiStream::receiving_into_ring(const MpiPeer& from, std::byte* ring, s
   stream.bytes_ = bytes;
   stream.piece_bytes_ = piece_bytes;
   stream.ring_ = true;
-  stream.pieces_ = (bytes + piece_bytes - 1) / piece_bytes;
+  stream.pieces_ = divided_up(bytes, piece_bytes);
   return stream;
 }
 

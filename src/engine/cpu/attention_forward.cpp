@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/attention_few_queries.h"
 #include "nadi/engine/cpu/attention_operands.h"
 #include "nadi/engine/cpu/balanced_parts.h"
@@ -124,7 +125,7 @@ class Forward {
   }
   void foresee_queries(const HeadRows& heads, const Task& task) {
     const HeadRows::Place first = in_.query(task.b, task.kv_head, task.first_row);
-    prefetch_.add(heads.span_of(first, (task.rows + in_.group - 1) / in_.group, in_.group));
+    prefetch_.add(heads.span_of(first, divided_up(task.rows, in_.group), in_.group));
   }
   void foresee_keys(const Task& task, std::int64_t key) {
     const HeadRows::Place first{.b = task.b, .token = key, .head = task.kv_head};
@@ -218,7 +219,7 @@ void attention_kernel(const KernelCall& call) {
   const AttentionExtents& e = in.extents;
   const int threads = attention_threads(e, call.threads);
   const std::int64_t task_rows = rows_per_task(in, threads);
-  const std::int64_t tasks_per_head = (in.rows + task_rows - 1) / task_rows;
+  const std::int64_t tasks_per_head = divided_up(in.rows, task_rows);
   const auto task = [&](std::int64_t unit) {
     const std::int64_t head = unit / tasks_per_head, first = unit % tasks_per_head * task_rows;
     return Task{.b = head / e.K,

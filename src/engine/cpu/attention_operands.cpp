@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/parallel.h"
 #include "nadi/engine/cpu/softmax_row.h"
 
@@ -129,7 +130,7 @@ std::int64_t AttentionOperands::tokens_seeing(std::int64_t b, std::int64_t key) 
 SeenColumns::SeenColumns(std::span<const std::int64_t> limits, const KeyTile& tile)
     : queries_(static_cast<std::int64_t>(limits.size())),
       keys_(tile.count),
-      panels_((queries_ + kPanelRows - 1) / kPanelRows) {
+      panels_(divided_up(queries_, kPanelRows)) {
   for (std::int64_t panel = 0; panel < panels_; ++panel) {
     const std::int64_t first = panel * kPanelRows;
     const auto rows = limits.subspan(first, std::min<std::int64_t>(kPanelRows, queries_ - first));
@@ -155,7 +156,7 @@ std::span<const PanelExtent> SeenColumns::per_query(std::int64_t width, Extents&
 }
 
 std::span<const PanelExtent> SeenColumns::per_key(std::int64_t width, Extents& extents) const {
-  const std::int64_t key_panels = (keys_ + kPanelRows - 1) / kPanelRows;
+  const std::int64_t key_panels = divided_up(keys_, kPanelRows);
   for (std::int64_t i = 0; i < key_panels; ++i) {
     const auto sees = [&](std::int64_t panel) { return columns_[panel] > i * kPanelRows; };
     std::int64_t first = 0, end = panels_;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/dropout_mask.h"
 #include "nadi/engine/cpu/head_rows.h"
 #include "nadi/engine/cpu/kernel.h"
@@ -67,7 +68,7 @@ class AttentionOperands {
   // Those of the queries of rows first to first + limits.size().
   void fill_limits(std::int64_t b, std::int64_t first, std::span<std::int64_t> limits) const;
   KeyTile key_tile(std::int64_t first) const;
-  std::int64_t key_tiles() const { return (extents.S + kKeyRows - 1) / kKeyRows; }
+  std::int64_t key_tiles() const { return divided_up(extents.S, kKeyRows); }
   // What dropout multiplies the probabilities of the tile's first `columns` keys by, for the query at this
   // place; zeros where there are fewer keys.
   void dropout_factors(const HeadRows::Place& at, const KeyTile& tile, std::int64_t columns,
@@ -105,7 +106,7 @@ class SeenColumns {
   // Columns of scores that are computed for row i; a multiple of kPanelColumns.
   std::int64_t computed(std::int64_t i) const { return padded_width(columns_[i / kPanelRows]); }
 
-  using Extents = std::array<PanelExtent, (std::max(kQueryRows, kKeyRows) + kPanelRows - 1) / kPanelRows>;
+  using Extents = std::array<PanelExtent, divided_up(std::max(kQueryRows, kKeyRows), kPanelRows)>;
   // Scores, of queries and keys as sums over `depth`.
   std::span<const PanelExtent> scores(std::int64_t depth, Extents& extents) const;
   // Rows of `width` per query, as sums over the keys.
@@ -117,7 +118,7 @@ class SeenColumns {
   std::int64_t queries_;
   std::int64_t keys_;
   std::int64_t panels_;
-  std::array<std::int64_t, (kQueryRows + kPanelRows - 1) / kPanelRows> columns_;
+  std::array<std::int64_t, divided_up(kQueryRows, kPanelRows)> columns_;
 };
 
 }  // namespace nadi::cpu

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <limits>
 
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/element.h"
 #include "nadi/engine/cpu/kernel.h"
 #include "nadi/engine/cpu/parallel.h"
@@ -39,7 +40,7 @@ void walk_blocks(std::int64_t first, std::int64_t end, const Body& body) {
 // threads share no cache line and blocks are the same for any number of threads.
 template <class Body>
 void for_each_part(std::int64_t elements, int threads, const Body& body) {
-  const std::int64_t blocks = (elements + kBlock - 1) / kBlock;
+  const std::int64_t blocks = divided_up(elements, kBlock);
   parallel_for(blocks, worthwhile_threads(elements, threads), [&](std::int64_t first, std::int64_t end, int) {
     body(first * kBlock, std::min(end * kBlock, elements));
   });

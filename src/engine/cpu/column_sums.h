@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/blocks.h"
 
 namespace nadi::cpu {
@@ -19,7 +20,7 @@ class ColumnSums {
   static constexpr std::int64_t bytes(std::int64_t columns) {
     constexpr std::int64_t kCacheLine = 64;
     const std::int64_t used = columns * static_cast<std::int64_t>(sizeof(double) + sizeof(float));
-    return (used + kCacheLine - 1) / kCacheLine * kCacheLine;
+    return rounded_up(used, kCacheLine);
   }
 
   ColumnSums(std::byte* memory, std::int64_t columns)

@@ -8,6 +8,7 @@
 #include "nadi/engine/comm/plan_groups.h"
 #include "nadi/engine/cpu/strided_copy.h"
 #include "nadi/graph/memory_plan.h"
+#include "nadi/graph/ops/views.h"
 #include "nadi/recording/execution.h"
 
 namespace nadi::cpu {
@@ -28,12 +29,7 @@ std::span<std::byte> span_of(const Operand& operand) {
 }
 
 bool is_contiguous(const Operand& operand) {
-  std::int64_t expected = 1;
-  for (int axis = operand.shape().rank() - 1; axis >= 0; --axis) {
-    if (operand.shape()[axis] != 1 && operand.strides[axis] != expected) return false;
-    expected *= operand.shape()[axis];
-  }
-  return true;
+  return nadi::is_contiguous(operand.shape(), operand.strides);
 }
 
 // How a whole is made of parts along an axis: each part is `outer` runs.

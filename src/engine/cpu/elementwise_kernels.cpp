@@ -1,4 +1,5 @@
 // Addition, dropout, sums over rows, the gradient of a maximum or product over ranks.
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/blocks.h"
 #include "nadi/engine/cpu/column_sums.h"
 #include "nadi/engine/cpu/dropout_mask.h"
@@ -53,7 +54,7 @@ void sum_narrow_rows(const KernelCall& call, const RowSums& plan) {
 void sum_wide_rows(const KernelCall& call, const RowSums& plan) {
   const Source x(call.inputs[0]);
   const Target y(call, 0);
-  parallel_for((plan.columns + kBlock - 1) / kBlock, plan.threads,
+  parallel_for(divided_up(plan.columns, kBlock), plan.threads,
                [&](std::int64_t first_block, std::int64_t end_block, int) {
                  const std::int64_t end = std::min(end_block * kBlock, plan.columns);
                  walk_blocks(first_block * kBlock, end, [&](std::int64_t first, std::int64_t count) {

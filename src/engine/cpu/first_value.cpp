@@ -5,6 +5,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/random.h"
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/element.h"
 #include "nadi/engine/cpu/parallel.h"
 
@@ -34,16 +35,15 @@ void write_integers(const std::vector<std::int64_t>& values, DType dtype, std::b
 template <class Body>
 void write_pieces(const FirstValue& value, DType dtype, std::byte* target, const Body& body) {
   const std::int64_t elements = value.tensor.shape.elements();
-  parallel_for(
-      (elements + kPiece - 1) / kPiece, value.threads, [&](std::int64_t first, std::int64_t end, int) {
-        std::array<float, kPiece> row;
-        for (std::int64_t piece = first; piece < end; ++piece) {
-          const std::int64_t start = piece * kPiece;
-          const std::int64_t count = std::min(kPiece, elements - start);
-          body(start, count, row.data());
-          convert_from_float(row.data(), count, element(static_cast<void*>(target), dtype, start), dtype);
-        }
-      });
+  parallel_for(divided_up(elements, kPiece), value.threads, [&](std::int64_t first, std::int64_t end, int) {
+    std::array<float, kPiece> row;
+    for (std::int64_t piece = first; piece < end; ++piece) {
+      const std::int64_t start = piece * kPiece;
+      const std::int64_t count = std::min(kPiece, elements - start);
+      body(start, count, row.data());
+      convert_from_float(row.data(), count, element(static_cast<void*>(target), dtype, start), dtype);
+    }
+  });
 }
 
 void write_constant(const FirstValue& value, DType dtype, std::byte* target) {

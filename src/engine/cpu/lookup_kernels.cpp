@@ -3,6 +3,7 @@
 //
 // Numbers are checked before threads start, since an error cannot leave a parallel region.
 #include "nadi/base/format.h"
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/blocks.h"
 
 namespace nadi::cpu {
@@ -64,7 +65,7 @@ void embedding_grad_kernel(const KernelCall& call) {
                 [&](std::int64_t first, std::int64_t end) { table.put_zeros(first, end - first); });
 
   constexpr std::int64_t kColumns = 16;  // fp32 elements of a cache line
-  parallel_for((W + kColumns - 1) / kColumns, worthwhile_threads(rows.tokens() * W, call.threads),
+  parallel_for(divided_up(W, kColumns), worthwhile_threads(rows.tokens() * W, call.threads),
                [&](std::int64_t first_line, std::int64_t end_line, int) {
                  const std::int64_t first = first_line * kColumns, end = std::min(end_line * kColumns, W);
                  for (std::int64_t i = 0; i < rows.tokens(); ++i) {

@@ -2,6 +2,7 @@
 // over its memory: parameter, gradient and moments are read once and written once.
 #include <cmath>
 
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/blocks.h"
 #include "nadi/graph/ops/adamw.h"
 #include "nadi/graph/ops/sgd.h"
@@ -147,7 +148,7 @@ std::int64_t squared_norm_workspace(const OpView&, int threads) {
 // All tensors in one parallel loop over their blocks: most have far fewer elements than threads are worth.
 void squared_norm_kernel(const KernelCall& call) {
   std::int64_t blocks = 0, elements = 0;
-  const auto blocks_of = [](const Operand& operand) { return (operand.elements() + kBlock - 1) / kBlock; };
+  const auto blocks_of = [](const Operand& operand) { return divided_up(operand.elements(), kBlock); };
   for (const Operand& operand : call.inputs) {
     blocks += blocks_of(operand);
     elements += operand.elements();

@@ -7,6 +7,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/parallel.h"
 
 namespace nadi::cpu {
@@ -35,16 +36,16 @@ PrefaultedMemory::PrefaultedMemory(Bytes size, int threads) {
                                    to_string(Bytes{available_bytes()})),
                             "a smaller batch or sequence, more micro-batches or --recompute need less");
   const auto start = reinterpret_cast<std::uintptr_t>(mapped);
-  const std::uintptr_t aligned = (start + kHugePage - 1) / kHugePage * kHugePage;
+  const std::uintptr_t aligned = rounded_up(start, kHugePage);
   if (aligned > start) munmap(mapped, aligned - start);
   const std::uintptr_t page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t end = (aligned + static_cast<std::uintptr_t>(wanted) + page - 1) / page * page;
+  const std::uintptr_t end = rounded_up(aligned + static_cast<std::uintptr_t>(wanted), page);
   if (end < start + static_cast<std::uintptr_t>(reserved))
     munmap(reinterpret_cast<void*>(end), start + static_cast<std::uintptr_t>(reserved) - end);
   data_ = reinterpret_cast<std::byte*>(aligned);
   size_ = static_cast<std::size_t>(wanted);
   madvise(data_, size_, MADV_HUGEPAGE);
-  parallel_for((wanted + static_cast<std::int64_t>(page) - 1) / static_cast<std::int64_t>(page), threads,
+  parallel_for(divided_up(wanted, static_cast<std::int64_t>(page)), threads,
                [&](std::int64_t first, std::int64_t last, int) {
                  for (std::int64_t i = first; i < last; ++i)
                    *static_cast<volatile std::byte*>(data_ + i * static_cast<std::int64_t>(page)) =

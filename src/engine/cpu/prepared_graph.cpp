@@ -4,9 +4,11 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/comm_ops.h"
 #include "nadi/engine/cpu/strided_copy.h"
 #include "nadi/graph/memory_plan.h"
+#include "nadi/graph/ops/views.h"
 
 namespace nadi::cpu {
 namespace {
@@ -30,14 +32,6 @@ PreparedOperand prepare(const Graph& graph, TensorId id) {
           .strides = std::move(layout.strides)};
 }
 
-std::int64_t aligned(std::int64_t size) {
-  return (size + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-}
-
-bool is_contiguous(const PreparedOperand& operand) {
-  return Layout{.root = operand.root, .strides = operand.strides}.contiguous(operand.tensor->shape);
-}
-
 }  // namespace
 
 PreparedGraph::PreparedGraph(const Graph& graph, int threads, bool connected)
@@ -58,13 +52,15 @@ PreparedGraph::PreparedGraph(const Graph& graph, int threads, bool connected)
     prepared.entry = &kernel_entry(op.kind);
     if (prepared.entry->run == nullptr) refuse(op);
     if (prepared.entry->workspace != nullptr)
-      prepared.kernel_workspace = aligned(prepared.entry->workspace(OpView{graph, op}, threads));
+      prepared.kernel_workspace =
+          rounded_up(prepared.entry->workspace(OpView{graph, op}, threads), kArenaAlignment);
     prepared.workspace = prepared.kernel_workspace;
     for (const TensorId input : op.inputs) {
       PreparedOperand operand = prepare(graph, input);
-      if (operand.tensor != nullptr && !prepared.entry->takes_strides && !is_contiguous(operand)) {
+      if (operand.tensor != nullptr && !prepared.entry->takes_strides &&
+          !is_contiguous(operand.tensor->shape, operand.strides)) {
         operand.packed_at = prepared.workspace;
-        prepared.workspace += aligned(operand.tensor->size().count());
+        prepared.workspace += rounded_up(operand.tensor->size().count(), kArenaAlignment);
       }
       prepared.inputs.push_back(std::move(operand));
     }

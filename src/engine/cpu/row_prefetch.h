@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "nadi/base/round_up.h"
+
 namespace nadi::cpu {
 
 // `rows` pieces of memory of the same size.
@@ -34,7 +36,7 @@ class RowPrefetch {
   void add(const RowSpan& span) {
     all_[spans_++] = span;
     rows_ += span.rows;
-    per_step_ = (rows_ + steps_ - 1) / steps_;
+    per_step_ = divided_up(rows_, steps_);
   }
   void step() {
     for (std::int64_t i = 0; i < per_step_ && current_ < spans_; ++i) {

@@ -17,6 +17,7 @@
 #include <limits>
 
 #include "nadi/base/random.h"
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/blocks.h"
 #include "nadi/engine/cpu/workspace_slices.h"
 #include "nadi/graph/ops/decoding.h"
@@ -79,7 +80,7 @@ class Sampler {
  public:
   Sampler(WorkspaceSlices& slices, std::int64_t vocabulary)
       : vocabulary_(vocabulary),
-        blocks_((vocabulary + kMaximumOf - 1) / kMaximumOf),
+        blocks_(divided_up(vocabulary, kMaximumOf)),
         row_(slices.take<float>(vocabulary)),
         maxima_(slices.take<float>(blocks_)),
         ordered_maxima_(slices.take<float>(blocks_)),

@@ -6,6 +6,7 @@
 // element so far off makes the deviation itself that large. Sums are those of double precision, by thread.
 #include <cmath>
 
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/blocks.h"
 #include "nadi/graph/ops/sgd_sai.h"
 
@@ -48,7 +49,7 @@ float lr_scale_of(const KernelCall& call, double grad_scale) {
   auto* sums = call.workspace_of<GradientSums>(0, 0);
   const int threads = worthwhile_threads(elements, call.threads);
   std::fill_n(sums, threads, GradientSums{});
-  const std::int64_t blocks = (elements + kBlock - 1) / kBlock;
+  const std::int64_t blocks = divided_up(elements, kBlock);
   parallel_for(blocks, threads, [&](std::int64_t first, std::int64_t end, int thread) {
     GradientSums own;
     walk_blocks(first * kBlock, std::min(end * kBlock, elements), [&](std::int64_t from, std::int64_t count) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/blocks.h"
 #include "nadi/engine/cpu/element.h"
 #include "nadi/engine/cpu/kernel.h"
@@ -93,7 +94,7 @@ void repeat_heads_kernel(const KernelCall& call) {
 void sum_head_groups_kernel(const KernelCall& call) {
   const std::int64_t times = call.attributes().integer("times");
   const std::int64_t head = call.shape(0).elements(2, 4);
-  const std::int64_t blocks = (head + kBlock - 1) / kBlock;
+  const std::int64_t blocks = divided_up(head, kBlock);
   const Source x(call.inputs[0]);
   const Target target(call, 0);
   parallel_for(call.outputs[0].elements() / head * blocks,

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <span>
 
+#include "nadi/base/round_up.h"
+
 namespace nadi::cpu {
 
 // A panel of 6 rows and 16 columns keeps its sums in 12 of the 16 registers of 8 floats.
@@ -20,7 +22,7 @@ inline constexpr int kPanelRows = 6;
 inline constexpr int kPanelColumns = 16;
 
 constexpr std::int64_t padded_width(std::int64_t width) {
-  return (width + kPanelColumns - 1) / kPanelColumns * kPanelColumns;
+  return rounded_up(width, kPanelColumns);
 }
 // From one row of a tile to the next: an odd number of cache lines.
 constexpr std::int64_t tile_stride(std::int64_t width) {

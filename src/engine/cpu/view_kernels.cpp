@@ -1,6 +1,7 @@
 // Ops that move elements: copy, cast, concat, fill.
 #include <type_traits>
 
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/blocks.h"
 #include "nadi/engine/cpu/strided_copy.h"
 
@@ -69,7 +70,7 @@ void convert_piece(const Source& source, const Piece& piece, const Target& targe
 
 void convert_runs(const Operand& from, const Runs& runs, const Target& target, int threads) {
   const Source source(from);
-  const std::int64_t pieces = (runs.length + kBlock - 1) / kBlock;
+  const std::int64_t pieces = divided_up(runs.length, kBlock);
   parallel_for(runs.count * pieces, worthwhile_threads(from.elements(), threads),
                [&](std::int64_t first, std::int64_t end, int) {
                  for (std::int64_t i = first; i < end; ++i) {
@@ -121,8 +122,8 @@ void concat_kernel(const KernelCall& call) {
     const Source part(operand);
     const std::int64_t run = operand.shape()[axis] * inner;
     // Where there are only a few runs, each is cut up.
-    const std::int64_t cuts = outer < call.threads ? (run + kBlock - 1) / kBlock : 1;
-    const std::int64_t cut = (run + cuts - 1) / std::max<std::int64_t>(cuts, 1);
+    const std::int64_t cuts = outer < call.threads ? divided_up(run, kBlock) : 1;
+    const std::int64_t cut = divided_up(run, std::max<std::int64_t>(cuts, 1));
     parallel_for(outer * cuts, worthwhile_threads(operand.elements(), call.threads),
                  [&](std::int64_t first, std::int64_t end, int) {
                    for (std::int64_t i = first; i < end; ++i) {

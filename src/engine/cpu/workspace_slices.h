@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "nadi/base/round_up.h"
+
 namespace nadi::cpu {
 
 class WorkspaceSlices {
@@ -19,7 +21,7 @@ class WorkspaceSlices {
   template <class T>
   T* take(std::int64_t count) {
     std::byte* at = memory_ == nullptr ? nullptr : memory_ + bytes_;
-    bytes_ += (count * static_cast<std::int64_t>(sizeof(T)) + kCacheLine - 1) / kCacheLine * kCacheLine;
+    bytes_ += rounded_up(count * static_cast<std::int64_t>(sizeof(T)), kCacheLine);
     return reinterpret_cast<T*>(at);
   }
   std::int64_t bytes() const { return bytes_; }

@@ -2,6 +2,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/round_up.h"
 #include "nadi/graph/gradient_rule.h"
 #include "nadi/graph/ops/definitions.h"
 #include "nadi/graph/ops/gather_again.h"
@@ -228,7 +229,7 @@ TensorId all_reduce(GraphBuilder& builder, const AllReduceArgs& args) {
 }
 
 std::int64_t bucket_part(std::int64_t elements, std::int64_t members) {
-  return (elements + members - 1) / members;
+  return divided_up(elements, members);
 }
 
 void bucket_all_reduce(GraphBuilder& builder, std::span<const TensorId> tensors, const GroupArgs& group) {

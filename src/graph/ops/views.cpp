@@ -194,10 +194,12 @@ TensorId concat(GraphBuilder& builder, std::span<const TensorId> parts, int axis
                           .attributes = {{"axis", std::int64_t{axis}}}});
 }
 
-bool Layout::contiguous(const Shape& shape) const {
-  const std::vector<std::int64_t> wanted = contiguous_strides(shape);
-  for (int axis = 0; axis < shape.rank(); ++axis)
-    if (shape[axis] > 1 && strides[axis] != wanted[axis]) return false;
+bool is_contiguous(const Shape& shape, std::span<const std::int64_t> strides) {
+  std::int64_t expected = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    if (shape[axis] != 1 && strides[axis] != expected) return false;
+    expected *= shape[axis];
+  }
   return true;
 }
 

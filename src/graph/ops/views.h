@@ -22,8 +22,11 @@ struct Layout {
   TensorId root;
   std::int64_t offset = 0;
   std::vector<std::int64_t> strides;
-  bool contiguous(const Shape& shape) const;
 };
 Layout layout_of(const Graph& graph, TensorId tensor);
+
+// Whether the elements of this shape lie one after the other; the stride of an axis of one element does not
+// matter.
+bool is_contiguous(const Shape& shape, std::span<const std::int64_t> strides);
 
 }  // namespace nadi
