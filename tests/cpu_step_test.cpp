@@ -15,10 +15,11 @@
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/engine/cpu/element.h"
 #include "nadi/engine/reference/reference_engine.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"
-#include "tiny_models.h"
+#include "random_integers.h"
 
 namespace {
 

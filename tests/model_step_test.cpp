@@ -10,8 +10,9 @@
 #include <numeric>
 
 #include "nadi/engine/reference/reference_engine.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
-#include "tiny_models.h"
+#include "random_integers.h"
 
 namespace nadi {
 namespace {

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "nadi/base/error.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
-#include "tiny_models.h"
 
 namespace nadi {
 namespace {

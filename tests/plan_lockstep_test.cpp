@@ -9,10 +9,11 @@
 #include <map>
 
 #include "nadi/engine/reference/lockstep.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
 #include "plan_cases.h"
-#include "tiny_models.h"
+#include "random_integers.h"
 
 namespace nadi {
 namespace {

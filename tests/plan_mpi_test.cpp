@@ -14,6 +14,7 @@
 #include "nadi/engine/comm/plan_groups.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/engine/cpu/element.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"
@@ -21,7 +22,7 @@
 #include "nadi/unroll/process_groups.h"
 #include "nadi/unroll/rank_binding.h"
 #include "plan_cases.h"
-#include "tiny_models.h"
+#include "random_integers.h"
 
 namespace nadi {
 namespace {

@@ -14,10 +14,11 @@
 #include "nadi/engine/comm/plan_groups.h"
 #include "nadi/engine/comm/thread_world_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"
 #include "nadi/train/step_inputs.h"
-#include "tiny_models.h"
+#include "random_integers.h"
 
 namespace nadi {
 namespace {

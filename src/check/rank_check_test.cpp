@@ -11,6 +11,7 @@
 #include "nadi/check/check_traces.h"
 #include "nadi/check/rules.h"
 #include "nadi/check/traces_for_tests.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/unroll/rank_traces.h"
 
@@ -20,26 +21,12 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const ModelConfig& tiny() {
-  static const ModelConfig config{.name = "tiny",
-                                  .architecture = Architecture::kGpt2,
-                                  .vocabulary = 16,
-                                  .positions = 8,
-                                  .layers = 4,
-                                  .width = 8,
-                                  .heads = 4,
-                                  .kv_heads = 4,
-                                  .head_width = 2,
-                                  .ffn_width = 16};
-  return config;
-}
-
 void write_plan(const Plan& plan, const std::filesystem::path& prefix, TraceFlavor flavor) {
   StepRequest request{.seq_length = 8};
   request.batch_size = request.micro_batches = plan.micro_batches;
   std::vector<Program> programs;
   for (std::int64_t stage = 0; stage < plan.pp; ++stage)
-    programs.push_back(build_step(tiny(), request, plan, stage));
+    programs.push_back(build_step(even_model(), request, plan, stage));
   std::vector<const Program*> pointers;
   for (const Program& program : programs) pointers.push_back(&program);
   write_rank_traces(plan, pointers, prefix, {.flavor = flavor});

@@ -6,7 +6,7 @@
 #include "nadi/base/json.h"
 #include "nadi/chakra/chakra_reader.h"
 #include "nadi/generate/generator.h"
-#include "nadi/generate/tiny_model_for_tests.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/recording/execution.h"
 #include "nadi/recording/run_traces.h"
 #include "nadi/testing/temporary_folder.h"
@@ -16,7 +16,7 @@ namespace {
 
 TEST(GenerationTrace, IsThreeFiles) {
   const TemporaryFolder folder;
-  Generator generator(tiny_model(Architecture::kGpt2),
+  Generator generator(generating_model(Architecture::kGpt2),
                       {.input_tokens = 2, .output_tokens = 3, .threads = 1, .record = true});
   generator.generate(std::vector<std::vector<TokenId>>{{1, 2}, {3}},
                      [](std::size_t, TokenId) { return true; });

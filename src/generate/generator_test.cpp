@@ -11,7 +11,7 @@
 #include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/engine/reference/reference_engine.h"
-#include "nadi/generate/tiny_model_for_tests.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"
 #include "nadi/testing/temporary_folder.h"
@@ -71,7 +71,7 @@ const std::vector<GeneratorOptions> kWays{
     {.temperature = 0}, {.temperature = 1.5}, {.temperature = 0.9, .top_k = 12, .top_p = 0.8}};
 
 TEST_P(Generate, EqualsRunningTheWholeSequenceAnew) {
-  const ModelConfig config = tiny_model(GetParam());
+  const ModelConfig config = generating_model(GetParam());
   for (GeneratorOptions options : kWays) {
     options = options_for(options);
     options.batch_size = 5;
@@ -91,7 +91,7 @@ TEST_P(Generate, EqualsRunningTheWholeSequenceAnew) {
 }
 
 TEST_P(Generate, DoesNotDependOnTheBatch) {
-  const ModelConfig config = tiny_model(GetParam());
+  const ModelConfig config = generating_model(GetParam());
   for (GeneratorOptions options : kWays) {
     options = options_for(options);
     const std::vector<Tokens> alone = generated(config, options);
@@ -107,7 +107,7 @@ TEST_P(Generate, DoesNotDependOnTheBatch) {
 
 TEST_P(Generate, RunsInLowPrecision) {
   for (const DType dtype : {DType::kBF16, DType::kF16})
-    for (const Tokens& tokens : generated(tiny_model(GetParam()), options_for({.dtype = dtype}))) {
+    for (const Tokens& tokens : generated(generating_model(GetParam()), options_for({.dtype = dtype}))) {
       EXPECT_EQ(tokens.size(), 8u);
       EXPECT_THAT(tokens, testing::Each(testing::AllOf(testing::Ge(0), testing::Lt(61))));
     }
@@ -133,7 +133,7 @@ class SavedModel {
 };
 
 TEST(Generator, LoadsWeights) {
-  const ModelConfig config = tiny_model(Architecture::kGpt2);
+  const ModelConfig config = generating_model(Architecture::kGpt2);
   const SavedModel saved(config);
   GeneratorOptions options = options_for({.temperature = 0, .seed = 7});
   const std::vector<Tokens> expected = generated(config, options);  // random weights of that seed
@@ -153,7 +153,7 @@ TEST(Generator, LoadsWeights) {
 }
 
 TEST(Generator, DrawsBySeed) {
-  const ModelConfig config = tiny_model(Architecture::kGpt2);
+  const ModelConfig config = generating_model(Architecture::kGpt2);
   const SavedModel saved(config);
   GeneratorOptions options = options_for({.temperature = 1, .seed = 1, .weights = saved.path()});
   const std::vector<Tokens> first = generated(config, options);
@@ -171,14 +171,14 @@ TEST(Generator, DrawsBySeed) {
 // Two equal prompts in a list are two prompts.
 TEST(Generator, DrawsByNumberOfThePrompt) {
   const std::vector<Tokens> twice{kPrompts[0], kPrompts[0]};
-  Generator generator(tiny_model(Architecture::kGpt2), options_for({}));
+  Generator generator(generating_model(Architecture::kGpt2), options_for({}));
   const std::vector<Tokens> outputs = tokens_of(generator.generate(twice, keep_going));
   EXPECT_NE(outputs[0], outputs[1]);
   EXPECT_EQ(tokens_of(generator.generate(twice, keep_going)), outputs) << "numbers start anew";
 }
 
 TEST(Generator, EndsWithTheEndToken) {
-  const ModelConfig config = tiny_model(Architecture::kGpt2);
+  const ModelConfig config = generating_model(Architecture::kGpt2);
   GeneratorOptions options = options_for({.batch_size = 5, .temperature = 1});
   const std::vector<Tokens> whole = generated(config, options);
   const TokenId end = whole[2][3];
@@ -209,7 +209,7 @@ TEST(Generator, EndsWithTheEndToken) {
 }
 
 TEST(Generator, EndsWhenTheCallerSays) {
-  const ModelConfig config = tiny_model(Architecture::kGpt2);
+  const ModelConfig config = generating_model(Architecture::kGpt2);
   const GeneratorOptions options = options_for({.batch_size = 2});
   const std::vector<Tokens> whole = generated(config, options);
   Generator generator(config, options);
@@ -228,7 +228,7 @@ TEST(Generator, EndsWhenTheCallerSays) {
 TEST(Generator, MakesOneTokenWithoutDecoding) {
   GeneratorOptions options = options_for({});
   options.output_tokens = 1;
-  Generator generator(tiny_model(Architecture::kLlama), options);
+  Generator generator(generating_model(Architecture::kLlama), options);
   const GenerationResult result = generator.generate(kPrompts, keep_going);
   for (const Generation& generation : result.generations) EXPECT_EQ(generation.tokens.size(), 1u);
   EXPECT_EQ(result.decode_tokens, 0);
@@ -237,7 +237,7 @@ TEST(Generator, MakesOneTokenWithoutDecoding) {
 
 // However the texts end, a recorded run is the whole program.
 TEST(Generator, RecordsWhatTheDryTraceSays) {
-  const ModelConfig config = tiny_model(Architecture::kLlama);
+  const ModelConfig config = generating_model(Architecture::kLlama);
   for (const double temperature : {0.0, 1.0}) {
     GeneratorOptions options = options_for({.batch_size = 3, .temperature = temperature, .record = true});
     Generator generator(config, options);
@@ -267,9 +267,9 @@ TEST(Generator, RefusesWhatTheModelCannot) {
     }
     return "no error";
   };
-  EXPECT_THAT(message(tiny_model(Architecture::kBert), options_for({})),
+  EXPECT_THAT(message(generating_model(Architecture::kBert), options_for({})),
               testing::HasSubstr("not a model that generates"));
-  EXPECT_EQ(message(tiny_model(Architecture::kGpt2), {.input_tokens = 20, .output_tokens = 5}),
+  EXPECT_EQ(message(generating_model(Architecture::kGpt2), {.input_tokens = 20, .output_tokens = 5}),
             "a sequence of 25 tokens does not fit tiny, which has 24 positions");
 }
 

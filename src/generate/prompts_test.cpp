@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "nadi/data/byte_tokenizer_for_tests.h"
-#include "nadi/generate/tiny_model_for_tests.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/testing/temporary_file.h"
 
 namespace nadi {
@@ -79,7 +79,7 @@ TEST(Prompts, OfChanceAreTheSameForTheSameSeed) {
 }
 
 TEST(Prompts, LeaveRoomForTheOutput) {
-  const ModelConfig config = tiny_model(Architecture::kGpt2);  // 24 positions
+  const ModelConfig config = generating_model(Architecture::kGpt2);  // 24 positions
   const std::vector<std::vector<TokenId>> prompts{{1}, std::vector<TokenId>(20, 1), {1, 2}};
   EXPECT_EQ(longest_prompt(prompts, config, 4), 20);
   EXPECT_EQ(input_error_of([&] { longest_prompt(prompts, config, 5); }),

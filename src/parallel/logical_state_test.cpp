@@ -7,6 +7,7 @@
 #include <ostream>
 #include <utility>
 
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 
 namespace nadi {
@@ -17,24 +18,6 @@ using testing::UnorderedElementsAreArray;
 
 // An element of a whole tensor by the tensor's name and its index; an empty name is padding.
 using Element = std::pair<std::string, std::int64_t>;
-
-// Width 8 in 4 heads and a vocabulary of 13, which divides over no group.
-ModelConfig small_model(Architecture architecture) {
-  ModelConfig config{.name = "small",
-                     .architecture = architecture,
-                     .vocabulary = 13,
-                     .positions = 16,
-                     .layers = 4,
-                     .width = 8,
-                     .heads = 4,
-                     .kv_heads = 4,
-                     .head_width = 2,
-                     .ffn_width = 12,
-                     .token_types = 2};
-  if (architecture == Architecture::kLlama)
-    config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
-  return config;
-}
 
 // The programs of all stages, with several buckets each.
 struct Stages {
@@ -91,7 +74,7 @@ std::vector<PlanCase> plan_cases() {
 
 class LogicalStateOf : public testing::TestWithParam<std::tuple<Architecture, PlanCase>> {
  protected:
-  const ModelConfig config_ = small_model(std::get<0>(GetParam()));
+  const ModelConfig config_ = tiny_model(std::get<0>(GetParam()), 4);
   const Plan plan_ = std::get<1>(GetParam()).plan;
   const StepRequest request_{.dtype = std::get<1>(GetParam()).dtype,
                              .optimizer = {.kind = std::get<1>(GetParam()).optimizer}};
@@ -239,7 +222,7 @@ TEST_P(LogicalStateOf, WritersAndHoldersAgree) {
 
 // Queries, keys and values of GPT-2 are packed: [8, 24] for a rank of 2 means 4 columns of each, in 8 rows.
 TEST(LogicalState, PiecesAreBlocksOfRuns) {
-  const ModelConfig config = small_model(Architecture::kGpt2);
+  const ModelConfig config = tiny_model(Architecture::kGpt2, 4);
   const Plan plan{.tp = 2};
   const Stages stages(config, plan, {});
   const LogicalState state(config, plan, stages.pointers);

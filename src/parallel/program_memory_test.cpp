@@ -2,27 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 
 namespace nadi {
 namespace {
 
-ModelConfig small_model() {
-  return {.name = "small",
-          .architecture = Architecture::kGpt2,
-          .vocabulary = 16,
-          .positions = 8,
-          .layers = 4,
-          .width = 8,
-          .heads = 2,
-          .kv_heads = 2,
-          .head_width = 4,
-          .ffn_width = 16};
-}
-
 ProgramMemory memory_of(const Plan& plan, std::int64_t stage) {
   return plan_program_memory(build_step(
-      small_model(), {.batch_size = plan.micro_batches, .micro_batches = plan.micro_batches, .seq_length = 4},
+      even_model(), {.batch_size = plan.micro_batches, .micro_batches = plan.micro_batches, .seq_length = 4},
       plan, stage));
 }
 

@@ -18,6 +18,7 @@
 #include "nadi/engine/comm/plan_groups.h"
 #include "nadi/engine/comm/thread_world_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 
 namespace nadi {
@@ -34,19 +35,8 @@ constexpr std::int64_t kVocabulary = 261;  // divides over no group
 const TrainingState kNumbers{.step = 7, .dtype = "f32", .optimizer = "adamw", .schedule = "linear"};
 
 ModelConfig model_of_test(Architecture architecture) {
-  ModelConfig config{.name = "small",
-                     .architecture = architecture,
-                     .vocabulary = kVocabulary,
-                     .positions = 16,
-                     .layers = 4,
-                     .width = 8,
-                     .heads = 4,
-                     .kv_heads = 4,
-                     .head_width = 2,
-                     .ffn_width = 12,
-                     .token_types = 2};
-  if (architecture == Architecture::kLlama)
-    config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
+  ModelConfig config = tiny_model(architecture, 4);
+  config.vocabulary = kVocabulary;
   return config;
 }
 

@@ -16,6 +16,7 @@
 #include "nadi/data/sample_batches.h"
 #include "nadi/data/squad.h"
 #include "nadi/engine/comm/single_process.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/train/trainer.h"
 
 namespace nadi {
@@ -65,23 +66,6 @@ inline SquadSet letters_for_tests(std::int64_t questions, std::uint64_t seed) {
   return set;
 }
 
-inline ModelConfig small_model_for_tests(Architecture architecture) {
-  const bool bert = architecture == Architecture::kBert;
-  return {.name = "small",
-          .architecture = architecture,
-          .vocabulary = bert ? 261 : 257,
-          .positions = 64,
-          .layers = 2,
-          .width = 16,
-          .heads = 2,
-          .kv_heads = 2,
-          .head_width = 8,
-          .ffn_width = 32,
-          .token_types = bert ? 2 : 0,
-          .activation = bert ? Activation::kGeluErf : Activation::kGeluTanh,
-          .initializer_range = 0.1};
-}
-
 struct SmallRunOptions {
   std::int64_t samples = 7;
   std::int64_t validation_samples = 3;
@@ -107,7 +91,7 @@ class SmallRun {
 
   // Two epochs in batches of 2, on one thread; nothing is saved.
   TrainOptions options() const {
-    TrainOptions options{.config = small_model_for_tests(architecture_),
+    TrainOptions options{.config = byte_model(architecture_),
                          .batch_size = 2,
                          .seq_length = seq_length_,
                          .epochs = 2,

@@ -10,6 +10,7 @@
 #include "nadi/checkpoint/files_for_tests.h"
 #include "nadi/engine/comm/thread_world_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/train/sharded_state.h"
 #include "nadi/train/small_run_for_tests.h"
@@ -51,7 +52,7 @@ struct Loaded {
 
 class WeightsTest : public FolderTest {
  protected:
-  const ModelConfig config_ = small_model_for_tests(Architecture::kGpt2);
+  const ModelConfig config_ = byte_model(Architecture::kGpt2);
 };
 
 TEST_F(WeightsTest, ComeBackBitForBit) {

@@ -18,6 +18,7 @@
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops/collectives.h"
 #include "nadi/graph/ops/point_to_point.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/testing/temporary_folder.h"
@@ -61,20 +62,6 @@ const std::vector<TraceCase>& trace_cases() {
   return cases;
 }
 
-const ModelConfig& tiny() {
-  static const ModelConfig config{.name = "tiny",
-                                  .architecture = Architecture::kGpt2,
-                                  .vocabulary = 16,
-                                  .positions = 8,
-                                  .layers = 4,
-                                  .width = 8,
-                                  .heads = 4,
-                                  .kv_heads = 4,
-                                  .head_width = 2,
-                                  .ffn_width = 16};
-  return config;
-}
-
 // The programs of all stages of a plan.
 struct Stages {
   Plan plan;
@@ -85,7 +72,7 @@ struct Stages {
     StepRequest request = trace_case.request;
     request.batch_size = request.micro_batches = plan.micro_batches;
     for (std::int64_t stage = 0; stage < plan.pp; ++stage)
-      programs.push_back(build_step(tiny(), request, plan, stage));
+      programs.push_back(build_step(even_model(), request, plan, stage));
     for (const Program& program : programs) pointers.push_back(&program);
   }
   const Program& of(Rank rank) const {

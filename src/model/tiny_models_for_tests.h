@@ -1,0 +1,99 @@
+// Models that are small enough for tests, one for each kind of test.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nadi/model/model_config.h"
+
+namespace nadi {
+
+// For arithmetic in double precision by the thousand, and for every plan: width 8, four heads of keys and
+// values, a vocabulary of 13 that divides over no group, dropout wherever the architecture has it; Llama with
+// two queries per key and stretched rotary frequencies.
+inline ModelConfig tiny_model(Architecture architecture, std::int64_t layers) {
+  ModelConfig config{.name = "tiny " + std::string(to_string(architecture)),
+                     .architecture = architecture,
+                     .vocabulary = 13,
+                     .positions = 16,
+                     .layers = layers,
+                     .width = 8,
+                     .heads = 4,
+                     .kv_heads = 4,
+                     .head_width = 2,
+                     .ffn_width = 12,
+                     .token_types = 2,
+                     .initializer_range = 0.3,
+                     .embedding_dropout = 0.1,
+                     .attention_dropout = 0.2,
+                     .residual_dropout = 0.1};
+  if (architecture == Architecture::kBert) config.activation = Activation::kGeluErf;
+  if (architecture == Architecture::kLlama) {
+    config.heads = 8;
+    config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
+    config.embedding_dropout = config.residual_dropout = 0;
+    config.rotary = {.theta = 100,
+                     .factor = 8,
+                     .low_frequency_factor = 1,
+                     .high_frequency_factor = 4,
+                     .original_positions = 32};
+  }
+  return config;
+}
+
+// For sizes that are counted by hand: a GPT-2 whose dimensions are powers of two and divide over every group.
+inline ModelConfig even_model() {
+  return {.name = "tiny",
+          .architecture = Architecture::kGpt2,
+          .vocabulary = 16,
+          .positions = 8,
+          .layers = 4,
+          .width = 8,
+          .heads = 4,
+          .kv_heads = 4,
+          .head_width = 2,
+          .ffn_width = 16};
+}
+
+// For generation: random weights are spread so widely that each generated token differs from the others.
+inline ModelConfig generating_model(Architecture architecture, std::int64_t vocabulary = 61) {
+  ModelConfig config{.name = "tiny",
+                     .architecture = architecture,
+                     .vocabulary = vocabulary,
+                     .positions = 24,
+                     .layers = 2,
+                     .width = 16,
+                     .heads = 4,
+                     .kv_heads = 4,
+                     .head_width = 4,
+                     .ffn_width = 24,
+                     .token_types = 2,
+                     .initializer_range = 0.4};
+  if (architecture == Architecture::kLlama) {
+    config.kv_heads = 2;
+    config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
+    config.rotary = {.theta = 100};
+  }
+  return config;
+}
+
+// For training on bytes: 256 of them, and the special tokens of ByteTokenizer
+// (data/byte_tokenizer_for_tests.h).
+inline ModelConfig byte_model(Architecture architecture) {
+  const bool bert = architecture == Architecture::kBert;
+  return {.name = "small",
+          .architecture = architecture,
+          .vocabulary = bert ? 261 : 257,
+          .positions = 64,
+          .layers = 2,
+          .width = 16,
+          .heads = 2,
+          .kv_heads = 2,
+          .head_width = 8,
+          .ffn_width = 32,
+          .token_types = bert ? 2 : 0,
+          .activation = bert ? Activation::kGeluErf : Activation::kGeluTanh,
+          .initializer_range = 0.1};
+}
+
+}  // namespace nadi
