@@ -46,6 +46,7 @@ set(NADI_INTERNAL_HEADERS
   model/config_keys.h
   pytorch/decimal_time.h
   pytorch/event_args.h
+  pytorch/fuzz_reader.h
   pytorch/host_node.h
   pytorch/json_grammar.h
   pytorch/json_number.h

@@ -3,25 +3,10 @@
 # middle under another plan, too. And --profile-ranks, which traces some of the ranks.
 #   tests/rampup_test.sh NADI
 set -euo pipefail
-nadi=$(realpath "$1")
-if ! command -v mpirun >/dev/null; then
-  echo "skipped: there is no mpirun" >&2
-  exit 77
-fi
+source "$(dirname "${BASH_SOURCE[0]}")/program_test.sh"
+needs mpirun
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
 
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
-run() {  # name, command...
-  local name=$1
-  shift
-  "$@" >"$name.out" 2>"$name.err" || fail "$name: exit code $?: $(cat "$name.err")"
-}
 # Five digits of each loss: the others may differ by the order of sums.
 losses() { grep -o 'lm loss: [0-9.E+-]*' "$1" | sed 's/..E/E/'; }
 sizes() { grep -o 'global batch size: *[0-9]*' "$1" | tr -s ' ' | cut -d' ' -f4 | tr '\n' ' '; }

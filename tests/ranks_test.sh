@@ -4,31 +4,15 @@
 # training; generating on two ranks gives the tokens of one; the wrapper scripts leave their traces.
 #   tests/ranks_test.sh NADI SOURCE_FOLDER
 set -euo pipefail
-nadi=$(realpath "$1")
 source=$(realpath "$2")
-if ! command -v mpirun >/dev/null; then
-  echo "skipped: there is no mpirun" >&2
-  exit 77
-fi
+source "$(dirname "${BASH_SOURCE[0]}")/program_test.sh"
+needs mpirun
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
-
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
 
 # The losses that a run printed, one per line.
 losses() { grep -o 'loss [0-9.]*, lr' "$1" | cut -d' ' -f2; }
 
 settings=(--max-seq-length 32 --max-steps 6 --skip-eval --logging-steps 1 --threads 1)
-run() {  # name, command...
-  local name=$1
-  shift
-  "$@" >"$name.out" 2>"$name.err" || fail "$name: exit code $?: $(cat "$name.err")"
-}
 same_losses() { diff <(losses "$1.out") <(losses "$2.out") || fail "the losses of $1 and $2 differ"; }
 
 run one "$nadi" train gpt2-tiny --batch-size 8 "${settings[@]}" --save-dir one

@@ -2,26 +2,8 @@
 # The scripts for experiments label what they train by its own name; those for containers start what they say.
 #   tests/scripts_test.sh NADI SOURCE_FOLDER
 set -uo pipefail
-nadi=$(realpath "$1")
 source=$(realpath "$2")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $*" >&2
-  failures=$((failures + 1))
-}
-
-# expect <exit code> <command ...>: output in out and err
-expect() {
-  local code=$1
-  shift
-  "$@" >out 2>err
-  local got=$?
-  [[ $got == "$code" ]] || { fail "exit code $got, not $code: $*"; cat err >&2; }
-}
+source "$(dirname "${BASH_SOURCE[0]}")/program_test.sh"
 
 export NADI=$nadi
 few=(--max-steps 3 --max-seq-length 16 --skip-eval --threads 1)
@@ -52,7 +34,7 @@ mkdir bin
 printf '#!/bin/sh\nfor word; do printf "%%s|" "$word"; done\necho\nexit "${DOCKER_EXIT:-0}"\n' >bin/docker
 chmod +x bin/docker
 cp "$source/run.sh" "$source/build.sh" .
-export PATH=$folder/bin:$PATH
+export PATH=$work/bin:$PATH
 expect 0 ./run.sh cpu </dev/null
 [[ $(cat out) == *"--entrypoint|bash|"*"|nadi|" ]] || fail "run.sh cpu opens no shell: $(cat out)"
 expect 0 ./run.sh gpu </dev/null
@@ -80,5 +62,4 @@ os.execvp(words[0], words)' "$@"
   [[ $(service train "a b") == "nadi train a b" ]] || fail "the service does not run a command: $(service train x)"
 fi
 
-((failures == 0)) && echo "all passed"
-exit "$((failures > 0))"
+finish

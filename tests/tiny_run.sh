@@ -1,10 +1,5 @@
-# For scripts that train something tiny: `source` it, with the program in $nadi. failures counts what failed.
-failures=0
-
-fail() {
-  echo "FAILED: $*" >&2
-  failures=$((failures + 1))
-}
+# For scripts that train a tiny model: `source` it as program_test.sh, which it includes.
+source "$(dirname "${BASH_SOURCE[0]}")/program_test.sh"
 
 # tiny.json, squad.json and tok/ in this folder: a GPT-2 of one layer on 12 short questions, whose step takes less
 # time than its checkpoint.

@@ -2,21 +2,13 @@
 # Completion in real shells, those of bash, zsh and fish that are there.
 #   completion_test.sh <nadi>
 set -uo pipefail
-nadi=$(realpath "$1")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+source "$(dirname "${BASH_SOURCE[0]}")/../../tests/program_test.sh"
 mkdir "$work/bin" "$work/home"
 ln -s "$nadi" "$work/bin/nadi"
 export PATH=$work/bin:$PATH HOME=$work/home TERM=xterm
 unset XDG_CONFIG_HOME XDG_DATA_HOME
-cd "$work" || exit 1
 touch 'trace one.0.et' trace.json
 mkdir folder
-failures=0
-fail() {
-  echo "FAILED: $*" >&2
-  failures=$((failures + 1))
-}
 
 # expect <shell> <line> <words that must be offered, or !word for one that must not>: the shell's function
 # `offered_by_<shell>` prints one candidate per line.
@@ -131,5 +123,4 @@ else
   echo "fish: not here"
 fi
 
-((failures == 0)) && echo "all passed"
-exit "$((failures > 0))"
+finish

@@ -2,19 +2,8 @@
 # Manual pages as `man` shows them: without warnings, with flags that can be copied.
 #   man_page_test.sh <nadi>
 set -uo pipefail
-nadi=$(realpath "$1")
-if ! command -v man >/dev/null || ! command -v groff >/dev/null; then
-  echo "skipped: there is no man or no groff" >&2
-  exit 77
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-fail() {
-  echo "FAILED: $*" >&2
-  failures=$((failures + 1))
-}
+source "$(dirname "${BASH_SOURCE[0]}")/../../tests/program_test.sh"
+needs man groff
 
 "$nadi" man --output man1 >/dev/null || fail "no pages"
 pages=(man1/*.1)
@@ -30,5 +19,4 @@ grep -q -- '--learning-rate N' shown || fail "no --learning-rate in nadi-train(1
 grep -q -- '--transformer-impl' shown || fail "no flags of Megatron's in nadi-train(1)"
 grep -q '^EXIT STATUS' shown || fail "no exit status"
 
-((failures == 0)) && echo "all passed"
-exit "$((failures > 0))"
+finish

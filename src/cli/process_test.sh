@@ -2,25 +2,7 @@
 # What only a process can show: pipes, full devices, exit codes, signals, the terminal.
 #   process_test.sh <nadi>
 set -uo pipefail
-nadi=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $*" >&2
-  failures=$((failures + 1))
-}
-
-# expect <exit code> <command ...>: output in out and err
-expect() {
-  local code=$1
-  shift
-  "$@" >out 2>err
-  local got=$?
-  [[ $got == "$code" ]] || { fail "exit code $got, not $code: $*"; cat err >&2; }
-}
+source "$(dirname "${BASH_SOURCE[0]}")/../../tests/program_test.sh"
 
 expect 0 "$nadi" --version
 expect 2 "$nadi"
@@ -75,5 +57,4 @@ if command -v script >/dev/null; then
 fi
 "$nadi" models | grep -q $'\033' && fail "colours in a pipe"
 
-((failures == 0)) && echo "all passed"
-exit "$((failures > 0))"
+finish
