@@ -42,13 +42,13 @@ class Looker : public JsonRecordTaker {
  private:
   void look_at(JsonObject object) {
     using Type = simdjson::ondemand::json_type;
-    for (JsonField field : object) {
+    for (simdjson::ondemand::field field : object) {
       JsonItem item = field.value();
       const Type type = item.type();
       if (type == Type::object)
         look_at(item.get_object());
       else if (look_ == Look::kTexts && type == Type::string)
-        seen += json_string(item).size();
+        seen += std::string_view(item.get_string()).size();
       else
         ++seen;
     }

@@ -32,10 +32,8 @@ set(NADI_INTERNAL_HEADERS
   base/json_position.h
   base/json_source.h
   engine/reference/collective.h
-  engine/reference/gradient_check.h
   engine/reference/interpreter.h
   engine/reference/kernel.h
-  engine/reference/problem.h
   input/decompressor.h
   input/json_reading.h
   input/json_record_array.h

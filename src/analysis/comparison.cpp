@@ -52,7 +52,6 @@ void OpProfile::add(const Timeline& timeline) {
       sum.time += timeline.duration(row);
     }
   }
-  ++ranks_;
   rank_steps_ += std::max<std::int64_t>(static_cast<std::int64_t>(steps.size()), 1);
 }
 
@@ -62,10 +61,7 @@ class ComparisonMaker {
   ComparisonMaker(const OpProfile& before, const OpProfile& after) : before_(before), after_(after) {}
 
   Comparison run(std::size_t kept) {
-    Comparison result{.ranks_before = before_.ranks_,
-                      .ranks_after = after_.ranks_,
-                      .rank_steps_before = before_.rank_steps_,
-                      .rank_steps_after = after_.rank_steps_};
+    Comparison result;
     collect(before_, &Change::before);
     collect(after_, &Change::after);
     std::map<Activity, Change> activities;
@@ -126,7 +122,6 @@ class ComparisonMaker {
                                             .occurrence = key.occurrence,
                                             .activity = key.activity});
       if (match == after_.sums_.end()) continue;
-      ++result.matched_occurrences;
       const auto mean = [](const OpProfile::Sum& of) {
         return static_cast<double>(of.time.count()) / static_cast<double>(of.nodes);
       };

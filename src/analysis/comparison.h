@@ -27,7 +27,6 @@ class OpProfile {
  public:
   void add(const Timeline& timeline);
 
-  std::int64_t ranks() const { return ranks_; }
   std::int64_t rank_steps() const { return rank_steps_; }  // steps, summed over ranks
 
  private:
@@ -50,7 +49,6 @@ class OpProfile {
 
   StringTable texts_;
   std::unordered_map<Key, Sum, KeyHash> sums_;
-  std::int64_t ranks_ = 0;
   std::int64_t rank_steps_ = 0;
 };
 
@@ -79,12 +77,9 @@ struct OccurrenceChange {
 };
 
 struct Comparison {
-  std::int64_t ranks_before = 0, ranks_after = 0;
-  std::int64_t rank_steps_before = 0, rank_steps_after = 0;
   std::vector<Change> activities = {};             // host, compute, communication, memory
   std::vector<Change> ops = {};                    // the largest difference first, whichever way
   std::vector<OccurrenceChange> occurrences = {};  // the same; up to `kept`
-  std::int64_t matched_occurrences = 0;
 };
 Comparison compare(const OpProfile& before, const OpProfile& after, std::size_t kept = 1000);
 

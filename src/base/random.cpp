@@ -21,12 +21,6 @@ NormalPair box_muller(std::uint32_t radius_word, std::uint32_t angle_word) {
   return {static_cast<float>(radius * std::cos(angle)), static_cast<float>(radius * std::sin(angle))};
 }
 
-std::array<float, 4> uniform_block(const RandomKey& key, std::uint64_t block) {
-  const RandomBlock words = random_block(key, block);
-  return {uniform_of_word(words[0]), uniform_of_word(words[1]), uniform_of_word(words[2]),
-          uniform_of_word(words[3])};
-}
-
 // Elements first_index to first_index + out.size() of blocks that `make` computes four at a time. The first
 // and the last block may be used in part.
 template <typename MakeBlock>
@@ -64,10 +58,6 @@ std::array<float, 4> random_normal_block(const RandomKey& key, std::uint64_t blo
 
 void fill_normal(const RandomKey& key, std::uint64_t first_index, std::span<float> out) {
   fill_blocks(first_index, out, [&](std::uint64_t block) { return random_normal_block(key, block); });
-}
-
-void fill_uniform(const RandomKey& key, std::uint64_t first_index, std::span<float> out) {
-  fill_blocks(first_index, out, [&](std::uint64_t block) { return uniform_block(key, block); });
 }
 
 }  // namespace nadi

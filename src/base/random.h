@@ -18,8 +18,8 @@
 //   random_word, random_uniform   word i mod 4 of block i / 4
 //   random_uniform_double         words 2j and 2j+1 of block i / 2, where j = i mod 2; word 2j is the high
 //   half random_normal                 words 2j and 2j+1 of block i / 4, where j = (i mod 4) / 2; Box-Muller
-//   makes
-//                                 two normals of them, the cosine for even i and the sine for odd i
+//   makes two
+//                                 normals of them, the cosine for even i and the sine for odd i
 #pragma once
 
 #include <array>
@@ -100,8 +100,7 @@ float random_normal(const RandomKey& key, std::uint64_t index);
 // The four normals of block `block`: elements 4 * block to 4 * block + 3.
 std::array<float, 4> random_normal_block(const RandomKey& key, std::uint64_t block);
 
-// out[i] = random_normal(key, first_index + i), or random_uniform(...), at a quarter of the generator calls.
+// out[i] = random_normal(key, first_index + i), at a quarter of the generator calls.
 void fill_normal(const RandomKey& key, std::uint64_t first_index, std::span<float> out);
-void fill_uniform(const RandomKey& key, std::uint64_t first_index, std::span<float> out);
 
 }  // namespace nadi

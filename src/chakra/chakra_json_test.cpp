@@ -101,7 +101,7 @@ TEST(ChakraJson, WritesWhatTheMappingSays) {
   node.attributes.add_double("share", 0.1);
   node.attributes.add_double("none", std::nan(""));
   const std::array dimensions{true, false};
-  add_involved_dimensions(node, dimensions);
+  node.attributes.add_bool_list(attribute_name::kInvolvedDimensions, dimensions);
   trace.add(node);
   EXPECT_EQ(json_of(trace),
             R"({"version":"0.0.4"})"

@@ -27,7 +27,7 @@ TEST(NodeLinkWriter, WritesWhatGraphLibrariesRead) {
   node.ctrl_deps = {TraceNodeId{1}, TraceNodeId{5}};
   node.data_deps = {TraceNodeId{1}};
   const std::array dimensions{true, false};
-  add_involved_dimensions(node, dimensions);
+  node.attributes.add_bool_list(attribute_name::kInvolvedDimensions, dimensions);
   node.inputs.shapes = "[[1]]";
   trace.add(node);
   trace.metadata.attributes.add_int64("rank", 2);

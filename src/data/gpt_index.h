@@ -48,11 +48,9 @@ struct GptIndexFigures {
   std::int64_t epochs = 0;         // the fewest that hold the samples that are wanted, E
   std::int64_t samples = 0;        // that they hold, N
   std::int64_t early_samples = 0;  // that are shuffled among themselves, in front of the others
-  std::int64_t early_epochs = 0;   // whose documents are
-
   // When less than 80% of the last epoch is wanted, it is shuffled for itself and comes last, lest the parts
-  // of it that are not wanted take the place of others. Else all are early.
-  bool has_late_epoch() const { return early_epochs < epochs; }
+  // of it that are not wanted take the place of others. Else all epochs are early.
+  std::int64_t early_epochs = 0;
 };
 
 // Error (input) when the sequences have no tokens; Error (usage) for figures that make no sense; Error

@@ -178,9 +178,7 @@ MegatronData open_megatron_data(const MegatronDataRequest& request) {
     data.datasets.push_back({.prefix = tokens.prefix(),
                              .share = dataset.weight / weight,
                              .documents = documents_of(tokens, request.masked),
-                             .tokens = tokens.tokens(),
-                             .train_documents = dataset.split.train.size(),
-                             .validation_documents = dataset.split.validation.size()});
+                             .tokens = tokens.tokens()});
   }
   data.train = open_split(
       request, datasets,

@@ -43,8 +43,6 @@ struct MegatronDataset {
   double share = 1;            // of the samples, from 0 to 1
   std::int64_t documents = 0;  // sequences of a dataset that is not `masked`, as Megatron counts them
   std::int64_t tokens = 0;
-  std::int64_t train_documents = 0;
-  std::int64_t validation_documents = 0;
 };
 
 struct MegatronData {

@@ -106,16 +106,4 @@ TextSource texts_of(SquadSet set) {
   };
 }
 
-TextTotals for_each_text(const fs::path& path, std::string_view key,
-                         const std::function<void(std::string_view text)>& visit) {
-  const TextSource source = read_texts(path, key);
-  TextTotals totals;
-  for (std::string text; source(text);) {
-    ++totals.texts;
-    totals.bytes += Bytes(static_cast<std::int64_t>(text.size()));
-    visit(text);
-  }
-  return totals;
-}
-
 }  // namespace nadi

@@ -12,12 +12,9 @@
 // what is not UTF-8, with the byte; a file without any text, when its end is reached.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string_view>
 
-#include "nadi/base/units.h"
 #include "nadi/text/text_source.h"
 
 namespace nadi {
@@ -29,14 +26,5 @@ TextSource read_texts(const std::filesystem::path& path, std::string_view key = 
 
 // Contexts, then questions, of a set in memory.
 TextSource texts_of(SquadSet set);
-
-struct TextTotals {
-  std::int64_t texts = 0;
-  Bytes bytes = {};
-};
-
-// Calls `visit` with each text of a file, which is valid during the call only.
-TextTotals for_each_text(const std::filesystem::path& path, std::string_view key,
-                         const std::function<void(std::string_view text)>& visit);
 
 }  // namespace nadi

@@ -16,22 +16,18 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-struct Texts {
-  std::vector<std::string> texts;
-  TextTotals totals;
-};
-
-Texts texts_of(std::string_view name, std::string_view contents, std::string_view key = "text") {
+std::vector<std::string> texts_in(std::string_view name, std::string_view contents,
+                                  std::string_view key = "text") {
   const TemporaryFile file(name, contents);
-  Texts texts;
-  texts.totals =
-      for_each_text(file.path(), key, [&](std::string_view text) { texts.texts.emplace_back(text); });
+  const TextSource source = read_texts(file.path(), key);
+  std::vector<std::string> texts;
+  for (std::string text; source(text);) texts.push_back(text);
   return texts;
 }
 
 Error error_of(std::string_view name, std::string_view contents, std::string_view key = "text") {
   try {
-    texts_of(name, contents, key);
+    texts_in(name, contents, key);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kInput);
     EXPECT_THAT(error.place().file, HasSubstr(std::string(name)));
@@ -42,17 +38,14 @@ Error error_of(std::string_view name, std::string_view contents, std::string_vie
 }
 
 TEST(TextFiles, LinesOfText) {
-  const Texts texts = texts_of("a.txt", "one\n\ntwo words\r\n");
-  EXPECT_THAT(texts.texts, ElementsAre("one", "two words"));
-  EXPECT_EQ(texts.totals.texts, 2);
-  EXPECT_EQ(texts.totals.bytes, 12_B);  // 3 + 9
+  EXPECT_THAT(texts_in("a.txt", "one\n\ntwo words\r\n"), ElementsAre("one", "two words"));
 }
 
 TEST(TextFiles, LinesOfJson) {
   const std::string_view contents =
       "{\"text\": \"one\\ntwo\", \"id\": 7}\n  \n{\"body\": \"three\", \"text\": \"\"}\n";
-  EXPECT_THAT(texts_of("a.jsonl", contents).texts, ElementsAre("one\ntwo"));
-  EXPECT_THAT(texts_of("a.jsonl", "{\"body\": \"three\"}", "body").texts, ElementsAre("three"));
+  EXPECT_THAT(texts_in("a.jsonl", contents), ElementsAre("one\ntwo"));
+  EXPECT_THAT(texts_in("a.jsonl", "{\"body\": \"three\"}", "body"), ElementsAre("three"));
 }
 
 TEST(TextFiles, NamesTheLineThatIsWrong) {
@@ -75,9 +68,10 @@ TEST(TextFiles, NamesTheLineThatIsWrong) {
 }
 
 TEST(TextFiles, ContextsAndQuestionsOfSquad) {
-  const Texts texts = texts_of("a.json", R"({"data": [{"paragraphs": [{"context": "c", "qas": [
+  const std::vector<std::string> texts =
+      texts_in("a.json", R"({"data": [{"paragraphs": [{"context": "c", "qas": [
       {"id": "1", "question": "q1", "answers": []}, {"id": "2", "question": "q2", "answers": []}]}]}]})");
-  EXPECT_THAT(texts.texts, ElementsAre("c", "q1", "q2"));
+  EXPECT_THAT(texts, ElementsAre("c", "q1", "q2"));
 }
 
 TEST(TextFiles, TextsOfASetInMemory) {

@@ -37,7 +37,6 @@ std::string TextStream::finish() {
 std::string TextStream::text_of(TokenId token) {
   const std::optional<TokenId> before = std::exchange(before_, token);
   if (token < 0 || token >= tokenizer_.vocabulary_size()) {
-    ++unknown_tokens_;
     before_.reset();
     return format("<{}>", token);
   }

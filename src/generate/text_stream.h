@@ -38,7 +38,6 @@ class TextStream {
   std::string finish();
 
   bool stopped() const { return stopped_; }
-  std::int64_t unknown_tokens() const { return unknown_tokens_; }
 
  private:
   std::string text_of(TokenId token);
@@ -50,7 +49,6 @@ class TextStream {
   Utf8Assembler characters_;
   std::string held_ = {};
   bool stopped_ = false;
-  std::int64_t unknown_tokens_ = 0;
 };
 
 }  // namespace nadi

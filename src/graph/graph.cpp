@@ -62,13 +62,6 @@ std::int64_t Graph::parameter_count() const {
   return count;
 }
 
-Bytes Graph::size_of_role(Role role) const {
-  Bytes total;
-  for (const Tensor& tensor : tensors_)
-    if (tensor.variable && tensor.role == role) total += tensor.size();
-  return total;
-}
-
 std::vector<std::vector<OpId>> dependencies(const Graph& graph) {
   struct Access {
     OpId writer = kNoOp;

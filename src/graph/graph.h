@@ -32,7 +32,6 @@ class Graph {
 
   // Sum over the parameter tensors: what people call the number of parameters. A tied weight is one tensor.
   std::int64_t parameter_count() const;
-  Bytes size_of_role(Role role) const;  // variables only
 
  private:
   friend class GraphBuilder;

@@ -101,11 +101,7 @@ class Planner {
     find_roots();
     find_last_uses();
     make_allocations();
-    MemoryPlan plan = place();
-    for (const Tensor& tensor : graph_.tensors())
-      if (tensor.producer == kNoOp && !tensor.shares_memory)
-        plan.resident[static_cast<std::size_t>(tensor.role)] += tensor.size();
-    return plan;
+    return place();
   }
 
  private:
@@ -224,12 +220,6 @@ class Planner {
 };
 
 }  // namespace
-
-Bytes MemoryPlan::total() const {
-  Bytes sum = arena;
-  for (const Bytes size : resident) sum += size;
-  return sum;
-}
 
 Bytes aligned_size(Bytes size) {
   return Bytes{aligned(size.count())};

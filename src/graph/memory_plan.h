@@ -26,12 +26,6 @@ struct MemoryPlan {
   Bytes peak;               // the most that is alive at once; the arena cannot be smaller
   OpId peak_op = kNoOp;     // when
   std::vector<Bytes> live;  // by op: bytes of values alive while it runs
-
-  // What stays for the whole step, by role.
-  std::array<Bytes, kRoleCount> resident{};
-  Bytes resident_of(Role role) const { return resident[static_cast<std::size_t>(role)]; }
-
-  Bytes total() const;  // resident and arena together
 };
 
 // Offsets are multiples of this: a cache line, and what vector loads like.

@@ -110,7 +110,6 @@ const OpDefinition& definition(OpKind kind);
 inline std::string_view to_string(OpKind kind) {
   return definition(kind).name;
 }
-std::span<const OpDefinition> all_definitions();
 
 inline bool is_communication(OpClass op_class) {
   return op_class == OpClass::kCollective || op_class == OpClass::kPointToPoint;

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 namespace nadi {
 
@@ -16,9 +15,5 @@ struct Op;
 
 std::string print_graph(const Graph& graph);
 std::string print_op(const Graph& graph, const Op& op);
-
-// What is different between two graphs, for people: ops and tensors only in one, ops whose kind, inputs,
-// outputs, attributes or origin differ, and changed order. Matched by name. Empty when they are the same.
-std::vector<std::string> compare_graphs(const Graph& left, const Graph& right);
 
 }  // namespace nadi

@@ -95,13 +95,6 @@ std::optional<std::uint64_t> ChunkedInput::remaining() const {
   return std::max<std::uint64_t>(*size_ - std::min(*size_, position_), window_.size());
 }
 
-std::optional<double> ChunkedInput::fraction_read() const {
-  if (!size_) return std::nullopt;
-  if (*size_ == 0) return 1.0;
-  const std::uint64_t done = decompressor_ ? decompressor_->position() : position_;
-  return std::min(1.0, static_cast<double>(done) / static_cast<double>(*size_));
-}
-
 std::size_t ChunkedInput::read_file(char* to, std::size_t room) {
   while (true) {
     const ssize_t got = ::read(file_, to, room);

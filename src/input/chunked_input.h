@@ -45,8 +45,6 @@ class ChunkedInput {
   std::uint64_t position() const { return position_; }
   // Bytes from position() to the end, where that is known beforehand: not for pipes and compressed files.
   std::optional<std::uint64_t> remaining() const;
-  // How much of the file was read, from 0 to 1, for progress: known for compressed files, too, not for pipes.
-  std::optional<double> fraction_read() const;
 
   // What lies ahead of position(): at least `wanted` bytes, unless the input ends before that. Valid until
   // the next call of ahead() or read().

@@ -22,7 +22,7 @@ inline Json to_json(JsonItem item) {
   switch (type) {
     case Type::object: {
       Json object = Json::object();
-      for (JsonField field : item.get_object()) {
+      for (simdjson::ondemand::field field : item.get_object()) {
         const std::string key(std::string_view(field.unescaped_key()));
         object[key] = to_json(field.value());
       }
@@ -34,7 +34,7 @@ inline Json to_json(JsonItem item) {
       return array;
     }
     case Type::string:
-      return Json(std::string(json_string(item)));
+      return Json(std::string(std::string_view(item.get_string())));
     case Type::number: {
       const simdjson::ondemand::number number = item.get_number();
       if (number.is_double()) return Json(number.get_double());
@@ -68,7 +68,7 @@ class JsonCollector : public JsonRecordTaker {
 
   void record(std::size_t array, JsonObject& record, std::uint64_t byte) override {
     Json json = Json::object();
-    for (JsonField field : record) {
+    for (simdjson::ondemand::field field : record) {
       const std::string key(std::string_view(field.unescaped_key()));
       json[key] = to_json(field.value());
     }

@@ -243,16 +243,4 @@ JsonRecordCounts read_json_documents(ChunkedInput& input, JsonDamage damage, Jso
   return DocumentReader(input, {.arrays = {}, .damage = damage, .chunk = chunk}, taker).read_documents();
 }
 
-std::string_view json_string(JsonItem item) {
-  // The token reaches to the next one: the string with its quotes, and white space.
-  const std::string_view token = item.raw_json_token();
-  const std::size_t end = token.rfind('"');
-  if (token.front() != '"' || end == 0 || token.find('\\') != std::string_view::npos)
-    return item.get_string();
-  // Taken, so that simdjson looks at what follows it.
-  if (const simdjson::error_code error = item.get_raw_json_string().error())
-    throw simdjson::simdjson_error(error);
-  return token.substr(1, end - 1);
-}
-
 }  // namespace nadi

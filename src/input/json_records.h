@@ -34,7 +34,6 @@ namespace nadi {
 class ChunkedInput;
 
 using JsonObject = simdjson::ondemand::object;
-using JsonField = simdjson::ondemand::field;
 using JsonItem = simdjson::ondemand::value;
 
 class JsonRecordTaker {
@@ -78,9 +77,5 @@ JsonRecordCounts read_json_records(ChunkedInput& input, const JsonRecordOptions&
 // record of array 0. restart() and member() are not called.
 JsonRecordCounts read_json_documents(ChunkedInput& input, JsonDamage damage, JsonRecordTaker& taker,
                                      std::size_t chunk = kJsonChunk);
-
-// The text of a string: a view of the record where nothing in it is escaped, which is nearly always so and
-// several times as fast as get_string().
-std::string_view json_string(JsonItem item);
 
 }  // namespace nadi

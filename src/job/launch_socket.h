@@ -51,7 +51,6 @@ class LaunchSocketListener {
   // "secret@address:port,address:port": what connect_to_launcher() takes. It holds the secret, so it belongs
   // into an environment and not on a command line, which everybody can read.
   const std::string& contact() const { return contact_; }
-  const std::string& secret() const { return secret_; }
 
   // Connections that have come in and have said the secret since the last call; each with the rest of its
   // hello. Others are closed.

@@ -31,10 +31,6 @@ const Splitter& llama3_splitter() {
   return kLlama3;
 }
 
-std::span<const Splitter* const> splitters() {
-  return kSplitters;
-}
-
 const Splitter* find_splitter(std::string_view pattern) {
   for (const Splitter* splitter : kSplitters) {
     if (std::ranges::find(splitter->patterns, pattern) != splitter->patterns.end()) return splitter;

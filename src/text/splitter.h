@@ -34,8 +34,6 @@ struct Splitter {
 const Splitter& gpt2_splitter();
 const Splitter& llama3_splitter();
 
-std::span<const Splitter* const> splitters();
-
 // By one of its expressions; nullptr when none has it.
 const Splitter* find_splitter(std::string_view pattern);
 

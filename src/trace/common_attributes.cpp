@@ -45,16 +45,8 @@ void add_comm_tag(TraceNode& node, std::int32_t tag) {
   node.attributes.add_int32(attribute_name::kCommTag, tag);
 }
 
-void add_comm_priority(TraceNode& node, std::int32_t priority) {
-  node.attributes.add_int32(attribute_name::kCommPriority, priority);
-}
-
 void add_process_group(TraceNode& node, std::uint32_t group) {
   node.attributes.add_text(attribute_name::kProcessGroup, std::to_string(group));
-}
-
-void add_involved_dimensions(TraceNode& node, std::span<const bool> involved) {
-  node.attributes.add_bool_list(attribute_name::kInvolvedDimensions, involved);
 }
 
 }  // namespace nadi

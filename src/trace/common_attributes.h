@@ -46,10 +46,7 @@ void add_comm_size(TraceNode& node, Bytes size);
 void add_comm_src(TraceNode& node, std::int32_t rank);
 void add_comm_dst(TraceNode& node, std::int32_t rank);
 void add_comm_tag(TraceNode& node, std::int32_t tag);
-void add_comm_priority(TraceNode& node, std::int32_t priority);
 // The key of the group in the process-group file, above 0; 0 means all ranks.
 void add_process_group(TraceNode& node, std::uint32_t group);
-// One entry per dimension of the network: whether the collective runs over it.
-void add_involved_dimensions(TraceNode& node, std::span<const bool> involved);
 
 }  // namespace nadi

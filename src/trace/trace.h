@@ -94,8 +94,6 @@ class Trace {
   std::optional<TraceAttribute> find_attribute(std::size_t row, std::uint32_t name_number) const;
 
   // Times are filled in after a run or a simulation.
-  void set_start(std::size_t row, Nanoseconds start) { starts_[row] = start; }
-  void set_duration(std::size_t row, Nanoseconds duration) { durations_[row] = duration; }
 
   // Removes every dependency on an id for which `unwanted` is true; returns how many there were.
   std::uint64_t remove_dependencies(const std::function<bool(TraceNodeId)>& unwanted);

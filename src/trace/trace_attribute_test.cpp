@@ -72,10 +72,7 @@ TEST(CommonAttributes, HaveExactlyTheKindsSimulatorsRead) {
   add_comm_src(node, 1);
   add_comm_dst(node, 2);
   add_comm_tag(node, -3);
-  add_comm_priority(node, 4);
   add_process_group(node, 5);
-  const std::array<bool, 3> involved{true, false, true};
-  add_involved_dimensions(node, involved);
 
   struct Expected {
     std::string_view name;
@@ -86,9 +83,8 @@ TEST(CommonAttributes, HaveExactlyTheKindsSimulatorsRead) {
       Expected{"is_cpu_op", Kind::kBool, 1},      Expected{"num_ops", Kind::kInt64, 12},
       Expected{"tensor_size", Kind::kUint64, 34}, Expected{"comm_type", Kind::kInt64, 7},
       Expected{"comm_size", Kind::kInt64, 56},    Expected{"comm_src", Kind::kInt32, 1},
-      Expected{"comm_dst", Kind::kInt32, 2},      Expected{"comm_tag", Kind::kInt32, -3},
-      Expected{"comm_priority", Kind::kInt32, 4}};
-  ASSERT_EQ(node.attributes.size(), expected.size() + 2);
+      Expected{"comm_dst", Kind::kInt32, 2},      Expected{"comm_tag", Kind::kInt32, -3}};
+  ASSERT_EQ(node.attributes.size(), expected.size() + 1);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(node.attributes[i].name, expected[i].name);
     EXPECT_EQ(node.attributes[i].kind, expected[i].kind) << expected[i].name;
@@ -96,8 +92,6 @@ TEST(CommonAttributes, HaveExactlyTheKindsSimulatorsRead) {
   }
   EXPECT_EQ(node.attributes.find("pg_name")->kind, Kind::kString);
   EXPECT_EQ(node.attributes.find("pg_name")->string(), "5");
-  EXPECT_EQ(node.attributes.find("involved_dim")->kind, Kind::kBoolList);
-  EXPECT_EQ(node.attributes.find("involved_dim")->numbers[1], 0u);
 }
 
 }  // namespace

@@ -49,8 +49,6 @@ TEST(Trace, FindsAttributesAndFields) {
   EXPECT_EQ(trace.attribute(1, 1).name, "y");
   EXPECT_EQ(trace.id(1), TraceNodeId{4});
   EXPECT_EQ(trace.name(0), "a");
-  trace.set_duration(1, Nanoseconds{5});
-  EXPECT_EQ(trace.duration(1), Nanoseconds{5});
 }
 
 TEST(Trace, RemovesDependencies) {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "nadi/engine/comm/clock_offset.h"
-#include "nadi/engine/comm/mpi_test_world.h"
+#include "nadi/engine/comm/mpi_world_for_tests.h"
 
 namespace nadi {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string>
 
-#include "nadi/engine/comm/mpi_test_world.h"
+#include "nadi/engine/comm/mpi_world_for_tests.h"
 
 namespace nadi {
 namespace {

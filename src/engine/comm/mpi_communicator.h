@@ -60,7 +60,6 @@ class MpiCommunicator : public Communicator {
   // The array cut into parts of whole elements for as many members as it is worth, beginning with `first`.
   void cut(const Group& group, CommBuffer buffer, std::int64_t first, struct MpiCollectiveArgs& args) const;
   CommRequest start_collective(CommGroup name, struct MpiCollectiveArgs args);
-  CommRequest start_transfer(CommGroup name, std::unique_ptr<class MpiTransfer> transfer);
   CommRequest message(CommGroup name, const MpiLane& lane, const MpiStream& stream);
 
   std::int64_t piece_bytes_;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "nadi/engine/comm/mpi_test_world.h"
+#include "nadi/engine/comm/mpi_world_for_tests.h"
 #include "nadi/engine/comm/steady_time.h"
 
 namespace nadi {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "nadi/base/error.h"
-#include "nadi/engine/comm/mpi_test_world.h"
+#include "nadi/engine/comm/mpi_world_for_tests.h"
 
 namespace nadi {
 namespace {

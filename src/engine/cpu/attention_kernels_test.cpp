@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "nadi/engine/cpu/kernel_check.h"
-#include "nadi/engine/cpu/run_kernels.h"
+#include "nadi/engine/cpu/kernel_check_for_tests.h"
+#include "nadi/engine/cpu/run_kernels_for_tests.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops/attention.h"
 #include "nadi/graph/ops/views.h"

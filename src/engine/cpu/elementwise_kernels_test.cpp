@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "nadi/engine/cpu/kernel_check.h"
+#include "nadi/engine/cpu/kernel_check_for_tests.h"
 #include "nadi/graph/ops.h"
 
 namespace nadi::cpu {

@@ -4,7 +4,7 @@
 
 #include "nadi/base/format.h"
 #include "nadi/engine/cpu/gemm.h"
-#include "nadi/engine/cpu/kernel_check.h"
+#include "nadi/engine/cpu/kernel_check_for_tests.h"
 #include "nadi/graph/ops/copy.h"
 #include "nadi/graph/ops/matmul.h"
 #include "nadi/graph/ops/views.h"

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "nadi/engine/cpu/kernel_check.h"
-#include "nadi/engine/cpu/run_kernels.h"
+#include "nadi/engine/cpu/kernel_check_for_tests.h"
+#include "nadi/engine/cpu/run_kernels_for_tests.h"
 #include "nadi/graph/ops.h"
 
 namespace nadi::cpu {

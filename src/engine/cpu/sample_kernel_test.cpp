@@ -7,8 +7,8 @@
 #include <limits>
 #include <ostream>
 
-#include "nadi/engine/cpu/kernel_check.h"
-#include "nadi/engine/cpu/run_kernels.h"
+#include "nadi/engine/cpu/kernel_check_for_tests.h"
+#include "nadi/engine/cpu/run_kernels_for_tests.h"
 #include "nadi/graph/ops.h"
 
 namespace nadi::cpu {

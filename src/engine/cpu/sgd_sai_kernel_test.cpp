@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "nadi/engine/cpu/kernel_check.h"
+#include "nadi/engine/cpu/kernel_check_for_tests.h"
 #include "nadi/graph/ops.h"
 
 namespace nadi::cpu {

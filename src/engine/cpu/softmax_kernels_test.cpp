@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nadi/engine/cpu/kernel_check.h"
+#include "nadi/engine/cpu/kernel_check_for_tests.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops/repeat_heads.h"
 

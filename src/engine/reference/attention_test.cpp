@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "nadi/engine/reference/problem.h"
+#include "nadi/engine/reference/problem_for_tests.h"
 #include "nadi/graph/ops.h"
 
 namespace nadi {

@@ -9,7 +9,7 @@
 #include <numbers>
 
 #include "nadi/base/error.h"
-#include "nadi/engine/reference/problem.h"
+#include "nadi/engine/reference/problem_for_tests.h"
 #include "nadi/graph/ops.h"
 
 namespace nadi {

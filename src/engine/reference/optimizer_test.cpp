@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "nadi/engine/reference/problem.h"
+#include "nadi/engine/reference/problem_for_tests.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops.h"
 

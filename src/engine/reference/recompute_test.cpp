@@ -7,7 +7,7 @@
 #include <span>
 
 #include "nadi/base/error.h"
-#include "nadi/engine/reference/problem.h"
+#include "nadi/engine/reference/problem_for_tests.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops.h"
 

@@ -7,7 +7,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/random.h"
-#include "nadi/engine/reference/problem.h"
+#include "nadi/engine/reference/problem_for_tests.h"
 #include "nadi/graph/ops.h"
 
 namespace nadi {

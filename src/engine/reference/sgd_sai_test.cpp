@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "nadi/engine/reference/problem.h"
+#include "nadi/engine/reference/problem_for_tests.h"
 #include "nadi/graph/ops.h"
 
 namespace nadi {

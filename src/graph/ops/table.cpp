@@ -85,8 +85,4 @@ const OpDefinition& definition(OpKind kind) {
   return table()[static_cast<std::size_t>(kind)];
 }
 
-std::span<const OpDefinition> all_definitions() {
-  return table();
-}
-
 }  // namespace nadi

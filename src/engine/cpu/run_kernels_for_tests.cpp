@@ -1,4 +1,4 @@
-#include "nadi/engine/cpu/run_kernels.h"
+#include "nadi/engine/cpu/run_kernels_for_tests.h"
 
 #include <cstring>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nadi/engine/reference/problem.h"
+#include "nadi/engine/reference/problem_for_tests.h"
 
 namespace nadi::cpu {
 

@@ -1,4 +1,4 @@
-#include "nadi/engine/cpu/kernel_check.h"
+#include "nadi/engine/cpu/kernel_check_for_tests.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "nadi/engine/reference/lockstep.h"
-#include "nadi/engine/reference/problem.h"
+#include "nadi/engine/reference/problem_for_tests.h"
 
 namespace nadi {
 

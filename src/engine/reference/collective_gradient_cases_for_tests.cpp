@@ -1,6 +1,6 @@
 // The graphs on several ranks whose gradients are checked. The loss is the sum over ranks, and a parameter of
 // one rank is moved on that rank alone, except where parameter or loss are shared.
-#include "nadi/engine/reference/gradient_check.h"
+#include "nadi/engine/reference/gradient_check_for_tests.h"
 #include "nadi/graph/ops.h"
 #include "nadi/graph/ops/gather_again.h"
 

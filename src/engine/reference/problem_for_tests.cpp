@@ -1,4 +1,4 @@
-#include "nadi/engine/reference/problem.h"
+#include "nadi/engine/reference/problem_for_tests.h"
 
 #include "nadi/base/random.h"
 #include "nadi/graph/ops/dropout.h"

@@ -12,7 +12,7 @@
 
 #include <string>
 
-#include "nadi/engine/reference/problem.h"
+#include "nadi/engine/reference/problem_for_tests.h"
 
 namespace nadi::cpu {
 

@@ -1,7 +1,7 @@
 // The graphs whose gradients are checked, on one rank. Small shapes, odd extents: a swapped axis shows.
 #include <array>
 
-#include "nadi/engine/reference/gradient_check.h"
+#include "nadi/engine/reference/gradient_check_for_tests.h"
 #include "nadi/graph/ops.h"
 
 namespace nadi {

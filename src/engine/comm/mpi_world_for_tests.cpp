@@ -2,7 +2,7 @@
 // fails. A rank that fails exits with 1, and with it the job.
 //
 //   mpirun -n 4 comm_mpi_test [--piece-bytes=4096]
-#include "nadi/engine/comm/mpi_test_world.h"
+#include "nadi/engine/comm/mpi_world_for_tests.h"
 
 #include <gtest/gtest.h>
 

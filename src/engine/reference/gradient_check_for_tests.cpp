@@ -1,4 +1,4 @@
-#include "nadi/engine/reference/gradient_check.h"
+#include "nadi/engine/reference/gradient_check_for_tests.h"
 
 #include <algorithm>
 #include <cmath>
