@@ -18,10 +18,10 @@
 namespace nadi {
 
 enum class ErrorKind {
-  kUsage,        // the command line asks for something that makes no sense
-  kInput,        // a file is damaged, or says something we cannot take
+  kUsage,        // the request is not meaningful
+  kInput,        // a file is damaged, or holds a value that Nadi does not support
   kEnvironment,  // the machine or this build lacks something
-  kInfeasible,   // the question is well put and has no answer
+  kInfeasible,   // the request is valid, but has no solution
 };
 
 // Exit code of the program for each kind: 2, 3, 4, 5.

@@ -9,11 +9,11 @@
 //   expect_kind(start, name, "a Chakra trace", {FileKind::kChakra});
 //   expect_text(start, name, "a vocabulary");
 //
-// What cannot be told (kUnknown) passes, and so does an empty file: the reader names the damage and its
+// A file of unknown kind (kUnknown) passes, and so does an empty file: the reader names the damage and its
 // place. The error is WrongFileKind, which keeps the kind, so that a program can add what it would do with
 // such a file.
 //
-// Kinds of JSON are told by the names of members (json_start.h), and are as certain as these names. A
+// Kinds of JSON are recognised by the names of members (json_start.h): as certain as these names. A
 // compressed file is kGzip or kZstd here; input/content_kind.h looks inside.
 #pragma once
 
@@ -82,15 +82,15 @@ enum class FileKind : std::uint8_t {
 
 // With its article: "a PNG image".
 std::string_view name_of(FileKind kind);
-// What to do with such a file whatever was wanted, "" where nothing can be said: "unpack it first: tar -xf
-// FILE".
+// Advice for a file of this kind, whatever the reader expected: "unpack it first: tar -xf FILE". "" when
+// there is none.
 std::string_view advice_for(FileKind kind);
 
-// Whether lines can be read from it: text, JSON of any kind, scripts, HTML and XML; an empty file, too.
+// Whether the file consists of lines: text, JSON of any kind, scripts, HTML and XML; an empty file, too.
 bool is_text(FileKind kind);
 bool is_json(FileKind kind);
 
-// How much of a file kind_of_bytes() wants to see. Less will do for all but JSON with a long head.
+// Bytes that kind_of_bytes() reads at most. Fewer suffice for all kinds except JSON with a long head.
 inline constexpr std::size_t kFileKindBytes = std::size_t{256} << 10;
 
 // `start` are the first bytes of a file, or all of them. Never fails.

@@ -1,12 +1,12 @@
-// Appends bytes to a new file. Of a file that becomes large, the page cache keeps next to nothing: who writes
-// gigabytes seldom reads them again soon, and pages of them would push out those that others use.
+// Appends bytes to a new file. Of a file that becomes large, the page cache keeps almost nothing: gigabytes
+// that were just written are seldom read soon, and their pages would evict those of other programs.
 //
 //   FileOutput output(descriptor);
 //   output.write(header);
 //   output.write(body);
 //   output.finish();          // all is with the kernel; the caller syncs and closes
 //
-// A file of up to kLargeFile is written as usual, and stays in the cache. What comes behind goes past the
+// A file of up to kLargeFile is written as usual, and stays in the cache. The rest bypasses the
 // cache, in a thread of its own (large_file_output.h).
 //
 // Functions return 0, or the errno of what failed; after that the object can only be destroyed. Not

@@ -3,8 +3,8 @@
 //   const JsonDocument document = read_json_of(path, "a tokenizer", {FileKind::kTokenizer});
 //
 // A file that is known to be of another kind is WrongFileKind: an image, an archive, and JSON of other kinds,
-// too. JSON and text of no known kind pass; the parser, or who looks for keys, names the place of what is
-// wrong.
+// too. JSON and text of no known kind pass; the parser, or the reader of the keys, names the place of
+// the mistake.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What a text in JSON holds, told by the names at its start. For file_kind.cpp and readers that take several
+// Recognises what a JSON text holds, by the names at its start. For file_kind.cpp and readers of several
 // layouts.
 //
 //   const JsonStart start = look_at_json(text);

@@ -1,4 +1,4 @@
-// Appends to a large file, past the page cache and while the caller makes the next bytes. The part of
+// Appends to a large file, bypassing the page cache, while the caller produces the next bytes. The part of
 // file_output.h for large files.
 //
 //   LargeFileOutput output(descriptor, position);   // behind what is there: a multiple of kAlignment
@@ -6,8 +6,9 @@
 //   output.finish();
 //
 // Two aligned blocks: the caller fills one while a thread writes the other to the disk directly (O_DIRECT):
-// no pages of the cache are allocated, copied to and written back. A file system that cannot (tmpfs, some
-// network file systems) gets usual writes, and each window that is written back is dropped from the cache.
+// no pages of the cache are allocated, copied to and written back. A file system without O_DIRECT (tmpfs,
+// some network file systems) gets ordinary writes, and each window that is written back is dropped from the
+// cache.
 //
 // The thread takes no signals. Functions return 0 or the errno of what failed, which may be an earlier write;
 // after that the object can only be destroyed.
@@ -25,7 +26,7 @@ namespace nadi {
 
 class LargeFileOutput {
  public:
-  static constexpr std::size_t kAlignment = 4096;  // O_DIRECT wants no more of addresses, places and sizes
+  static constexpr std::size_t kAlignment = 4096;  // O_DIRECT needs no more, of addresses, offsets and sizes
 
   LargeFileOutput(int descriptor, std::int64_t position);
   ~LargeFileOutput();
@@ -57,13 +58,13 @@ class LargeFileOutput {
   std::string_view to_write_;  // empty: the thread has nothing to do
   int failed_ = 0;
   bool ends_ = false;
-  Block writing_;  // of the thread while to_write_ is not empty
+  Block writing_;  // belongs to the thread while to_write_ is not empty
 
-  // The thread's, and finish()'s when nothing is being written.
+  // Used by the thread, and by finish() when nothing is being written.
   const int descriptor_;
   bool direct_;
   std::int64_t position_;  // behind what was written
-  std::int64_t dropped_;   // without O_DIRECT: up to where the cache holds nothing of what came from here
+  std::int64_t dropped_;   // without O_DIRECT: what was written up to here has left the cache
 
   std::thread thread_;
 };

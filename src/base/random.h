@@ -16,10 +16,9 @@
 //
 // Which words element i uses; the functions read the same words, so a site should stick to one of them:
 //   random_word, random_uniform   word i mod 4 of block i / 4
-//   random_uniform_double         words 2j and 2j+1 of block i / 2, where j = i mod 2; word 2j is the high
-//   half random_normal                 words 2j and 2j+1 of block i / 4, where j = (i mod 4) / 2; Box-Muller
-//   makes two
-//                                 normals of them, the cosine for even i and the sine for odd i
+//   random_uniform_double         words 2j (the high half) and 2j+1 of block i / 2, where j = i mod 2
+//   random_normal                 words 2j and 2j+1 of block i / 4, where j = (i mod 4) / 2: Box-Muller
+//                                 makes two normals of them, the cosine for even i, the sine for odd i
 #pragma once
 
 #include <array>

@@ -238,8 +238,7 @@ void Chakra2023Decoder::decode_node(WireReader record, TraceNode& node) {
         const bool is_time =
             attribute.name == attribute_name::kStartNs || attribute.name == attribute_name::kDurationNs;
         if (is_time && attribute.integer())
-          record.fail(tag.byte,
-                      format("attribute {} does not belong into a file of schema 0.0.3", attribute.name));
+          record.fail(tag.byte, format("schema 0.0.3 has no attribute {}", attribute.name));
         take_wanted_kind(record, tag.byte, attribute);
         translate_collective(record, tag.byte, attribute);
         node.attributes.add_borrowed(attribute);
@@ -282,7 +281,7 @@ void Chakra2023Decoder::decode_attribute(WireReader message, TraceAttribute& att
     }
   }
   if (attribute.kind != Kind::kNone && type && kinds[*type] != attribute.kind)
-    message.fail(start, format("attribute {} says that it is of type {} and holds one of kind {}",
+    message.fail(start, format("attribute {} declares type {} but holds a value of kind {}",
                                quote_for_message(attribute.name), *type, to_string(attribute.kind)));
   if (!is_list(attribute.kind)) return;
   attribute.numbers = arena.keep(std::span<const std::uint64_t>(numbers_));

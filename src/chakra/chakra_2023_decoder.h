@@ -1,5 +1,5 @@
 // Decodes the records of a Chakra file of schema 0.0.2 or 0.0.3, of the summer of 2023, into the nodes that a
-// file of today would have. ChakraReader finds the records. Not for use outside trace/.
+// file of today would have. ChakraReader finds the records. Not for use outside chakra/.
 //
 // What changes on the way:
 //   - `parent` becomes data dependencies: the simulator of that time waited for these and for nothing else;

@@ -1,5 +1,5 @@
 // Decodes the records of a Chakra file of schema 0.0.4 or 1.0.0: the bytes of one GlobalMetadata or one Node.
-// ChakraReader finds the records; this file knows what is in them. Not for use outside trace/.
+// ChakraReader finds the records; this file knows what is in them. Not for use outside chakra/.
 //
 // Follows protobuf's rules for what is legal but unusual: a repeated number may come packed, one by one, or
 // both; a field that comes twice counts the second time, a message that comes twice is merged; of an

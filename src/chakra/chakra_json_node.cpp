@@ -409,8 +409,7 @@ bool ChakraJsonDecoder::decode_node_or_metadata(Object object, std::uint64_t byt
   }
   // What is handed out is of the current schema, and a file written from it must not say otherwise.
   if (version == "0.0.1" || version == "0.0.2" || version == "0.0.3" || version.starts_with('\n'))
-    fail(format("the file says that it has schema {}", quote_for_message(version)),
-         "JSON of schemas 0.0.4 and 1.0.0 can be read");
+    fail(format("unsupported schema {}", quote_for_message(version)), "supported in JSON: 0.0.4 and 1.0.0");
   metadata.version = std::move(version);
   metadata.attributes.clear();
   for (const TraceAttribute& attribute : attributes_) metadata.attributes.add_copy(attribute);

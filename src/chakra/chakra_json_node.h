@@ -1,5 +1,5 @@
-// Takes nodes and metadata out of simdjson's objects, for chakra_json_reader.cpp. Not for use outside trace/;
-// needs simdjson's header.
+// Takes nodes and metadata out of simdjson's objects, for chakra_json_reader.cpp. Not for use outside
+// chakra/; needs simdjson's header.
 //
 // Texts that are handed out are simdjson's own and valid as long as the object is.
 #pragma once

@@ -27,7 +27,7 @@ enum class MissingParents {
 
 enum class ControlDependencies {
   kKeep,
-  kDrop,  // removed and counted: Chakra's converter of 2023 wrote ones that go in circles
+  kDrop,  // removed and counted: Chakra's converter of 2023 wrote cycles of them
 };
 
 enum class DamagedRecords {
@@ -42,7 +42,7 @@ struct ChakraReadOptions {
   // What is done when a whole trace is read; ChakraReader hands out nodes as they are.
   ControlDependencies control_dependencies = ControlDependencies::kKeep;
   MissingParents missing_parents = MissingParents::kRefuse;
-  bool checked = true;  // false: ids may repeat, parents be missing and nodes wait in circles
+  bool checked = true;  // false: ids may repeat, parents be missing and nodes wait in cycles
   std::function<void(std::uint64_t bytes)> progress = {};  // called now and then with what was read so far
 };
 

@@ -1,4 +1,4 @@
-// Tells from the first records of a Chakra file in which schema it is written. Not for use outside trace/.
+// Tells from the first records of a Chakra file in which schema it is written. Not for use outside chakra/.
 //
 // The files do not say it themselves: a version is in their metadata only since 0.0.4, and older files may
 // have no metadata at all. But attributes of nodes have another field number in each schema that differs,
@@ -24,10 +24,10 @@ struct ChakraFormat {
   bool has_metadata = true;  // false: the first record is a node
 };
 
-// How much of a file recognise_chakra() wants to see.
+// Bytes of a file that recognise_chakra() reads at most.
 inline constexpr std::size_t kRecognitionBytes = std::size_t{256} << 10;
 
-// Never fails: what cannot be told is taken for the current schema, whose reader then names the fault.
+// Never fails: an unrecognised file counts as the current schema, whose reader then names the fault.
 ChakraFormat recognise_chakra(std::string_view start_of_file);
 
 }  // namespace nadi

@@ -1,5 +1,5 @@
 // Tells from the start of a Chakra trace in JSON how it is laid out, by the names in its first object. Never
-// fails: damage is named by the reader. Not for use outside trace/.
+// fails: damage is named by the reader. Not for use outside chakra/.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Reads a Chakra trace from whatever file it is in: .et of any schema, or JSON; plain, gzip or zstd. What the
-// file is, is told by its content.
+// Reads a Chakra trace from whatever file it is in: .et of any schema, or JSON; plain, gzip or zstd. The
+// content of the file decides.
 //
 //   TraceFileReport report;
 //   Trace trace = read_any_trace(path, {}, &report);

@@ -1,8 +1,8 @@
 // Durations in whole microseconds, as Chakra's duration_micros has them and simulators add them up.
 //
 // Kernels last a few microseconds, and many of them last equally long: rounding each down loses half a
-// microsecond on average, and rounding each to the nearest loses 0.4 us of every kernel of 1.4 us. So what is
-// lost by rounding one duration is made up for by the next: the written durations of a lane add up to what
+// microsecond on average, and rounding each to the nearest loses 0.4 us of every kernel of 1.4 us. So the
+// rounding error of one duration is carried over to the next: the written durations of a lane add up to what
 // the exact ones add up to, to half a microsecond. A duration of whole microseconds is never changed, and any
 // other becomes one of its two neighbours.
 //

@@ -72,7 +72,7 @@ bool can_convert_elements(FileDType from, DType to) {
 }
 
 void convert_elements(FileDType from, const std::byte* in, DType to, std::byte* out, std::size_t count) {
-  check(can_convert_elements(from, to), "convert_elements() between types it does not know");
+  check(can_convert_elements(from, to), "there is no conversion between these element types");
   if (from == file_dtype(to)) {
     std::memcpy(out, in, count * static_cast<std::size_t>(size_of(to)));
   } else if (to == DType::kF32) {

@@ -42,7 +42,7 @@ Error no_weights(const fs::path& folder) {
   for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
     if (has_file(folder / name))
       return input_error({.file = (folder / name).string()},
-                         "weights in PyTorch's own format are not read: safetensors is wanted",
+                         "weights in PyTorch's own format are not supported; safetensors is",
                          "load and save the model with transformers, which writes model.safetensors");
   return input_error({.file = folder.string()},
                      format("the folder holds neither {} nor {}", kWeights, kIndex));

@@ -7,10 +7,9 @@
 //   print(match.unused);
 //
 // Parameters of graphs have the names that transformers gives them today. Files on the hub differ, and are
-// understood all the same:
-//   - saved from the model without its head: 'h.0.ln_1.weight' for 'transformer.h.0.ln_1.weight', and
-//   likewise
-//     without 'bert.' and 'model.'
+// accepted as well:
+//   - saved from the model without its head: 'h.0.ln_1.weight' for 'transformer.h.0.ln_1.weight'; the same
+//     without 'bert.' and without 'model.'
 //   - BERT's first files: 'LayerNorm.gamma' and 'LayerNorm.beta' for 'LayerNorm.weight' and 'LayerNorm.bias'
 //   - 'cls.predictions.decoder.bias' for 'cls.predictions.bias'
 //   - where config.json says that the output layer is tied, the word embeddings for 'lm_head.weight' or

@@ -241,7 +241,7 @@ TEST_F(PretrainedFolderTest, FoldersWithoutSafetensors) {
   EXPECT_THAT(match_error({}).message(), HasSubstr("holds neither model.safetensors nor"));
   write_text(folder_ / "pytorch_model.bin", "PK");
   const Error error = match_error({});
-  EXPECT_THAT(error.message(), HasSubstr("safetensors is wanted"));
+  EXPECT_THAT(error.message(), HasSubstr("are not supported; safetensors is"));
   EXPECT_THAT(error.place().file, HasSubstr("pytorch_model.bin"));
 }
 

@@ -1,4 +1,4 @@
-// The header of a safetensors file, checked in all respects before anybody believes it.
+// The header of a safetensors file, completely checked before it is used.
 //
 // A file is: the length of the header (u64, little-endian), the header, the data. The header is JSON,
 // {"wte.weight": {"dtype": "F32", "shape": [50257, 768], "data_offsets": [0, 154389504]}, ...,

@@ -41,7 +41,7 @@ class SafetensorsReader {
   const SafetensorsTensor& at(std::string_view name) const;
 
   // All elements of a tensor as `wanted`; `out` has exactly their size. f64, f32, bf16 and f16 are converted
-  // to f32, bf16 and f16 (convert.h); any other difference of types is an Error.
+  // to f32, bf16 and f16 (element_conversion.h); any other difference of types is an Error.
   void read(std::string_view name, DType wanted, std::span<std::byte> out) const;
   void read(const SafetensorsTensor& tensor, DType wanted, std::span<std::byte> out) const;
 

@@ -39,7 +39,7 @@ struct TensorToWrite {
   std::function<void(const TensorSink&)> pieces = {};
 };
 
-// What transformers wants to see in a file of PyTorch weights.
+// The metadata that transformers requires in a file of PyTorch weights.
 inline const std::map<std::string, std::string> kPyTorchMetadata{{"format", "pt"}};
 
 // Appends the whole file; the caller commits it. Names that come twice and bytes that do not fill the shape

@@ -29,7 +29,7 @@ inline constexpr const char* kTrainingTensorsFile = "training_state.safetensors"
 
 struct TrainingState {
   // Where the run stands: all counts are of what is done.
-  std::int64_t step = 0;   // optimizer steps
+  std::int64_t step = 0;   // of the run, skipped ones included
   std::int64_t epoch = 0;  // whole passes over the data
   std::int64_t batch_in_epoch = 0;
   std::int64_t samples_seen = 0;

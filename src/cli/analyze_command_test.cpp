@@ -225,7 +225,7 @@ TEST(Analyze, WhatIsWrongWithTheCommandLine) {
   const WorkingFolder folder;
   write_run("out/run");
   EXPECT_THAT(refusal("analyze"), HasSubstr("FILE... is missing"));
-  EXPECT_THAT(refusal("analyze 'none.*.et'"), HasSubstr("no file fits 'none.*.et'"));
+  EXPECT_THAT(refusal("analyze 'none.*.et'"), HasSubstr("no file matches 'none.*.et'"));
   EXPECT_THAT(refusal("analyze none.et"), HasSubstr("none.et"));
   EXPECT_THAT(refusal("analyze out/run.0.et out/run.0.et"), HasSubstr("are both of rank 0"));
   EXPECT_THAT(refusal("analyze out/run.0.et --table opss"), HasSubstr("did you mean 'ops'?"));

@@ -149,7 +149,7 @@ TEST_F(CheckCommandTest, NamesMistakes) {
   EXPECT_THAT(missing.err, HasSubstr("error: nowhere.et: there is no such file\n"));
   const CliRun pattern = run("check 'no*.et'");
   EXPECT_EQ(pattern.code, 2);
-  EXPECT_THAT(pattern.err, HasSubstr("no file fits 'no*.et'"));
+  EXPECT_THAT(pattern.err, HasSubstr("no file matches 'no*.et'"));
   write_collective("run.0.et", 64, CollectiveType::kAllReduce);
   const CliRun simulator = run("check run.0.et --simulator astra");
   EXPECT_EQ(simulator.code, 2);

@@ -195,7 +195,7 @@ TEST_F(ConvertCommandTest, ToldWhatDoesNotGo) {
            Misuse{"convert run_rank0_device.json run_rank0_device.json -o run", "are both of rank 0"},
            Misuse{"convert a.0.et --device run_rank0_device.json -o run",
                   "convert Chakra traces on their own"},
-           Misuse{"convert 'nothing*' -o run", "no file fits 'nothing*'"},
+           Misuse{"convert 'nothing*' -o run", "no file matches 'nothing*'"},
            Misuse{"convert run_rank0_device.json -o out/", "is a folder"},
        }) {
     const CliRun refused = run(misuse.command);

@@ -19,6 +19,7 @@
 #include "nadi/base/version.h"
 #include "nadi/cli/commands.h"
 #include "nadi/cli/file_kind_hints.h"
+#include "nadi/cli/flag_hints.h"
 #include "nadi/cli/rank_errors.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
@@ -57,7 +58,7 @@ void print_error(const Error& error, std::string_view command, Console& console)
   console.err << (console.colour_err ? "\033[1;31merror:\033[0m " : "error: ") << error.what() << '\n';
   if (!error.excerpt().empty()) console.err << error.excerpt() << '\n';
   const auto* wrong = dynamic_cast<const WrongFileKind*>(&error);
-  std::string hint = wrong == nullptr ? error.hint() : hint_for(wrong->found(), command);
+  std::string hint = wrong == nullptr ? hint_with_flags(error.hint()) : hint_for(wrong->found(), command);
   if (hint.empty() && is_existing_target(error)) hint = "use --force to overwrite";
   if (!hint.empty())
     console.err << "  hint: " << hint << '\n';

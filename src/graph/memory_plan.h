@@ -3,7 +3,7 @@
 // Values share one arena: liveness over the graph's order gives each a span of ops, and values whose spans do
 // not overlap may share bytes. Views take no space of their own. Where an op's definition allows it and
 // nobody needs the input any more, its output takes over the input's bytes. Variables, inputs and constants
-// stay put for the whole step and are only added up.
+// stay put for the whole step, outside of the arena.
 //
 // The same plan is what an engine allocates and what is printed as the memory prediction.
 #pragma once

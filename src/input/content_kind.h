@@ -1,4 +1,4 @@
-// What a file holds, looked at through gzip and zstd: base/file_kind.h for files that may be compressed.
+// What a file holds, compressed with gzip or zstd or not: base/file_kind.h for files that may be compressed.
 //
 //   if (content_kind(path) == FileKind::kPytorchHost) ...
 #pragma once
@@ -16,11 +16,11 @@ class ChunkedInput;
 // kUnknown for pipes and devices, from which nothing is taken.
 FileKind content_kind(const std::filesystem::path& path);
 
-// Of what lies ahead in the input, which stays there. Looks at the first mebibyte.
+// The kind of what lies ahead in the input. Looks at the first MiB and consumes nothing.
 FileKind content_kind(ChunkedInput& input);
 
-// What a compressed trace may unpack to, for reserving memory: more than is likely, since memory that is not
-// touched costs nothing. 0 where the size of the file is not known.
+// An upper estimate of the unpacked size of a trace, for reserving memory: memory that is not touched costs
+// nothing. 0 where the size of the file is not known.
 std::uint64_t likely_unpacked_size(const std::filesystem::path& path);
 
 }  // namespace nadi

@@ -4,7 +4,7 @@
 //   auto decompressor = make_gzip_decompressor(CompressedBytes(first, read, name));
 //   while (std::size_t got = decompressor->read(to, room)) ...
 //
-// Memory is that of the window of the format, however much comes out: 32 KiB for gzip, at most 128 MiB for
+// Memory is the window of the format, whatever the unpacked size: 32 KiB for gzip, at most 128 MiB for
 // zstd. Whatever is wrong is Error (input) with the byte of the compressed file, and comes after what could
 // be unpacked before it.
 #pragma once

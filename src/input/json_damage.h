@@ -1,4 +1,4 @@
-// What to do about damage in a large JSON file, and what was done about it (json_records.h).
+// How damage in a large JSON file is handled, and counts of it (json_records.h).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ enum class JsonDamage : std::uint8_t {
 };
 
 struct JsonRecordCounts {
-  std::uint64_t records = 0;  // taken, of the document that counts
+  std::uint64_t records = 0;  // read, of the document that counts
   std::uint64_t bytes = 0;    // of the input, decompressed
   bool left_open = false;     // the file ends behind a whole record, where that is allowed
 

@@ -1,4 +1,4 @@
-// What the parts of read_json_records() share: the window on the text, the taker, and what becomes of damage.
+// What the parts of read_json_records() share: the window on the text, the taker, and how damage is handled.
 #pragma once
 
 #include <cstdint>

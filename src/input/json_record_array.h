@@ -17,9 +17,8 @@ class JsonRecordArray {
  public:
   explicit JsonRecordArray(JsonReading& reading);
 
-  // Gives the records of array number `array` to the taker: from behind its '[', where the window is, to
-  // behind its
-  // ']', or all documents up to the end of the input.
+  // Gives the records of array number `array` to the taker. The window is just behind the '[' of the array
+  // before the call and just behind its ']' afterwards. Or all documents up to the end of the input.
   void read(std::size_t array, JsonSurroundings surroundings);
 
  private:
@@ -32,7 +31,7 @@ class JsonRecordArray {
   enum class Outcome {
     kEnd,      // the array is over, its ']' consumed
     kMoved,    // something was consumed
-    kStuck,    // nothing was: the chunk has no whole record
+    kStuck,    // nothing was consumed: the chunk has no whole record
     kUnclear,  // simdjson refused the chunk
   };
   using Token = simdjson::ondemand::token_position;

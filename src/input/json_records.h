@@ -14,10 +14,10 @@
 //   - a record that is not JSON, or that the taker refuses, is left out,
 //   - a file that is cut short ends with its last whole record,
 //   - of several documents run together ("}{"), the last one counts: restart() tells the taker,
-// and everything of this is counted. What lies in parts of a record that the taker does not look at is
-// checked for brackets, quotes, control characters and UTF-8, and for nothing else.
+// and all of these are counted. Parts of a record that the taker does not read are checked only for
+// brackets, quotes, control characters and UTF-8.
 //
-// Chrome lets the ']' of a document that is an array be missing; so do we, behind a whole record.
+// A document that is an array may lack its ']' behind a whole record, as in Chrome.
 #pragma once
 
 #include <simdjson.h>
@@ -46,14 +46,14 @@ class JsonRecordTaker {
 
   // A record of the array with that number in JsonRecordOptions::arrays: all of it, never a part. Its texts
   // are valid during the call. simdjson's exceptions mean damage; an Error (input) means that the record is
-  // JSON and yet cannot be taken. Either way the record is to have no effect.
+  // JSON, but not acceptable. In both cases the record must have no effect.
   virtual void record(std::size_t array, JsonObject& record, std::uint64_t byte) = 0;
 
   // Another document follows in the same file: forget everything.
   virtual void restart() = 0;
 };
 
-// What simdjson parses at a time: text and index stay within a cache of 1 MiB, and larger ones gain nothing.
+// Bytes that simdjson parses at a time: text and index fit a cache of 1 MiB; larger chunks are no faster.
 constexpr std::size_t kJsonChunk = std::size_t{256} << 10;
 // A record, or the value of a member, of more bytes than this is refused, in both modes.
 constexpr std::size_t kJsonLongestRecord = std::size_t{64} << 20;
@@ -64,7 +64,7 @@ struct JsonRecordOptions {
   JsonDamage damage = JsonDamage::kRefuse;
   // The writer closes the document only when it is told to: it may end behind a whole record.
   bool may_be_open = false;
-  // For tests: small ones meet every border.
+  // For tests: small chunks meet every border.
   std::size_t chunk = kJsonChunk;
   std::size_t longest_record = kJsonLongestRecord;
 };

@@ -1,5 +1,5 @@
-// Finds the way back into a damaged JSON file: the next place that looks like the start of a record, a member
-// or the end of the array, and proves to be one as far as can be seen.
+// Finds where reading can continue in a damaged JSON file: the next place that looks like the start of a
+// record, a member or the end of the array, and is consistent with the text that follows.
 //
 // A '{' between '}' "," and a key may also be an element of an array within the damaged record. So what
 // follows is looked at, too: its siblings must be whole, and the ']' behind the last of them must be followed

@@ -1,10 +1,10 @@
-// JSON text read plainly, one byte after the other: where a value ends, or which byte is the wrong one.
+// Scans JSON text byte by byte: where a value ends, or which byte is wrong.
 //
 //   const JsonScan scan = scan_json_value(text, {.final = true});
 //   if (scan.state == JsonScan::kFault) complain(scan.at, scan.reason);
 //
 // The exact and slow companion of what simdjson does fast (json_records.h): it finds the place of a fault,
-// which simdjson does not tell, and is its oracle in tests. Not recursive: depth costs a bit a level.
+// which simdjson does not report, and is its oracle in tests. Not recursive: depth costs one bit per level.
 #pragma once
 
 #include <cstddef>

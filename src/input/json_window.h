@@ -1,5 +1,5 @@
 // The text of an input as a window that simdjson can parse in place: it moves forward, grows for a long
-// record, and has the padding behind it that simdjson wants.
+// record, and has the padding behind it that simdjson needs.
 //
 //   JsonWindow window(input, {.size = chunk, .limit = 64 << 20});
 //   while (window.more()) {

@@ -1,5 +1,5 @@
-// The `args` of a Kineto event: what has a column of its own in a KinetoTrace, the texts of its tensors, and
-// all the rest as attributes.
+// Reads the `args` of a Kineto event: values with a column of their own in a KinetoTrace, the texts of its
+// tensors, and all other args as attributes.
 //
 //   EventArgs args(trace, place, {});
 //   EventArgValues values;
@@ -7,8 +7,8 @@
 //   args.read(tokens, values);
 //   trace.add(InternedNode{..., .inputs = values.inputs, .attributes = values.attributes});
 //
-// Events of a kind have the same args in the same order. So the name of an arg is first held against the one
-// that came after its neighbour last time, and looked up only where it is another.
+// Events of a kind have the same args in the same order. So the name of an arg is first compared with the
+// one that followed its neighbour last time, and looked up only when it differs.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// One node of PyTorch's execution trace on its way into a Trace. Schema 1.0.1 has all fields side by side;
+// Reads one node of PyTorch's execution trace into a Trace. Schema 1.0.1 has all fields side by side;
 // later ones group tensors and list attributes with name, type and value. Both are read alike, whatever the
 // file says its schema is.
 //

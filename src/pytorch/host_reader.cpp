@@ -94,8 +94,8 @@ void HostReader::member(std::string_view name, std::string_view json, std::uint6
     trace_.schema = std::string(unquoted(json));
     if (!lenient() && !is_known(trace_.schema))
       throw input_error(
-          place, format("schema {} is not known", json.substr(0, 40)),
-          format("known: {}; read it leniently to try all the same (--lenient)", fmt::join(kSchemas, ", ")));
+          place, format("unknown schema {}", json.substr(0, 40)),
+          format("known: {}; read the file leniently to try it anyway", fmt::join(kSchemas, ", ")));
   } else if (name == "pid") {
     const JsonNumber process = read_json_number(json);
     if (process.kind != JsonNumber::kInt64) throw input_error(place, "pid is not a whole number");
@@ -155,7 +155,7 @@ HostTrace read(ChunkedInput& input, const HostReadOptions& options, std::uint64_
   HostTrace trace = reader.finish(std::move(counts));
   if (trace.schema.empty() && options.damage == JsonDamage::kRefuse)
     throw input_error({.file = trace.file, .byte = 0},
-                      "this is no execution trace of PyTorch: it has no schema");
+                      "this is not an execution trace of PyTorch: it has no schema");
   return trace;
 }
 
@@ -174,7 +174,7 @@ HostTrace read_expected(ChunkedInput& input, const HostReadOptions& options, std
   HostTrace trace = read(input, options, size);
   if (trace.nodes.size() > 0 || kind == FileKind::kPytorchHost) return trace;
   throw input_error({.file = trace.file, .byte = 0},
-                    "this is no execution trace of PyTorch: it has no nodes");
+                    "this is not an execution trace of PyTorch: it has no nodes");
 }
 
 }  // namespace

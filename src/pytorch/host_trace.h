@@ -8,8 +8,8 @@
 // has them with its types; "input_strides" and "output_strides" (string) where the schema has strides.
 // Schema 1.0.1, which has no list of attributes, gives the same attributes under the same names.
 //
-// The observer writes an op when it ends, and closes the list when it is unregistered. So a file of a program
-// that did not do that ends behind a node: it is whole (`damage.left_open`), but for ops that had not ended.
+// The observer writes an op when it ends, and closes the list when it is unregistered. A program that did not
+// unregister it leaves a file that ends behind a node: complete (`damage.left_open`) except for running ops.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
-// JSON values on their way into a Trace: strings without their quotes and escapes, arrays and objects as
-// their text. Each text is looked into once, when it is new: nearly all of those in a profile repeat.
+// Puts JSON values into a Trace: strings without quotes and escapes, arrays and objects as their text. Each
+// text is parsed once, when it is new: nearly all texts in a profile repeat.
 //
 //   JsonTexts texts(trace, place);
 //   texts.begin_record();
 //   const std::uint32_t name = texts.take_string(tokens);
-//   const JsonTexts::Array grid = texts.take_array(tokens);   // numbers where it holds nothing but whole
-//   numbers
+//   const JsonTexts::Array grid = texts.take_array(tokens);
+//   // grid.numbers when all elements are whole numbers
 #pragma once
 
 #include <cstdint>

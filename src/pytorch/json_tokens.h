@@ -1,6 +1,6 @@
 // A record as the tokens that simdjson's first stage has found in it: brackets, colons, commas and the starts
 // of strings and scalars. Going from token to token costs a third of what simdjson's own objects and values
-// do, whose second stage keeps books that a reader which goes through each record once, forward, does not
+// do: their second stage does bookkeeping that a reader which passes each record once, forward, does not
 // need.
 //
 //   JsonTokens tokens(record, place);
@@ -9,8 +9,8 @@
 //     if (key == "ts") use(tokens.take_scalar());    // or take_container(), or skip()
 //   }
 //
-// Each value is taken or skipped exactly once. What is not JSON is a simdjson_error (JsonRecordTaker), as far
-// as it is looked at: what is skipped, and what is in a container, is held against nothing but its brackets.
+// Each value is taken or skipped exactly once. Invalid JSON is a simdjson_error (JsonRecordTaker), in the
+// parts that are read: of skipped values and of the inside of containers only the brackets are checked.
 #pragma once
 
 #include <array>

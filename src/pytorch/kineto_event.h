@@ -1,5 +1,5 @@
-// One event of a Chrome trace, read but for its meaning: what stands under the names that the format has. All
-// texts are those of the record and valid as long as it is.
+// One event of a Chrome trace, with uninterpreted values: one field for each name of the format. All texts
+// point into the record and are valid as long as it is.
 #pragma once
 
 #include <cstdint>

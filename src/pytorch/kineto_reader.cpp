@@ -191,14 +191,14 @@ Nanoseconds KinetoReader::time(std::string_view token, std::string_view what) co
   place_.fail(token.data(),
               format("{} of {} {} does not fit 63 bits of nanoseconds", what, token.substr(0, 40),
                      micro ? "microseconds" : "nanoseconds"),
-              nano ? "this looks like nanoseconds: say that times are in nanoseconds (--time-unit ns)" : "");
+              nano ? "the number looks like nanoseconds: declare that times are in nanoseconds" : "");
 }
 
 void KinetoReader::complete() {
   if (event_.duration.empty()) {
     if (!lenient())
       place_.fail(format("the event {} has no duration ('dur')", quote_for_message(event_.name)),
-                  "read it leniently to leave such events out (--lenient)");
+                  "read the file leniently to leave such events out");
     ++trace_.counts.without_duration;
     return;
   }
@@ -236,7 +236,7 @@ void KinetoReader::end() {
     return;
   }
   OpenEvent& open = lane->second.back();
-  if (end < open.row.start) place_.fail(event_.start.data(), "an event ends before it has begun");
+  if (end < open.row.start) place_.fail(event_.start.data(), "an event ends before it starts");
   open.args.merge(event_.args);
   add_row(open.row, end - open.row.start, open.args);
   lane->second.pop_back();
@@ -338,7 +338,7 @@ KinetoTrace read_expected(ChunkedInput& input, const KinetoReadOptions& options,
   KinetoTrace trace = read(input, options, size);
   if (trace.counts.events > 0 || kind == FileKind::kKineto) return trace;
   throw input_error({.file = trace.file, .byte = 0},
-                    "this is no trace of Kineto or Chrome: it has no traceEvents");
+                    "this is not a trace of Kineto or Chrome: it has no traceEvents");
 }
 
 }  // namespace

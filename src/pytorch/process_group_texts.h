@@ -1,4 +1,4 @@
-// What PyTorch's traces say about process groups, which both of them do in JSON of their own.
+// Reads the process groups in PyTorch's two traces; each has a JSON text of its own for them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct DistributedInfo {
   std::vector<KinetoGroup> groups = {};
 };
 
-// Error (input) without a place, for whoever knows where the text stands, when it is not what PyTorch writes.
+// Error (input) without a place, which the caller knows, when the text is not what PyTorch writes.
 DistributedInfo read_distributed_info(std::string_view json);
 
 // Groups as the node "## process_group:init ##" of a host trace has them: the values of its inputs, an array

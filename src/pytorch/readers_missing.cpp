@@ -9,7 +9,7 @@ namespace nadi {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw environment_error("this build of nadi does not read traces in JSON: it was made without simdjson",
+  throw environment_error("this build of Nadi cannot read traces in JSON: it was built without simdjson",
                           "install libsimdjson-dev and build again");
 }
 

@@ -1,4 +1,4 @@
-// Where in its file the record is that a reader looks at, so that a mistake in it can be told with its byte.
+// The place of the current record in its file, so that an error in the record can name its byte.
 //
 //   RecordPlace place(file);
 //   place.enter(byte);                  // of the file, where the record's '{' is

@@ -1,4 +1,4 @@
-// What really ran: the record that an engine keeps at kernel entry, and the trace made from it.
+// The record that an engine keeps at kernel entry of what ran, and the trace made from it.
 //
 //   ExecutedStep step{.step = 12};
 //   engine.run(..., &step);                                     // appends to step.ops
@@ -11,12 +11,12 @@
 // (step_trace.h); behind them are added `step` (int64) and, of communication, `algorithm_gb_per_second`
 // (double; as nccl-tests counts it, see execution_communication.h). Ids count from 0 over all steps.
 //
-// Communication lasts from when it was handed over until it was done, and several may be under way at once.
-// Where the program says that one comes behind another and it was handed over before that one was done, it
-// did not wait for its end: it depends on what the other one depends on, so that they start in their order.
+// Communication lasts from its start until its completion, and several operations may overlap. An operation
+// that follows another one in the program and was started before that one was complete did not wait for it:
+// it depends on what the other one depends on, so that both start in their order.
 //
-// A step after the first waits for the one before as its data wants it: its reads of a parameter wait for the
-// update, its collectives for those before.
+// A step waits for the step before it only through its data: its reads of a parameter wait for the update,
+// its collectives for those of the step before.
 #pragma once
 
 #include <cstdint>

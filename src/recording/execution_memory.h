@@ -3,8 +3,8 @@
 //   const ExecutionMemory memory(program);
 //   memory.alive(call);          // never more than memory.reserved()
 //
-// Values in the arena are alive as the memory plan of their graph has it. What else there is counts from the
-// first instruction that touches it to the last: values with a place outside of the arena, in the slot of
+// Values in the arena are alive as the memory plan of their graph says. Other values count from the first
+// instruction that touches them to the last: values with a place outside of the arena, in the slot of
 // their micro-batch or in a ring for what is received (program_memory.h), and those in the arena that wait
 // there for a later section while a section of another graph runs.
 #pragma once

@@ -197,10 +197,10 @@ class Merger {
       LineReader reader(path);
       Head head = read_head(reader, path);
       if (!seen.insert(head.rank).second)
-        throw input_error({.file = path.string()}, format("rank {} is there twice", head.rank));
+        throw input_error({.file = path.string()}, format("two files are of rank {}", head.rank));
       for (const auto& [number, group] : head.groups)
         if (const auto [known, fresh] = groups_.emplace(number, group); !fresh && known->second != group)
-          throw input_error({.file = path.string()}, format("process group {} has other ranks than in {}",
+          throw input_error({.file = path.string()}, format("process group {} has different ranks in {}",
                                                             number, ranks_.front().string()));
       if (first_.lines.empty()) first_ = head;
       if (head.world_size != first_.world_size || head.base_time != first_.base_time)

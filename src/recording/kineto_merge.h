@@ -1,4 +1,4 @@
-// Puts the Kineto files of the ranks of one run into one, so that a viewer shows them one below the other.
+// Merges the Kineto files of the ranks of one run, so that a viewer shows the ranks one below the other.
 //
 //   const std::vector<std::filesystem::path> ranks{"run_kineto.0.json", "run_kineto.1.json"};
 //   merge_kineto_files(ranks, "run_kineto.json", Overwrite::kRefuse);

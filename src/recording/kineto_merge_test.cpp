@@ -225,7 +225,7 @@ TEST_F(KinetoMerge, ADamagedFileIsRefused) {
 
 TEST_F(KinetoMerge, FilesOfOtherRunsAreRefused) {
   const std::string whole = read_text(paths_[1]);
-  EXPECT_THAT(error_for(read_text(paths_[0])), HasSubstr("rank 0 is there twice"));
+  EXPECT_THAT(error_for(read_text(paths_[0])), HasSubstr("two files are of rank 0"));
   const auto with = [&](const std::string& old, const std::string& other) {
     std::string text = whole;
     text.replace(text.find(old), old.size(), other);
@@ -235,7 +235,7 @@ TEST_F(KinetoMerge, FilesOfOtherRunsAreRefused) {
   EXPECT_THAT(error_for(with("\"baseTimeNanoseconds\": 1", "\"baseTimeNanoseconds\": 2")),
               HasSubstr("of another run"));
   EXPECT_THAT(error_for(with("\"ranks\": [0, 1]", "\"ranks\": [1, 0]")),
-              HasSubstr("process group 1 has other ranks than in"));
+              HasSubstr("process group 1 has different ranks in"));
   fs::remove(paths_[1]);
   EXPECT_THROW(merge(), Error);
 }

@@ -1,5 +1,5 @@
-// Writes what ran as the JSON trace of PyTorch's profiler (Kineto), which chrome://tracing, Perfetto and the
-// tools around PyTorch read.
+// Writes a recorded run as the JSON trace of PyTorch's profiler (Kineto), which chrome://tracing, Perfetto
+// and the tools around PyTorch read.
 //
 //   AtomicFile file("run_trace_kineto.json", Overwrite::kAllow);
 //   write_kineto(program, steps, {.trace_name = "run", .clock_origin = origin},

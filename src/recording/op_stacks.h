@@ -1,6 +1,6 @@
 // Where the time of a run went, as text: a table by kind of op, and one by layer and op, folded as flame
-// graphs write it ("transformer.h.3.attn;matmul"). Where the program communicates, a third one tells of that
-// by process group, op and phase: bytes, bandwidth, and how much of it was exposed
+// graphs write it ("transformer.h.3.attn;matmul"). Where the program communicates, a third table
+// shows communication by process group, op and phase: bytes, bandwidth, and the exposed part
 // (execution_communication.h).
 //
 //   write_atomically("run_trace_stacks.txt", op_stacks(program, steps), Overwrite::kAllow);

@@ -1,4 +1,4 @@
-// The three files that tell what a rank ran: Kineto's JSON (kineto_writer.h), Chakra with times
+// The three files that describe what a rank ran: Kineto's JSON (kineto_writer.h), Chakra with times
 // (execution.h) and a table of where the time went (op_stacks.h).
 //
 //   const RunTraceFiles files{.kineto = "run_kineto.json", .chakra = "run.0.et", .stacks = "run_stacks.txt"};
@@ -6,7 +6,7 @@
 //   ...
 //   write_run_traces(files, program, steps, {.name = "run"});
 //
-// Of several ranks each writes its own, on the clock of rank 0; kineto_merge.h makes one of the Kineto files.
+// Each of several ranks writes its own files, on the clock of rank 0; kineto_merge.h merges the Kineto files.
 #pragma once
 
 #include <filesystem>
@@ -36,7 +36,7 @@ struct RunTraceFiles {
   std::vector<std::filesystem::path> all() const;
 };
 
-// Error (usage) when one of them is there.
+// Error (usage) when one of the files exists.
 void refuse_existing(const RunTraceFiles& files);
 
 // What the wall clock of this machine says minus what its steady clock says, now.
@@ -60,7 +60,7 @@ struct RunTraceOptions {
   std::optional<Nanoseconds> clock_origin = {};
 };
 
-// All are written before the first appears.
+// All files are written before the first one appears.
 void write_run_traces(const RunTraceFiles& files, const Program& program, std::span<const ExecutedStep> steps,
                       const RunTraceOptions& options);
 

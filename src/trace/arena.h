@@ -1,5 +1,5 @@
-// Memory that is taken piece by piece and given back all at once, and kept for the next round: after the
-// first few rounds nothing is allocated any more. Addresses stay valid until clear(), also when the arena
+// Memory that is allocated piece by piece and released all at once, and kept for the next round: after the
+// first few rounds nothing is allocated. Addresses stay valid until clear(), also when the arena
 // itself is moved.
 //
 //   Arena arena;

@@ -1,5 +1,5 @@
-// The attributes that simulators of Chakra traces ask for, each with exactly the kind they ask for: with
-// any other kind they stop, or silently take zero. Nodes are to be given these through this file only.
+// The attributes that simulators of Chakra traces read, each with exactly the kind they expect: at any other
+// kind they stop, or silently take zero. Only the functions of this file add these attributes to nodes.
 //
 // What a node needs: COMP a duration, or num_ops and tensor_size; MEM_LOAD and MEM_STORE tensor_size;
 // COMM_COLL comm_type and comm_size; COMM_SEND comm_dst, comm_size and comm_tag; COMM_RECV comm_src,
@@ -37,8 +37,8 @@ inline constexpr std::string_view kDurationNs = "duration_ns";
 void add_is_cpu_op(TraceNode& node, bool is_cpu_op);
 void add_num_ops(TraceNode& node, Flops work);
 void add_tensor_size(TraceNode& node, Bytes size);
-// Both of a computation. One that only moves memory counts as one op: a roofline divides the number of ops by
-// the performance that it derives from it, and 0 / 0 is no time.
+// num_ops and tensor_size of a computation. One that only moves memory counts as one op: a roofline divides
+// the number of ops by the performance that it derives from that number, and 0 / 0 is not a time.
 void add_work(TraceNode& node, Flops work, Bytes moved);
 void add_comm_type(TraceNode& node, CollectiveType type);
 void add_comm_size(TraceNode& node, Bytes size);

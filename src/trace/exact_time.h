@@ -1,6 +1,6 @@
 // A time in nanoseconds that a file gives as the attribute `start_ns` or `duration_ns` beside its whole
-// microseconds (chakra_writer.h), on its way back into the node. Used by the readers; not for use outside
-// trace/.
+// microseconds (chakra_writer.h), on its way back into the node. Used by the readers of
+// Chakra files.
 //
 //   ExactTime start{.name = attribute_name::kStartNs};
 //   if (!start.take(attribute, fail)) node.attributes.add_borrowed(attribute);

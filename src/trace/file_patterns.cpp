@@ -70,7 +70,7 @@ std::vector<fs::path> expand_files(std::span<const std::string> words) {
       continue;
     }
     const std::vector<std::string> found = files_that_fit(word);
-    if (found.empty()) throw usage_error(format("no file fits '{}'", word));
+    if (found.empty()) throw usage_error(format("no file matches '{}'", word));
     files.insert(files.end(), found.begin(), found.end());
   }
   return files;

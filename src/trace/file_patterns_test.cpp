@@ -45,7 +45,7 @@ TEST(FilePatterns, NothingFits) {
           expand_files(words);
         } catch (const Error& error) {
           EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-          EXPECT_EQ(error.message(), "no file fits 'run.*.et'");
+          EXPECT_EQ(error.message(), "no file matches 'run.*.et'");
           throw;
         }
       },

@@ -1,8 +1,8 @@
-// Which files belong to one run, and which rank each is of.
+// Which files belong to one run, and the rank of each.
 //
-// A file is of the rank that its metadata says (`rank`, an integer), else of the number in its name:
-// "run.3.et", "run_3.et" or "run_rank3.et", with more endings or without. Files whose names differ in this
-// number only are of one run.
+// The rank of a file is the one in its metadata (`rank`, an integer), else the number in its name:
+// "run.3.et", "run_3.et" or "run_rank3.et", with more endings or without. Files whose names differ only
+// in this number belong to one run.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Replays a trace: every node starts as soon as all that it depends on have ended, and lasts as long as it
 // was recorded to. Nothing else holds a node back, so what ran one after the other on a thread or a stream
-// must say so by its dependencies; how well the replay agrees with the recorded times tells how much the
-// dependencies know.
+// must say so by its dependencies; the agreement of the replay with the recorded times shows how complete
+// the dependencies are.
 //
 //   const Replay replay = replay_trace(trace, TraceDependencies(trace));
 //   replay.span            // from the first start to the last end

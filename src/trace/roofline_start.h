@@ -1,5 +1,5 @@
-// A simulator with a roofline counts whole nanoseconds, and the event queue of ASTRA-sim's analytical network
-// stops at a computation that starts the simulation and takes 0 of them.
+// Whether a computation may start a simulation. A simulator with a roofline counts whole nanoseconds, and the
+// event queue of ASTRA-sim's analytical network stops at a first computation of 0 ns.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ class Trace;
 class TraceDependencies {
  public:
   // Error (input) where an id occurs twice, a dependency is on a node that is not there, or nodes wait in a
-  // circle, as check_trace() says it.
+  // cycle: the message of check_trace().
   explicit TraceDependencies(const Trace& trace, const TraceOrigin& origin = {});
 
   // What the row waits for: control dependencies, then data dependencies; one that is both is there twice.

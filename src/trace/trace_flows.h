@@ -1,4 +1,4 @@
-// Arrows that PyTorch's profiler draws between events, found again in a trace that was converted from it.
+// Arrows that PyTorch's profiler draws between events, recovered from a trace that was converted from it.
 //
 //   for (const TraceFlow& flow : flows_of(trace)) draw(flow.from, flow.to);
 //

@@ -1,4 +1,4 @@
-// A plan as attributes of a trace's metadata, with the keys of `nadi trace`: world_size, tp, cp, dp, pp,
+// A plan as attributes of a trace's metadata, with these keys: world_size, tp, cp, dp, pp,
 // sequence_parallel, partition, and of training schedule, virtual_stages and zero.
 #pragma once
 

@@ -1,6 +1,6 @@
-// What of a trace node differs between the ranks that run the same program: which process group a collective
-// runs in, and from where to where a message goes. All else they share, so that a node is made once and bound
-// to each rank.
+// The part of a trace node that differs between ranks of the same program: the process group of a collective,
+// and source and destination of a message. Everything else is shared: a node is made once and bound to each
+// rank.
 #pragma once
 
 #include <compare>

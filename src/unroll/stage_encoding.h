@@ -1,7 +1,7 @@
 // The nodes of a program encoded once for all the ranks that run it.
 //
-// What tells the ranks of a stage apart are a few attributes of communication nodes (rank_binding.h), which
-// come last in their messages. So the bytes of all nodes are made once, and for a rank only the lengths of
+// The ranks of a stage differ in a few attributes of communication nodes (rank_binding.h), which come last in
+// their messages. So the bytes of all nodes are made once, and for a rank only the lengths of
 // the communication nodes and these attributes: a file is put together at the speed of copying.
 //
 //   const auto encoding = StageEncoding::make(program, options, limit);

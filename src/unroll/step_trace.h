@@ -10,15 +10,15 @@
 //
 // A program without communication needs neither a plan nor the binding.
 //
-// Data dependencies say which node made what a node reads, through variables (the KV cache, updated
-// parameters) as well as values. Control dependencies say what must not be overtaken:
+// Data dependencies lead to the nodes that produced what a node reads, through variables (the KV cache,
+// updated parameters) as well as values. Control dependencies keep an order:
 //   - a node that overwrites a variable waits for those that read it or wrote it before;
 //   - collectives of one group stay in order, and so do messages to one peer, and messages from it; those
 //     that are posted together (Instruction::with_next) do not wait for each other;
 //   - computation follows the schedule: what does not follow from other work of its instruction waits for the
 //     last computation of the instruction before.
 // TraceFlavor::kAstraSim writes all of these as data dependencies, and lets each collective and each message
-// that is sent wait for the one before it, whatever its group. Views are no nodes: they cost nothing and
+// that is sent wait for the one before it, whatever its group. Views are not nodes: they cost nothing and
 // move nothing, and dependencies go through them. Node ids count from 0 in the order of the program.
 //
 // Attributes besides those of common_attributes.h: `op` (kind), `layer`, `phase` (string), `section` (string;

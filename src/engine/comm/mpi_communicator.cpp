@@ -109,8 +109,7 @@ int MpiCommunicator::next_tag(Group& group) {
 
 int MpiCommunicator::message_tag(std::int64_t tag) const {
   if (!(tag >= 0 && tag < tags_))
-    throw environment_error(
-        format("this MPI has tags for {} messages between two ranks, and number {} is needed", tags_, tag));
+    throw environment_error(format("this MPI has {} message tags; message {} needs another one", tags_, tag));
   return static_cast<int>(tag * kTagKinds + kMessageTag);
 }
 

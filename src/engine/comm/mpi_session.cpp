@@ -34,7 +34,7 @@ MpiSession::MpiSession(const MpiOptions& options) : state_(std::make_unique<Stat
   int threads = MPI_THREAD_SINGLE;
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &threads), "MPI_Init_thread");
   if (threads < MPI_THREAD_SERIALIZED)
-    throw environment_error("this MPI cannot be called by more than one thread",
+    throw environment_error("this MPI does not support calls from several threads",
                             "Nadi needs MPI_THREAD_SERIALIZED: use Open MPI, or an MPI built with threads");
   state_->world = std::make_unique<MpiCommunicator>(options.piece_bytes);
   const std::int64_t started = ranks_started(process_environment());

@@ -9,9 +9,9 @@ namespace nadi {
 
 PlanGroups::PlanGroups(Communicator& world, const Plan& plan) : world_(world) {
   if (plan.world_size() != world.size())
-    throw usage_error(format("a plan of {} ranks (tp {} x cp {} x dp {} x pp {}) was started on {}",
+    throw usage_error(format("the plan needs {} ranks (tp {} x cp {} x dp {} x pp {}); {} are running",
                              plan.world_size(), plan.tp, plan.cp, plan.dp, plan.pp, world.size()),
-                      format("nadi launch -n {} ...", plan.world_size()));
+                      "start as many ranks as the plan needs");
   // Kind by kind, so that ranks which have groups in common add them in the same order.
   for (int kind = 0; kind < kGroupKindCount; ++kind) {
     std::vector<Rank> members = group_members(plan, GroupKind{static_cast<std::uint8_t>(kind)}, world.rank());

@@ -32,9 +32,9 @@ PrefaultedMemory::PrefaultedMemory(Bytes size, int threads) {
   void* mapped = mmap(nullptr, static_cast<std::size_t>(reserved), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED)
-    throw environment_error(format("not enough memory: {} are wanted, about {} are free", to_string(size),
+    throw environment_error(format("not enough memory: {} are needed, about {} are free", to_string(size),
                                    to_string(Bytes{available_bytes()})),
-                            "a smaller batch or sequence, more micro-batches or --recompute need less");
+                            "use a smaller batch, shorter sequences, more micro-batches, or recomputation");
   const auto start = reinterpret_cast<std::uintptr_t>(mapped);
   const std::uintptr_t aligned = rounded_up(start, kHugePage);
   if (aligned > start) munmap(mapped, aligned - start);

@@ -16,10 +16,10 @@ namespace {
 [[noreturn]] void refuse(const Op& op) {
   if (op.kind == OpKind::kQuantizeFp8)
     throw environment_error(format("op '{}': the CPU does not compute in fp8", op.name),
-                            "use --dtype bf16, or run on a GPU that has fp8");
-  throw environment_error(format("op '{}' ({}) communicates with other ranks, which one process cannot do",
+                            "use bf16, or run on a GPU with fp8");
+  throw environment_error(format("op '{}' ({}) communicates with other ranks; there is only one rank",
                                  op.name, to_string(op.kind)),
-                          "start as many ranks as the plan has: nadi launch -n N ...");
+                          "start as many ranks as the plan needs");
 }
 
 PreparedOperand prepare(const Graph& graph, TensorId id) {

@@ -136,8 +136,8 @@ class Lockstep {
     const std::vector<int>& list = members(rank);
     const std::int64_t size = op.attributes().integer("group_size");
     if (size != static_cast<std::int64_t>(list.size()))
-      throw input_error({}, format("op {} of rank {} is made for a group of {}, '{}' has {}", describe(op.op),
-                                   rank, size, op.attributes().text("group"), list.size()));
+      throw input_error({}, format("op {} of rank {} needs a group of {} members; '{}' has {}",
+                                   describe(op.op), rank, size, op.attributes().text("group"), list.size()));
     const auto has_come = [&](int member) {
       if (ranks_[member].done()) return false;
       const OpView other = ranks_[member].waiting_at();

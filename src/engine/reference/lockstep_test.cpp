@@ -166,7 +166,7 @@ TEST(Lockstep, RefusesGroupsItDoesNotKnow) {
   };
   EXPECT_THAT(message_of(2, {}, reduce_all), HasSubstr("there is no group 'all'"));
   EXPECT_THAT(message_of(2, {{"all", {{0}}}}, reduce_all),
-              HasSubstr("is made for a group of 2, 'all' has 1"));
+              HasSubstr("needs a group of 2 members; 'all' has 1"));
   EXPECT_THAT(message_of(2, {{"all", {{1}}}}, reduce_all), HasSubstr("rank 0 is not in group 'all'"));
 }
 

@@ -36,7 +36,7 @@ void check_operands(const OpView& op) {
   const std::int64_t K = op.attributes().integer("kv_heads");
   if (!(H >= 1 && K >= 1 && H % K == 0))
     op.refuse(format("{} heads are not a multiple of {} key-value heads", H, K));
-  op.require(op.has(kK) == op.has(kV), "keys and values come together");
+  op.require(op.has(kK) == op.has(kV), "keys and values must be given together");
   op.require(op.in(kQ).rank() == 3, "queries must be [B, T, H*D]");
   const std::int64_t width = op.in(kQ)[2];
   if (op.has(kK)) {
@@ -46,7 +46,7 @@ void check_operands(const OpView& op) {
                "keys and values must be [B, S, K*D]");
     op.require(op.has(kPositions) || op.has(kQueryPositions) || !op.attributes().boolean("causal") ||
                    op.in(kK)[1] == op.in(kQ)[1],
-               "causal attention to another number of keys needs positions");
+               "causal attention needs positions when the numbers of queries and keys differ");
   } else {
     if (!(width % (H + 2 * K) == 0))
       op.refuse(format("packed width {} is not a multiple of {} heads", width, H + 2 * K));
@@ -56,11 +56,11 @@ void check_operands(const OpView& op) {
       op.require(op.in(per_sequence) == Shape{op.in(kQ)[0]}, "positions and lengths must be [B]");
   op.require(op.attributes().real("dropout") == 0 || op.has(kRandom), "dropout needs its random key");
   op.require(op.has(kQueryPositions) == op.has(kKeyPositions),
-             "positions of queries and of keys come together");
+             "query positions and key positions must be given together");
   if (op.has(kQueryPositions))
     op.require(op.has(kK) && !op.has(kPositions) && op.in(kQueryPositions) == Shape{op.in(kQ)[1]} &&
                    op.in(kKeyPositions) == Shape{op.in(kK)[1]},
-               "query positions must be [T], key positions [S], and q and k apart");
+               "query positions must be [T], key positions [S], and q and k must not be packed");
   if (op.has(kHeadIds)) op.require(op.in(kHeadIds) == Shape{H}, "head ids must be [H]");
 }
 

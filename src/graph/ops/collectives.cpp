@@ -118,7 +118,8 @@ std::vector<OutputSpec> infer_bucket_all_gather(const OpView& op) {
     elements += shape.elements();
     outputs.push_back({shape, op.input(0).dtype});
   }
-  op.require(op.in(0) == Shape{bucket_part(elements, group_size(op))}, "the part does not fit the tensors");
+  op.require(op.in(0) == Shape{bucket_part(elements, group_size(op))},
+             "the part does not have the size that the tensors need");
   return outputs;
 }
 

@@ -36,7 +36,7 @@ std::vector<OutputSpec> infer_argmax(const OpView& op) {
   const Shape& logits = op.in(0);
   const std::int64_t vocabulary = op.attributes().integer("vocabulary");
   op.require(logits.rank() >= 1 && vocabulary >= 1 && vocabulary <= logits[-1],
-             "the vocabulary does not fit");
+             "the vocabulary is larger than the number of columns");
   return {{logits.slice(0, logits.rank() - 1), DType::kI32}};
 }
 

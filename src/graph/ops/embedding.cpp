@@ -19,7 +19,7 @@ void cost(const OpView& op, const CostContext&, OpCost& cost) {
 
 std::vector<OutputSpec> infer_grad(const OpView& op) {
   const std::int64_t width = op.in(1)[-1];
-  op.require(op.in(0).append(width) == op.in(1), "ids and gradient do not fit");
+  op.require(op.in(0).append(width) == op.in(1), "ids and gradient differ in shape");
   return {{Shape{op.attributes().integer("rows"), width}, op.input(1).dtype}};
 }
 

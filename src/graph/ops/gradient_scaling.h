@@ -14,8 +14,8 @@ TensorId squared_norm(GraphBuilder& builder, std::span<const TensorId> gradients
 
 // From the sum of squares of (scaled) gradients:
 //   grad_norm   norm of the gradients without the loss scale, written to a metric
-//   grad_scale  what the optimizer multiplies gradients by: min(1, max_norm / (grad_norm + 1e-6)) /
-//   loss_scale found_inf   1 when the sum of squares is not finite, else 0
+//   grad_scale  the factor of gradients: min(1, max_norm / (grad_norm + 1e-6)) / loss_scale
+//   found_inf   1 when the sum of squares is not finite, else 0
 struct GradScaleArgs {
   TensorId squared_norm = kNoTensor;
   TensorId loss_scale = kNoTensor;  // f32 scalar; 1 when absent

@@ -15,7 +15,9 @@ std::vector<OutputSpec> infer(const OpView& op) {
   op.require(x.rank() == 3 && heads >= 1 && x[2] % (2 * heads) == 0,
              "takes [B, T, H*D] with an even head width D");
   if (op.has(1)) op.require(op.in(1) == Shape{x[0]}, "positions must be [B]");
-  if (op.has(2)) op.require(!op.has(1) && op.in(2) == Shape{x[1]}, "token positions must be [T], and alone");
+  if (op.has(2))
+    op.require(!op.has(1) && op.in(2) == Shape{x[1]},
+               "token positions must be a 1-D tensor [T]; positions must be absent");
   return {{x, op.input(0).dtype}};
 }
 

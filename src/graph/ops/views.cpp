@@ -102,7 +102,7 @@ std::vector<OutputSpec> infer_split(const OpView& op) {
 std::vector<OutputSpec> infer_concat(const OpView& op) {
   const int axis = static_cast<int>(op.attributes().integer("axis"));
   op.require(!op.op.inputs.empty() && axis >= 0 && axis < op.in(0).rank(),
-             "needs parts and an axis of theirs");
+             "needs at least one part and an axis within its rank");
   Shape whole = op.in(0);
   std::int64_t extent = 0;
   for (std::size_t i = 0; i < op.op.inputs.size(); ++i) {

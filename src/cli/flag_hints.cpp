@@ -1,0 +1,28 @@
+#include "nadi/cli/flag_hints.h"
+
+#include <string_view>
+
+namespace nadi {
+namespace {
+
+struct Wording {
+  std::string_view library;
+  std::string_view program;
+};
+
+constexpr Wording kWordings[]{
+    {"read the file leniently", "use --lenient"},
+    {"declare that times are in nanoseconds", "use --time-unit ns"},
+    {"start as many ranks as the plan needs", "start as many ranks as the plan needs: nadi launch -n N ..."},
+};
+
+}  // namespace
+
+std::string hint_with_flags(std::string hint) {
+  for (const Wording& wording : kWordings)
+    if (const std::size_t at = hint.find(wording.library); at != std::string::npos)
+      hint.replace(at, wording.library.size(), wording.program);
+  return hint;
+}
+
+}  // namespace nadi
