@@ -1,8 +1,8 @@
 // How far this rank's clock is ahead of rank 0's, so that traces of all ranks can be put on one time line.
 //
 // Clocks of processes on one host are the same; those of hosts differ by any amount. A rank asks rank 0 for
-// its time, and takes the answer to be of the moment in the middle between asking and hearing: of many times,
-// the one that was answered fastest counts. The error is at most half of that round trip.
+// its time, and assumes that rank 0 answered half-way through the round trip. Of many round trips the fastest
+// one counts. The error is at most half of that round trip.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
-// All-reduce, reduce-scatter, reduce and broadcast. All are one thing: the array is cut into a part per
-// member, its owner. An owner collects its part from the members that have something to say about it (all; of
-// a broadcast the root), combines what it got in the order of places, and hands the result to those that want
-// it (all; the root; nobody). This goes on piece by piece: while later pieces arrive, earlier ones are
-// combined and leave.
+// All-reduce, reduce-scatter, reduce and broadcast, by one algorithm: the array is cut into one part per
+// member, its owner. An owner collects its part from the members that contribute (all; for a broadcast the
+// root), combines the contributions in the order of places, and sends the result to the members that need it
+// (all; the root; nobody). The exchange is pipelined in pieces: while later pieces arrive, earlier ones are
+// combined and sent.
 //
 // A member sends and receives (n - 1)/n of the array, twice for an all-reduce: the least possible. Every
 // result takes two messages however many members there are, where a ring would take 2n - 2 one after the

@@ -1,6 +1,6 @@
 // The communicator over MPI, on host memory. Uses MPI for what it is best at, moving messages among processes
-// and hosts; collectives are our own (mpi_collective.h), since those of the library that do not block move
-// large arrays several times as slowly, and leave open how they sum.
+// and hosts; collectives are our own (mpi_collective.h), since the non-blocking ones of the
+// library are several times slower for large arrays and do not specify the order of sums.
 //
 // Not for including elsewhere: mpi_session.h makes one.
 #pragma once

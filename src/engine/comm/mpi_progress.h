@@ -1,7 +1,7 @@
-// Requests over MPI, and their progress. MPI moves messages only inside calls to it, so somebody has to call
-// while the rank computes: a thread here, which looks at what is pending every so often, and for as long as
-// there is something to copy or to sum does that. While the rank itself waits for a request it is the one who
-// calls, and the thread sleeps. One lock is around all calls of MPI (MPI_THREAD_SERIALIZED).
+// Requests over MPI, and their progress. MPI moves messages only inside calls to it, so a thread calls MPI
+// while the rank computes: it polls the pending requests at intervals, and copies and sums as long as there
+// is something to copy or to sum. While the rank itself waits for a request, the rank calls MPI and the
+// thread sleeps. One lock is around all calls of MPI (MPI_THREAD_SERIALIZED).
 //
 //   MpiProgress progress;
 //   const CommRequest request = progress.start(std::move(exchange), lane);

@@ -15,8 +15,8 @@
 // One in a process, and only once. Where MPI was not found when Nadi was built, constructing it is Error
 // (environment).
 //
-// A rank that fails must take the others along: they would wait for it for ever. So a session that is left by
-// an exception does not end MPI in order, which would wait for the others; the message is printed, and then
+// A rank that fails must end the others: they would wait for it for ever. So a session that is left by an
+// exception does not finalize MPI, which would wait for the others; the message is printed, and then
 // end_all() ends all ranks. A process that just exits in this state is noticed by mpirun, too, which
 // then ends the rest.
 #pragma once

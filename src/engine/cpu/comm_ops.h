@@ -1,5 +1,5 @@
-// Communication ops of a program on the CPU: hands them to a communicator, without blocking, and keeps the
-// book on the memory that is in use until they are done.
+// Communication ops of a program on the CPU: hands them to a communicator, without blocking, and tracks
+// the memory that is in use until they are done.
 //
 //   CommOps comm(groups);
 //   comm.reserve(staging);                       // when a program is loaded: staging_bytes() of its ops
@@ -10,7 +10,7 @@
 //
 // Nothing is waited for before it is needed: an op that reads what is being received, or writes to what is
 // being sent, waits then. So gradients are reduced while the backward pass goes on, and what is sent to
-// the next stage leaves while this one computes, without anybody having planned for it. Waiting as late as
+// the next stage leaves while this one computes, without a plan for it. Waiting as late as
 // possible cannot deadlock where the program, posting and waiting in its own order, does not.
 //
 // Parts along an axis other than the first are not contiguous: they are packed into staging memory, of which

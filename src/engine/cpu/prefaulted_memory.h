@@ -1,6 +1,6 @@
-// A large piece of memory whose pages are there before it is used: the first touch of a page costs about as
-// much as the arithmetic on it, so it is paid once, at the start, by all threads. Pages are huge ones where
-// the system gives them. Zero at first.
+// A large piece of memory whose pages are mapped before it is used: the first touch of a page costs about as
+// much as the arithmetic on it, so it is paid once, at the start, by all threads. Uses huge pages where
+// the system has them. Filled with zeros.
 #pragma once
 
 #include <cstddef>
