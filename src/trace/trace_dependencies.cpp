@@ -61,7 +61,7 @@ void TraceDependencies::put_in_order() {
     for (std::uint64_t at = child_begins[row]; at < child_begins[row + 1]; ++at)
       if (--waiting_for[children[at]] == 0) free_rows.push(children[at]);
   }
-  check(placed == rows, "a trace without circles can be put in order");
+  check(placed == rows, "a trace without cycles has a topological order");
 }
 
 }  // namespace nadi
