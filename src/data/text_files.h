@@ -12,9 +12,11 @@
 // what is not UTF-8, with the byte; a file without any text, when its end is reached.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 
+#include "nadi/base/units.h"
 #include "nadi/text/text_source.h"
 
 namespace nadi {
@@ -26,5 +28,10 @@ TextSource read_texts(const std::filesystem::path& path, std::string_view key = 
 
 // Contexts, then questions, of a set in memory.
 TextSource texts_of(SquadSet set);
+
+struct TextTotals {
+  std::int64_t texts = 0;
+  Bytes bytes = {};
+};
 
 }  // namespace nadi
