@@ -77,7 +77,7 @@ TEST_F(AtomicFileTest, RefusesAFileThatAppearedMeanwhile) {
   const fs::path path = folder_ / "trace.et";
   AtomicFile file(path, Overwrite::kRefuse);
   file.write("mine");
-  std::ofstream(path) << "theirs";
+  write_text(path, "theirs");
   const auto error = error_of([&] { file.commit(); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::kUsage);
