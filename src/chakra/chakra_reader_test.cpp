@@ -1,6 +1,7 @@
 #include "nadi/chakra/chakra_reader.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
 #include "nadi/chakra/chakra_reader.h"

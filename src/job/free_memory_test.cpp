@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <fstream>
-
 #include "nadi/job/control_group.h"
 #include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
