@@ -11,10 +11,22 @@ std::span<const ArchitectureEntry> architectures() {
   return kEntries;
 }
 
-const Model& model_of(Architecture architecture) {
+namespace {
+
+const ArchitectureEntry& entry_of(Architecture architecture) {
   for (const ArchitectureEntry& entry : architectures())
-    if (entry.architecture == architecture) return *entry.model;
+    if (entry.architecture == architecture) return entry;
   unreachable();
+}
+
+}  // namespace
+
+std::string_view to_string(Architecture architecture) {
+  return entry_of(architecture).model_type;
+}
+
+const Model& model_of(Architecture architecture) {
+  return *entry_of(architecture).model;
 }
 
 }  // namespace nadi

@@ -5,18 +5,6 @@
 
 namespace nadi {
 
-std::string_view to_string(Architecture architecture) {
-  switch (architecture) {
-    case Architecture::kGpt2:
-      return "gpt2";
-    case Architecture::kBert:
-      return "bert";
-    case Architecture::kLlama:
-      return "llama";
-  }
-  unreachable();
-}
-
 void check_config(const ModelConfig& config, const std::string& place) {
   const auto require = [&](bool condition, std::string message) {
     if (!condition) throw input_error({.file = place}, std::move(message));
