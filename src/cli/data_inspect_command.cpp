@@ -1,105 +1,22 @@
+// nadi data inspect
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <ostream>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/base/json.h"
-#include "nadi/base/version.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/data/dataset_figures.h"
+#include "nadi/data/document_texts.h"
 #include "nadi/data/indexed_dataset.h"
+#include "nadi/report/data_report.h"
 #include "nadi/terminal/console.h"
-#include "nadi/text/utf8.h"
 
 namespace nadi {
 namespace {
 
-constexpr std::int64_t kShownDocuments = 3;  // where nothing was said
-
-struct Figures {
-  std::int64_t shortest = 0;  // tokens of a sequence
-  std::int64_t longest = 0;
-  std::int64_t largest_token = -1;
-  std::int64_t empty_documents = 0;
-  std::vector<std::string> index_maps = {};  // file names, sorted
-};
-
-std::vector<std::string> index_maps_of(const IndexedDataset& dataset) {
-  const std::filesystem::path prefix = dataset.prefix();
-  const std::string beginning = prefix.filename().string() + "_";
-  std::vector<std::string> names;
-  std::error_code error;
-  const std::filesystem::path folder = prefix.has_parent_path() ? prefix.parent_path() : ".";
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(beginning) && name.find("_indexmap_") != std::string::npos && name.ends_with(".npy"))
-      names.push_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-// Reads all tokens.
-Figures figures_of(const IndexedDataset& dataset, const Console& console) {
-  Figures figures{.index_maps = index_maps_of(dataset)};
-  figures.shortest = dataset.sequences() == 0 ? 0 : std::numeric_limits<std::int64_t>::max();
-  for (std::int64_t i = 0; i < dataset.sequences(); ++i) {
-    console.check_interrupted();
-    figures.shortest = std::min(figures.shortest, dataset.length(i));
-    figures.longest = std::max(figures.longest, dataset.length(i));
-    figures.largest_token = std::max<std::int64_t>(figures.largest_token, dataset.largest_token(i, i + 1));
-  }
-  for (std::int64_t d = 0; d < dataset.documents(); ++d)
-    figures.empty_documents += dataset.first_sequence(d) == dataset.first_sequence(d + 1) ? 1 : 0;
-  return figures;
-}
-
-double mean_length(const IndexedDataset& dataset) {
-  if (dataset.sequences() == 0) return 0;
-  return static_cast<double>(dataset.tokens()) / static_cast<double>(dataset.sequences());
-}
-
-void print_json(const IndexedDataset& dataset, const Figures& figures, Console& console) {
-  console.out << dump_json(
-      Json{{"nadi_version", version()},
-           {"dataset", dataset.prefix()},
-           {"dtype", dataset.dtype().name},
-           {"documents", dataset.documents()},
-           {"empty_documents", figures.empty_documents},
-           {"sequences", dataset.sequences()},
-           {"tokens", dataset.tokens()},
-           {"shortest", figures.shortest},
-           {"longest", figures.longest},
-           {"mean_length", mean_length(dataset)},
-           {"largest_token", figures.largest_token < 0 ? Json(nullptr) : Json(figures.largest_token)},
-           {"has_modes", dataset.has_modes()},
-           {"index_bytes", dataset.index_bytes().count()},
-           {"data_bytes", dataset.data_bytes().count()},
-           {"index_maps", figures.index_maps}});
-}
-
-void print_figures(const IndexedDataset& dataset, const Figures& figures, Console& console) {
-  const auto line = [&](std::string_view name, const std::string& value) {
-    console.out << format("  {:<14} {}\n", name, value);
-  };
-  console.out << console.heading(dataset.prefix()) << "\n";
-  line("documents", with_thousands(dataset.documents()) +
-                        (figures.empty_documents > 0
-                             ? format(", {} of them empty", with_thousands(figures.empty_documents))
-                             : ""));
-  line("sequences", with_thousands(dataset.sequences()) + (dataset.has_modes() ? ", with modes" : ""));
-  line("tokens", with_thousands(dataset.tokens()));
-  line("lengths", format("{} to {}, {:.1f} on average", with_thousands(figures.shortest),
-                         with_thousands(figures.longest), mean_length(dataset)));
-  line("largest token", figures.largest_token < 0 ? "none" : with_thousands(figures.largest_token));
-  line("type", std::string(dataset.dtype().name));
-  line("files", format(".idx of {}, .bin of {}; they fit together", to_string(dataset.index_bytes()),
-                       to_string(dataset.data_bytes())));
-  line("index maps", figures.index_maps.empty() ? "none" : figures.index_maps.front());
-  for (std::size_t i = 1; i < figures.index_maps.size(); ++i) line("", figures.index_maps[i]);
-}
+constexpr std::int64_t kShownDocuments = 3;  // without --documents
 
 struct Range {
   std::int64_t first = 0;
@@ -125,63 +42,6 @@ Range parse_documents(std::string_view text, std::int64_t documents) {
   return {*first, *last};
 }
 
-// Turns documents into text, and counts what is not UTF-8.
-class DocumentTexts {
- public:
-  DocumentTexts(const IndexedDataset& dataset, const Tokenizer& tokenizer)
-      : dataset_(dataset), tokenizer_(tokenizer) {}
-
-  // One text per sequence, without the token that ends a document.
-  std::vector<std::string> of(std::int64_t document) {
-    std::vector<std::string> texts;
-    const std::int64_t last = dataset_.first_sequence(document + 1);
-    for (std::int64_t i = dataset_.first_sequence(document); i < last; ++i) {
-      std::vector<TokenId> ids = dataset_.tokens(i);
-      for (std::size_t t = 0; t < ids.size(); ++t) {
-        if (ids[t] >= tokenizer_.vocabulary_size())
-          throw input_error(
-              dataset_.place_of(i, static_cast<std::int64_t>(t)),
-              format("token {} is not one of the tokenizer's {}", ids[t], tokenizer_.vocabulary_size()),
-              "use the tokenizer that the dataset was made with");
-      }
-      if (i + 1 == last && !ids.empty() && ids.back() == tokenizer_.special_tokens().end) ids.pop_back();
-      texts.push_back(tokenizer_.decode(ids));
-      broken_ += find_invalid_utf8(texts.back()) != std::string_view::npos ? 1 : 0;
-    }
-    return texts;
-  }
-
-  std::int64_t broken() const { return broken_; }
-
- private:
-  const IndexedDataset& dataset_;
-  const Tokenizer& tokenizer_;
-  std::int64_t broken_ = 0;
-};
-
-// A line of JSON that 'nadi data preprocess' reads: a document of several sequences is a list of them.
-std::string json_line(const std::vector<std::string>& texts) {
-  const Json line{{"text", texts.size() == 1 ? Json(texts.front()) : Json(texts)}};
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-// Control characters could talk to the terminal.
-std::string shown(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char letter) {
-        return (static_cast<unsigned char>(letter) < ' ' && letter != '\n' && letter != '\t') ||
-               letter == 127;
-      },
-      '?');
-  return text;
-}
-
-void print_tokens(const IndexedDataset& dataset, std::int64_t document, Console& console) {
-  for (std::int64_t i = dataset.first_sequence(document); i < dataset.first_sequence(document + 1); ++i)
-    console.out << format("{}\n", fmt::join(dataset.tokens(i), " "));
-}
-
 class DataInspectCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
@@ -197,8 +57,8 @@ class DataInspectCommand : public Command {
          .fallback = format("the first {} with --tokenizer, all with --format jsonl", kShownDocuments)});
     flags.add({.names = {"--format"},
                .value = "FORMAT",
-               .help = "text: figures and documents; jsonl: only documents, as 'nadi data preprocess' reads "
-                       "them, without the token at their end",
+               .help = "text: figures and documents; jsonl: only documents, in the format that 'nadi data "
+                       "preprocess' reads, without the token at their end",
                .fallback = "text",
                .choices = {"text", "jsonl"}});
     flags.add({.names = {"--json"}, .help = "print figures as JSON: see docs/json.md"});
@@ -217,9 +77,12 @@ class DataInspectCommand : public Command {
     if (wanted) range = parse_documents(*wanted, dataset.documents());
 
     if (!json_lines) {
-      const Figures figures = figures_of(dataset, console);
-      if (flags.given("--json")) return print_json(dataset, figures, console);
-      print_figures(dataset, figures, console);
+      const DatasetFigures figures = dataset_figures(dataset, [&] { console.check_interrupted(); });
+      if (flags.given("--json")) {
+        console.out << dump_json(dataset_json(dataset, figures));
+        return;
+      }
+      console.out << console.heading(dataset.prefix()) << "\n" << dataset_text(dataset, figures);
       if (!wanted && !tokenizer) return;
     }
     std::optional<DocumentTexts> texts;
@@ -227,15 +90,12 @@ class DataInspectCommand : public Command {
     for (std::int64_t d = range.first; d <= range.last; ++d) {
       console.check_interrupted();
       if (json_lines) {
-        console.out << json_line(texts->of(d));
+        console.out << document_json_line(texts->of(d));
         continue;
       }
-      console.out << "\n" << console.heading(format("document {}", d)) << "\n";
-      if (!texts) {
-        print_tokens(dataset, d, console);
-        continue;
-      }
-      for (const std::string& text : texts->of(d)) console.out << shown(text) << "\n";
+      console.out << "\n"
+                  << console.heading(format("document {}", d)) << "\n"
+                  << (texts ? document_text(texts->of(d)) : document_tokens(dataset, d));
     }
     if (texts && texts->broken() > 0)
       console.info() << format("note: {} sequences are not UTF-8{}\n", with_thousands(texts->broken()),

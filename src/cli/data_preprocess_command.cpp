@@ -1,77 +1,23 @@
+// nadi data preprocess
 #include <algorithm>
-#include <numeric>
 #include <ostream>
-#include <system_error>
 #include <thread>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/base/json.h"
-#include "nadi/base/version.h"
 #include "nadi/cli/megatron_tokenizer.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/data/preprocess.h"
+#include "nadi/report/data_report.h"
+#include "nadi/report/preprocess_log.h"
 #include "nadi/terminal/console.h"
-#include "nadi/terminal/progress_line.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::int64_t kLogInterval = 1000;
 constexpr std::int64_t kMostWorkers = 1024;
-constexpr double kMebibyte = 1 << 20;  // what Megatron calls MB
-
-constexpr std::int64_t kMegabyte = 1'000'000;
-
-// Sizes of what has one; a pipe counts as nothing.
-Bytes total_size(const std::vector<fs::path>& files) {
-  Bytes total;
-  for (const fs::path& file : files) {
-    std::error_code failed;
-    const std::uintmax_t size = fs::file_size(file, failed);
-    if (!failed) total += Bytes{static_cast<std::int64_t>(size)};
-  }
-  return total;
-}
-
-// The documents as they go by: a line that moves on a terminal, Megatron's lines in a log.
-class DocumentLog {
- public:
-  DocumentLog(Console& console, std::int64_t interval, Bytes total)
-      : console_(console),
-        interval_(interval),
-        total_(total),
-        clock_(steady_clock()),
-        start_(clock_()),
-        line_(console, "MB", clock_) {}
-
-  void operator()(const PreprocessProgress& progress) {
-    console_.check_interrupted();
-    if (progress.documents == 0 || progress.documents % interval_ != 0) return;
-    if (console_.terminal_err)
-      line_.update(progress.read.count() / kMegabyte, total_.count() / kMegabyte);
-    else
-      console_.info() << format("Processed {} documents ({} docs/s, {} MB/s).\n", progress.documents,
-                                static_cast<double>(progress.documents) / seconds(),
-                                static_cast<double>(progress.read.count()) / seconds() / kMebibyte);
-  }
-
-  double seconds() const {
-    return static_cast<double>(std::max<std::int64_t>((clock_() - start_).count(), 1)) / 1e9;
-  }
-
- private:
-  Console& console_;
-  std::int64_t interval_;
-  Bytes total_;
-  Clock clock_;
-  Nanoseconds start_;
-  ProgressLine line_;
-};
 
 struct ChosenTokenizer {
   std::unique_ptr<Tokenizer> tokenizer;
@@ -105,32 +51,6 @@ int workers_of(const Flags& flags) {
   const std::int64_t workers = flags.integer("--workers").value_or(cores);
   if (workers > kMostWorkers) throw usage_error(format("--workers takes {} at most", kMostWorkers));
   return static_cast<int>(workers);
-}
-
-Json to_json(const PreprocessReport& report) {
-  Json datasets = Json::array();
-  for (const PreprocessedDataset& dataset : report.datasets)
-    datasets.push_back({{"key", dataset.key},
-                        {"bin", dataset.bin.string()},
-                        {"idx", dataset.idx.string()},
-                        {"sequences", dataset.sequences},
-                        {"tokens", dataset.tokens},
-                        {"empty_documents", dataset.empty_documents}});
-  return datasets;
-}
-
-void print(const PreprocessReport& report, double seconds, Console& console) {
-  console.out << format("{} documents, {}, in {:.1f} s: {:.1f} MB/s\n", with_thousands(report.documents),
-                        to_string(report.read), seconds,
-                        static_cast<double>(report.read.count()) / seconds / static_cast<double>(kMegabyte));
-  for (const PreprocessedDataset& dataset : report.datasets) {
-    console.out << format("{}, .idx: {} tokens ({}) in {} sequences\n", dataset.bin.string(),
-                          with_thousands(dataset.tokens), report.token_type,
-                          with_thousands(dataset.sequences));
-    if (dataset.empty_documents > 0)
-      console.out << format("  {} of the documents have no tokens\n",
-                            with_thousands(dataset.empty_documents));
-  }
 }
 
 class DataPreprocessCommand : public Command {
@@ -168,7 +88,7 @@ class DataPreprocessCommand : public Command {
       options.gap = SentenceGap::kKept;
     }
     if (flags.given("--force")) options.overwrite = Overwrite::kAllow;
-    const std::int64_t interval = flags.integer("--log-interval").value_or(kLogInterval);
+    const std::int64_t interval = flags.integer("--log-interval").value_or(PreprocessLogOptions{}.interval);
     if (flags.integer("--partitions").value_or(1) > 1)
       console.info() << "note: --partitions has no effect: the workers share the input, and documents keep "
                         "their order\n";
@@ -176,26 +96,20 @@ class DataPreprocessCommand : public Command {
     options.add_special_tokens = chosen.adds_special_tokens;
     options.inputs = find_json_lines(input);
 
-    double seconds = 0;
-    PreprocessReport report;
+    PreprocessRun done{.input = input,
+                       .tokenizer = chosen.name,
+                       .vocabulary = chosen.tokenizer->vocabulary_size(),
+                       .workers = options.workers,
+                       .report = {}};
     {
-      DocumentLog log(console, interval, total_size(options.inputs));
-      report = preprocess(options, *chosen.tokenizer, std::ref(log));
-      seconds = log.seconds();
+      PreprocessLog log(console, {.interval = interval, .total = total_size(options.inputs)});
+      done.report = preprocess(options, *chosen.tokenizer, std::ref(log));
+      done.seconds = log.seconds();
     }
     if (flags.given("--json"))
-      console.out << dump_json(Json{{"nadi_version", version()},
-                                    {"input", input},
-                                    {"tokenizer", chosen.name},
-                                    {"vocabulary", chosen.tokenizer->vocabulary_size()},
-                                    {"documents", report.documents},
-                                    {"input_bytes", report.read.count()},
-                                    {"workers", options.workers},
-                                    {"seconds", seconds},
-                                    {"token_type", report.token_type},
-                                    {"datasets", to_json(report)}});
+      console.out << dump_json(preprocess_json(done));
     else
-      print(report, seconds, console);
+      console.out << preprocess_text(done);
   }
 
  private:
@@ -242,7 +156,7 @@ class DataPreprocessCommand : public Command {
     flags.add({.names = {"--log-interval"},
                .value = "N",
                .help = "documents between two lines of progress",
-               .fallback = format("{}", kLogInterval)});
+               .fallback = format("{}", PreprocessLogOptions{}.interval)});
     flags.add({.names = {"--force"}, .help = "overwrite files that are there"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
   }

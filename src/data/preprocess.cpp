@@ -204,4 +204,14 @@ std::vector<fs::path> find_json_lines(const fs::path& path) {
   return files;
 }
 
+Bytes total_size(std::span<const fs::path> files) {
+  Bytes total;
+  for (const fs::path& file : files) {
+    std::error_code failed;
+    const std::uintmax_t size = fs::file_size(file, failed);
+    if (!failed) total += Bytes{static_cast<std::int64_t>(size)};
+  }
+  return total;
+}
+
 }  // namespace nadi

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -71,5 +72,8 @@ PreprocessReport preprocess(const PreprocessOptions& options, const Tokenizer& t
 // The files to preprocess at `path`: the file itself, or, in a folder, all that end with .jsonl or .json, by
 // name. Error (input) when there are none.
 std::vector<std::filesystem::path> find_json_lines(const std::filesystem::path& path);
+
+// Sizes of the files that have one; a pipe counts as nothing.
+Bytes total_size(std::span<const std::filesystem::path> files);
 
 }  // namespace nadi
