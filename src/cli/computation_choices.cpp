@@ -91,15 +91,6 @@ Recompute resolve_recompute(const Flags& flags) {
   return recompute;
 }
 
-bool has_hidden_dropout(const ModelConfig& config) {
-  return config.architecture != Architecture::kLlama;
-}
-
-void set_dropout(ModelConfig& config, double rate) {
-  config.attention_dropout = rate;
-  if (has_hidden_dropout(config)) config.embedding_dropout = config.residual_dropout = rate;
-}
-
 int resolve_threads(const Flags& flags) {
   constexpr std::int64_t kMostThreads = 4096;
   if (const auto given = flags.integer("--threads")) return static_cast<int>(std::min(*given, kMostThreads));

@@ -1,4 +1,4 @@
-// How a step is computed: what --dtype, --optimizer, --attention, --recompute, --dropout and --threads take,
+// How a step is computed: what --dtype, --optimizer, --attention, --recompute and --threads take,
 // for the commands that have these flags.
 #pragma once
 
@@ -11,7 +11,6 @@
 #include "nadi/graph/dtype.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/optimizer.h"
-#include "nadi/model/model_config.h"
 
 namespace nadi {
 
@@ -34,10 +33,6 @@ std::string_view attention_name(bool fused);
 std::vector<FlagSpec> recompute_flags();
 // Error (usage) for the latter two without --recompute full.
 Recompute resolve_recompute(const Flags& flags);
-
-// --dropout: every rate that the model has. Llama has attention's alone.
-bool has_hidden_dropout(const ModelConfig& config);
-void set_dropout(ModelConfig& config, double rate);
 
 // --threads; failing that a rank's share of its host's cores, as the launcher has it or as many ranks as
 // mpirun or srun put there leave; 0: one per core.

@@ -6,15 +6,15 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/chakra/trace_summary.h"
-#include "nadi/cli/step_json.h"
-#include "nadi/cli/step_text.h"
-#include "nadi/cli/step_view.h"
 #include "nadi/cli/trace_report.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/model_parameters.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/report/step_json.h"
+#include "nadi/report/step_text.h"
+#include "nadi/report/step_view.h"
 #include "nadi/terminal/console.h"
 
 namespace nadi {

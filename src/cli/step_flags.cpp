@@ -12,6 +12,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/model/architectures.h"
 #include "nadi/model/config_file.h"
+#include "nadi/model/dropout.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/printable.h"
 #include "nadi/terminal/wrap.h"

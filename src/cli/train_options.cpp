@@ -17,6 +17,7 @@
 #include "nadi/cli/train_schedule.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/model/config_file.h"
+#include "nadi/model/dropout.h"
 #include "nadi/terminal/wrap.h"
 
 namespace nadi {

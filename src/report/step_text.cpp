@@ -1,14 +1,17 @@
-#include "nadi/cli/step_text.h"
+#include "nadi/report/step_text.h"
 
 #include <algorithm>
+#include <limits>
 #include <ostream>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/computation_choices.h"
-#include "nadi/cli/step_view.h"
 #include "nadi/graph/printer.h"
+#include "nadi/model/dropout.h"
 #include "nadi/parallel/rank_list.h"
+#include "nadi/report/report_table.h"
+#include "nadi/report/step_tables.h"
+#include "nadi/report/step_view.h"
 #include "nadi/report/text_table.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/wrap.h"
@@ -135,29 +138,12 @@ std::string cell(Quantity<Unit> quantity) {
   return quantity.count() == 0 ? "-" : to_string(quantity);
 }
 
-std::vector<std::string> work_cells(std::string name, const WorkSummary& work, Bytes live) {
-  return {std::move(name),      with_thousands(work.ops), cell(work.linear),
-          cell(work.attention), cell(work.cost.vector),   cell(work.cost.flops()),
-          cell(work.cost.read), cell(work.cost.written),  cell(live)};
-}
+constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
 void print_phases(const ProgramSummary& summary, Console& console) {
-  TextTable table({{"phase", Align::kLeft},
-                   {"ops"},
-                   {"linear"},
-                   {"attention"},
-                   {"other"},
-                   {"all FLOPs"},
-                   {"read"},
-                   {"written"},
-                   {"live at peak"}});
-  for (std::size_t i = 0; i < summary.phases.size(); ++i)
-    if (summary.phases[i].ops > 0)
-      table.add_row(work_cells(std::string(to_string(static_cast<Phase>(i))), summary.phases[i],
-                               summary.memory.live_by_phase[i]));
-  table.add_rule();
-  table.add_row(work_cells("step", summary.total(), summary.memory.activations_live));
-  console.out << '\n' << table.to_string(console.colour_out);
+  console.out << '\n'
+              << table_text(phase_table(summary),
+                            {.rows = 0, .bold_titles = console.colour_out, .width = kNoLimit});
 }
 
 bool same_work(const WorkSummary& a, const WorkSummary& b) {
@@ -286,17 +272,8 @@ void print_communication(const StepView& view, Console& console) {
 
 void print_memory(const MemorySummary& memory, Console& console) {
   TextTable table({{"memory", Align::kLeft}, {"size"}});
-  const auto add = [&](std::string name, Bytes size) {
-    if (size > 0_B) table.add_row({std::move(name), to_string(size)});
-  };
-  add("parameters", memory.of(Role::kParameter));
-  add("gradients", memory.of(Role::kGradient));
-  add("optimizer state", memory.of(Role::kOptimizerState));
-  add("activations", memory.activations);
-  add("caches", memory.of(Role::kCache));
-  add("inputs", memory.of(Role::kInput));
-  add("constants", memory.of(Role::kConstant));
-  add("metrics", memory.of(Role::kMetric));
+  for (const MemoryPart& part : memory_parts(memory))
+    if (part.size > 0_B) table.add_row({std::string(part.title), to_string(part.size)});
   table.add_rule();
   table.add_row({"total", to_string(memory.total())});
   console.out << '\n' << table.to_string(console.colour_out);

@@ -1,9 +1,9 @@
 // What `nadi show` shows of a step: the part of one rank.
 #pragma once
 
-#include "nadi/cli/step_flags.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/rank_place.h"
+#include "nadi/report/resolved_step.h"
 
 namespace nadi {
 

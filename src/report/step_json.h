@@ -1,14 +1,13 @@
-// A model, a step and what it costs as JSON. The keys are documented in docs/json.md; a test compares.
+// A step and what it costs as JSON. The keys are documented in docs/json.md; a test compares.
 #pragma once
 
 #include "nadi/base/json.h"
-#include "nadi/cli/step_flags.h"
+#include "nadi/report/resolved_step.h"
 
 namespace nadi {
 
 struct StepView;
 
-Json model_json(const ModelConfig& config);
 // "model" with `parameters` (of the whole model), "step" and "plan": how the JSON of a step starts.
 Json resolved_json(const ResolvedStep& step, std::int64_t parameters);
 Json step_json(const StepView& view);

@@ -1,0 +1,16 @@
+#include "nadi/model/dropout.h"
+
+#include "nadi/model/model_config.h"
+
+namespace nadi {
+
+bool has_hidden_dropout(const ModelConfig& config) {
+  return config.architecture != Architecture::kLlama;
+}
+
+void set_dropout(ModelConfig& config, double rate) {
+  config.attention_dropout = rate;
+  if (has_hidden_dropout(config)) config.embedding_dropout = config.residual_dropout = rate;
+}
+
+}  // namespace nadi

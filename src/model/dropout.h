@@ -1,0 +1,14 @@
+// The dropout rates of a model, set together.
+#pragma once
+
+namespace nadi {
+
+struct ModelConfig;
+
+// Whether the model drops embeddings and the residual stream, besides attention. Llama does not.
+bool has_hidden_dropout(const ModelConfig& config);
+
+// Sets every rate that the model has.
+void set_dropout(ModelConfig& config, double rate);
+
+}  // namespace nadi

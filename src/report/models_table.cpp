@@ -1,0 +1,58 @@
+#include "nadi/report/models_table.h"
+
+#include "nadi/base/format.h"
+#include "nadi/graph/dtype.h"
+#include "nadi/model/model_config.h"
+#include "nadi/parallel/model_parameters.h"
+
+namespace nadi {
+namespace {
+
+std::string heads_text(const ModelConfig& config) {
+  return config.kv_heads == config.heads ? format("{}", config.heads)
+                                         : format("{}/{}", config.heads, config.kv_heads);
+}
+
+std::int64_t size_in(DType dtype, std::int64_t parameters) {
+  return (Bytes{parameters} * size_of(dtype)).count();
+}
+
+}  // namespace
+
+ReportTable model_shapes_table(std::span<const ModelConfig> models) {
+  ReportTable table{.name = "models",
+                    .title = "Models",
+                    .columns = {{"name", "name", CellKind::kText},
+                                {"model_type", "type", CellKind::kText},
+                                {"layers", "layers"},
+                                {"width", "width"},
+                                {"heads", "", CellKind::kCount, Shown::kToPrograms},
+                                {"kv_heads", "", CellKind::kCount, Shown::kToPrograms},
+                                {"", "heads/kv", CellKind::kFigure, Shown::kToPeople},
+                                {"head_width", "", CellKind::kCount, Shown::kToPrograms},
+                                {"ffn_width", "", CellKind::kCount, Shown::kToPrograms},
+                                {"positions", "positions"},
+                                {"vocabulary", "vocabulary"},
+                                {"tied_embeddings", "", CellKind::kText, Shown::kToPrograms}}};
+  for (const ModelConfig& config : models)
+    table.rows.push_back({config.name, std::string(to_string(config.architecture)), config.layers,
+                          config.width, config.heads, config.kv_heads, heads_text(config), config.head_width,
+                          config.ffn_width, config.positions, config.vocabulary, config.tied_embeddings});
+  return table;
+}
+
+ReportTable models_table(std::span<const ModelConfig> models) {
+  ReportTable table = model_shapes_table(models);
+  table.columns.push_back({"parameters", "parameters"});
+  table.columns.push_back({"bf16_bytes", "in bf16", CellKind::kBytes});
+  table.columns.push_back({"fp32_bytes", "", CellKind::kBytes, Shown::kToPrograms});
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const std::int64_t parameters = model_parameters(models[i]);
+    table.rows[i].emplace_back(parameters);
+    table.rows[i].emplace_back(size_in(DType::kBF16, parameters));
+    table.rows[i].emplace_back(size_in(DType::kF32, parameters));
+  }
+  return table;
+}
+
+}  // namespace nadi

@@ -1,0 +1,81 @@
+#include "nadi/report/step_json.h"
+
+#include "nadi/base/version.h"
+#include "nadi/parallel/rank_list.h"
+#include "nadi/report/models_table.h"
+#include "nadi/report/step_tables.h"
+#include "nadi/report/step_view.h"
+
+namespace nadi {
+namespace {
+
+Json first_row(const ReportTable& table) {
+  return row_json(table, table.rows.at(0));
+}
+
+Json layers_json(const ProgramSummary& summary) {
+  Json layers = table_json(layer_table(summary));
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    layers[i]["phases"] = table_json(phase_table(summary.layers[i].phases));
+  return layers;
+}
+
+Json memory_json(const MemorySummary& memory) {
+  Json object = Json::object();
+  for (const MemoryPart& part : memory_parts(memory)) object[std::string(part.key)] = part.size.count();
+  object["total_bytes"] = memory.total().count();
+  object["peak_live_bytes"] = memory.activations_live.count();
+  object["peak_op"] = memory.peak_op;
+  object["kept_bytes"] = memory.kept.count();
+  object["kept_per_block_bytes"] = memory.kept_per_block.count();
+  object["slots"] = memory.slots;
+  return object;
+}
+
+Json place_json(const RankPlace& place) {
+  Json groups = Json::array();
+  for (const RankGroup& group : place.groups)
+    groups.push_back({{"name", to_string(group.kind)},
+                      {"size", group.members.size()},
+                      {"ranks", as_ranges(group.members)}});
+  return {{"rank", to_number(place.rank)},
+          {"tp", place.at.tp},
+          {"cp", place.at.cp},
+          {"dp", place.at.dp},
+          {"pp", place.at.pp},
+          {"layers", place.layers},
+          {"groups", std::move(groups)}};
+}
+
+Json settings_json(const std::vector<Setting>& settings) {
+  Json object = Json::object();
+  for (const Setting& setting : settings) object[std::string(setting.key)] = setting.value;
+  return object;
+}
+
+}  // namespace
+
+Json resolved_json(const ResolvedStep& step, std::int64_t parameters) {
+  Json root{{"nadi_version", version()}, {"model", first_row(model_shapes_table({&step.config, 1}))}};
+  root["model"]["parameters"] = parameters;
+  root["step"] = settings_json(step.settings);
+  root["plan"] = settings_json(step.plan_settings);
+  return root;
+}
+
+Json step_json(const StepView& view) {
+  const ProgramSummary& summary = view.summary;
+  Json root = resolved_json(view.step, view.model_parameters);
+  root["model"]["ignored_keys"] = view.step.config.ignored_keys;
+  root["rank"] = place_json(view.place);
+  root["parameters"] = summary.parameters;
+  root["total"] = first_row(work_table(summary.total()));
+  root["phases"] = table_json(phase_table(summary));
+  root["layers"] = layers_json(summary);
+  root["op_kinds"] = table_json(op_kind_table(summary));
+  root["communication"] = table_json(communication_table(summary));
+  root["memory"] = memory_json(summary.memory);
+  return root;
+}
+
+}  // namespace nadi
