@@ -38,12 +38,6 @@ std::vector<std::string_view> optimizer_names() {
   return names_of(kOptimizers);
 }
 
-std::string_view name_of(DType dtype) {
-  const auto entry = std::ranges::find(kDTypes, dtype, &std::pair<std::string_view, DType>::second);
-  check(entry != kDTypes.end(), "a step's type is one of those that --dtype takes");
-  return entry->first;
-}
-
 FlagSpec attention_flag() {
   return {.names = {"--attention"},
           .value = "HOW",

@@ -4,25 +4,20 @@
 
 #include <array>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "nadi/command_line/flags.h"
-#include "nadi/graph/dtype.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/optimizer.h"
+#include "nadi/model/compute_dtypes.h"
 
 namespace nadi {
 
-// As users write them; the first is the default.
-inline constexpr std::array<std::pair<std::string_view, DType>, 3> kDTypes{
-    {{"fp32", DType::kF32}, {"bf16", DType::kBF16}, {"fp16", DType::kF16}}};
 inline constexpr std::array kOptimizers{OptimizerKind::kAdamW, OptimizerKind::kAdam, OptimizerKind::kSgd,
                                         OptimizerKind::kSgdSai};
 
 std::vector<std::string_view> dtype_names();
 std::vector<std::string_view> optimizer_names();
-std::string_view name_of(DType dtype);  // of one of kDTypes
 
 // --attention, and the choice of it that means one op.
 FlagSpec attention_flag();

@@ -6,28 +6,22 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
-#include "nadi/base/version.h"
 #include "nadi/base/writable_folder.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/generate_output.h"
 #include "nadi/cli/memory_check.h"
 #include "nadi/cli/ranks.h"
 #include "nadi/cli/train_plan.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/data/tokenizer_check.h"
 #include "nadi/engine/comm/communicator.h"
-#include "nadi/generate/generator.h"
-#include "nadi/generate/prompts.h"
+#include "nadi/generate/generation_request.h"
+#include "nadi/generate/generation_traces.h"
 #include "nadi/model/config_file.h"
-#include "nadi/model/model.h"
-#include "nadi/parallel/step_program.h"
-#include "nadi/recording/kineto_merge.h"
-#include "nadi/recording/run_traces.h"
+#include "nadi/report/generate_output.h"
+#include "nadi/report/generate_report.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/silent_console.h"
 #include "nadi/train/rank_clock.h"
-#include "nadi/unroll/plan_metadata.h"
 
 namespace nadi {
 namespace {
@@ -37,19 +31,6 @@ constexpr std::array<std::string_view, 2> kDevices{"cpu", "cuda"};
 constexpr std::int64_t kDefaultBatchSize = 8;
 // Where neither MODEL nor --model-config is given.
 constexpr std::string_view kDefaultModel = "gpt3-125m";
-
-// All that the command line says, looked up and checked.
-struct GenerateRequest {
-  std::string model;
-  ModelConfig config;
-  std::unique_ptr<Tokenizer> tokenizer;  // nullptr: tokens are shown as numbers
-  std::string tokenizer_name;
-  Prompts prompts;
-  GeneratorOptions options;
-  std::string stop;
-  std::string trace_prefix;  // empty: no trace
-  Overwrite overwrite = Overwrite::kRefuse;
-};
 
 void add_model_flags(Flags& flags) {
   constexpr std::string_view kGroup = "model and prompts";
@@ -129,52 +110,21 @@ void add_output_flags(Flags& flags) {
   flags.add({.names = {"--force"}, .help = "overwrite traces that exist", .group = group});
 }
 
-// Of several ranks each has its number in the names of its files.
-RunTraceFiles trace_files_of(const std::string& prefix, const Communicator& world, Rank rank) {
-  const std::string number = world.size() > 1 ? format(".{}", to_number(rank)) : "";
-  RunTraceFiles files{.kineto = format("{}_kineto{}.json", prefix, number),
-                      .chakra = format("{}.{}.et", prefix, to_number(rank)),
-                      .stacks = format("{}_stacks{}.txt", prefix, number)};
-  if (world.size() > 1 && rank == Rank{0}) files.groups = prefix + ".groups.json";
-  return files;
-}
-
-std::filesystem::path merged_trace_of(const std::string& prefix) {
-  return prefix + "_kineto.json";
-}
-
-void resolve_model(const Flags& flags, GenerateRequest& request, Console& console) {
+void resolve_model(const Flags& flags, GenerationRequest& request, Console& console) {
   const auto file = flags.text("--model-config");
   if (file && flags.has_positional())
     throw usage_error("MODEL and --model-config contradict each other", "give one of them");
   if (!file && !flags.has_positional()) console.info() << format("note: no MODEL: using {}\n", kDefaultModel);
-  request.model = file ? *file : flags.has_positional() ? flags.positional() : std::string(kDefaultModel);
+  const std::string model = file                     ? *file
+                            : flags.has_positional() ? flags.positional()
+                                                     : std::string(kDefaultModel);
   const std::string type = flags.text("--model-type").value_or("");
-  request.config = file ? read_model_config(*file, type) : load_model_config(request.model, type);
-  if (!model_of(request.config.architecture).generates())
-    throw usage_error(format("{} is not a model that generates text", request.config.name),
-                      "GPT-2, GPT-3 and Llama are");
-  const bool folder = std::filesystem::is_directory(request.model);
-  if (folder) request.options.weights = request.model;
-  if (const auto path = flags.text("--tokenizer"))
-    request.tokenizer_name = *path;
-  else if (folder && has_tokenizer(request.model))
-    request.tokenizer_name = request.model;
-  if (request.tokenizer_name.empty()) return;
-  request.tokenizer = load_tokenizer(request.tokenizer_name);
-  if (const std::string misfit = vocabulary_misfit(*request.tokenizer, request.config.vocabulary);
-      !misfit.empty() && !flags.given("--tokenizer")) {
-    console.warnings() << format("warning: {} is left aside: {}\n", request.tokenizer_name, misfit);
-    request.tokenizer.reset();
-    request.tokenizer_name.clear();
-    return;
-  }
-  check_vocabulary(*request.tokenizer, request.config.vocabulary);
-  request.options.end_token = request.tokenizer->special_tokens().end;
-  request.options.token_limit = request.tokenizer->vocabulary_size();
+  use_model(request, model, file ? read_model_config(*file, type) : load_model_config(model, type));
+  if (const std::string misfit = use_tokenizer(request, flags.text("--tokenizer")); !misfit.empty())
+    console.warnings() << format("warning: the tokenizer in {} is not used: {}\n", model, misfit);
 }
 
-void resolve_sampling(const Flags& flags, GenerateRequest& request) {
+void resolve_sampling(const Flags& flags, GenerationRequest& request) {
   GeneratorOptions& options = request.options;
   for (const std::string_view flag : {"--temperature", "--top-k", "--top-p"})
     if (flags.given(flag) && flags.given("--greedy"))
@@ -190,14 +140,13 @@ void resolve_sampling(const Flags& flags, GenerateRequest& request) {
       flags.integer("--seed", 0).value_or(static_cast<std::int64_t>(options.seed)));
 }
 
-void resolve_prompts(const Flags& flags, GenerateRequest& request) {
+void resolve_prompts(const Flags& flags, GenerationRequest& request) {
   constexpr std::array<std::string_view, 3> kSources{"--prompt", "--prompts", "--num-input-tokens"};
   const auto given = [&](std::string_view flag) { return flags.given(flag); };
   if (std::ranges::count_if(kSources, given) != 1)
     throw usage_error("one of --prompt, --prompts and --num-input-tokens is wanted",
                       "--num-input-tokens 10 makes a prompt of random tokens");
   const Tokenizer* tokenizer = request.tokenizer.get();
-  Prompts& prompts = request.prompts;
   GeneratorOptions& options = request.options;
   const auto batch_size = flags.integer("--batch-size");
   if (const auto length = flags.integer("--num-input-tokens")) {
@@ -207,41 +156,30 @@ void resolve_prompts(const Flags& flags, GenerateRequest& request) {
                                request.config.name, request.config.positions));
     const std::int64_t vocabulary =
         tokenizer != nullptr ? tokenizer->vocabulary_size() : request.config.vocabulary;
-    for (std::int64_t i = 0; i < options.batch_size; ++i)
-      prompts.ids.push_back(
-          random_prompt({.tokens = *length, .vocabulary = vocabulary, .seed = options.seed}, i));
+    request.prompts = random_prompts({.tokens = *length, .vocabulary = vocabulary, .seed = options.seed},
+                                     options.batch_size);
     return;
   }
   if (tokenizer == nullptr)
     throw usage_error(format("{} comes without a tokenizer, which a prompt of text needs", request.model),
                       "give --tokenizer FOLDER, or --num-input-tokens N for a prompt of random tokens");
   if (const auto text = flags.text("--prompt")) {
-    prompts.texts = {*text};
-    prompts.ids = {encode_prompt(*tokenizer, *text)};
+    request.prompts = encode_prompts(*tokenizer, {*text});
   } else {
     const std::string file = *flags.text("--prompts");
-    prompts.texts = read_prompts(file);
-    for (std::size_t i = 0; i < prompts.texts.size(); ++i)
-      prompts.ids.push_back(encode_prompt(*tokenizer, prompts.texts[i],
-                                          {.file = file, .line = static_cast<std::int64_t>(i + 1)}));
+    request.prompts = encode_prompts(*tokenizer, read_prompts(file), file);
   }
-  const auto count = static_cast<std::int64_t>(prompts.ids.size());
+  const auto count = static_cast<std::int64_t>(request.prompts.ids.size());
   options.batch_size = std::min(batch_size.value_or(kDefaultBatchSize), count);
 }
 
-// A number that the user gave must fit; the default is what fits.
-void resolve_lengths(const Flags& flags, GenerateRequest& request, Console& console) {
-  GeneratorOptions& options = request.options;
-  const auto given = flags.integer("--num-output-tokens");
-  options.input_tokens = longest_prompt(request.prompts.ids, request.config, given.value_or(1));
-  const std::int64_t room = request.config.positions - options.input_tokens;
-  if (!given && room < options.output_tokens)
-    console.info() << format("note: {} output tokens, which is what the {} positions of {} leave\n", room,
-                             request.config.positions, request.config.name);
-  options.output_tokens = given.value_or(std::min(options.output_tokens, room));
+void resolve_lengths(const Flags& flags, GenerationRequest& request, Console& console) {
+  if (fit_lengths(request, flags.integer("--num-output-tokens")))
+    console.info() << format("note: {} output tokens, which is what the {} positions of {} leave\n",
+                             request.options.output_tokens, request.config.positions, request.config.name);
 }
 
-void resolve_trace(const Flags& flags, Communicator& world, GenerateRequest& request) {
+void resolve_trace(const Flags& flags, Communicator& world, GenerationRequest& request) {
   if (flags.given("--force")) {
     if (!flags.given("--trace")) throw usage_error("--force makes no sense without --trace");
     request.overwrite = Overwrite::kAllow;
@@ -255,9 +193,7 @@ void resolve_trace(const Flags& flags, Communicator& world, GenerateRequest& req
     require_writable_folder(folder);
   request.trace_prefix = *prefix;
   request.options.record = true;
-  if (request.overwrite == Overwrite::kAllow) return;
-  refuse_existing(trace_files_of(*prefix, world, world.rank()));
-  if (world.rank() == Rank{0}) refuse_existing(merged_trace_of(*prefix));
+  if (request.overwrite == Overwrite::kRefuse) refuse_existing_traces(*prefix, world);
 }
 
 // Tensor parallelism is what several ranks are for.
@@ -269,11 +205,11 @@ void check_ranks(const Flags& flags, const Communicator& world) {
       format("nadi launch -n {} generate ...", wanted));
 }
 
-GenerateRequest resolve(const Flags& flags, Communicator& world, Console& console) {
+GenerationRequest resolve(const Flags& flags, Communicator& world, Console& console) {
   if (flags.choice("--device").value_or(0) != 0)
     throw environment_error("this build of Nadi has no CUDA engine", "generate with --device cpu");
   check_ranks(flags, world);
-  GenerateRequest request;
+  GenerationRequest request;
   request.options.world = &world;
   resolve_model(flags, request, console);
   resolve_sampling(flags, request);
@@ -290,99 +226,11 @@ GenerateRequest resolve(const Flags& flags, Communicator& world, Console& consol
   return request;
 }
 
-void merge_traces(const GenerateRequest& request) {
-  const Communicator& world = *request.options.world;
-  std::vector<std::filesystem::path> parts;
-  for (std::int32_t rank = 0; rank < world.size(); ++rank)
-    parts.push_back(trace_files_of(request.trace_prefix, world, Rank{rank}).kineto);
-  merge_kineto_files(parts, merged_trace_of(request.trace_prefix), request.overwrite);
-}
-
-void write_trace(const GenerateRequest& request, const Generator& generator, const RankClock& clock,
+void write_trace(const GenerationRequest& request, const Generator& generator, const RankClock& clock,
                  Console& console) {
-  const GeneratorOptions& options = request.options;
-  Communicator& world = *options.world;
-  const RunTraceFiles files = trace_files_of(request.trace_prefix, world, world.rank());
-  std::vector<std::pair<std::string, std::string>> metadata{
-      {"generator", format("nadi {}", version())},
-      {"model", request.model},
-      {"step", "generate"},
-      {"batch_size", format("{}", options.batch_size)},
-      {"num_input_tokens", format("{}", options.input_tokens)},
-      {"num_output_tokens", format("{}", options.output_tokens)},
-      {"dtype", std::string(name_of(options.dtype))},
-      {"temperature", format("{}", options.temperature)},
-      {"top_k", format("{}", options.top_k)},
-      {"top_p", format("{}", options.top_p)},
-      {"seed", format("{}", options.seed)}};
-  const auto plan = plan_metadata(generator.plan(), resolved_partition(request.config, generator.plan()),
-                                  PlannedStep::kOther);
-  metadata.insert(metadata.end(), plan.begin(), plan.end());
-  write_run_traces(files, generator.program(), generator.recorded(),
-                   {.name = std::filesystem::path(request.trace_prefix).filename().string(),
-                    .overwrite = request.overwrite,
-                    .metadata = std::move(metadata),
-                    .plan = world.size() > 1 ? &generator.plan() : nullptr,
-                    .rank = world.rank(),
-                    .clock_offset = clock.offset,
-                    .clock_origin = clock.wall_origin});
-  if (world.size() > 1) {
-    world.barrier(kWorld);
-    if (world.rank() == Rank{0}) merge_traces(request);
-  }
+  const RunTraceFiles files = write_generation_traces(request, generator, clock);
   console.info() << format("trace: {}, {}, {}\n", files.chakra.string(),
-                           merged_trace_of(request.trace_prefix).string(), files.stacks.string());
-}
-
-void print_speed(const GenerationResult& result, Console& console) {
-  const auto part = [](std::string_view name, std::int64_t tokens, double seconds) {
-    return format("{} {} tokens in {:.3f} s, {:.1f} tokens/s", name, tokens, seconds,
-                  seconds > 0 ? static_cast<double>(tokens) / seconds : 0.0);
-  };
-  console.info() << part("prefill:", result.prefill_tokens, result.prefill_seconds);
-  if (result.decode_tokens > 0)
-    console.info() << part("; decode:", result.decode_tokens, result.decode_seconds);
-  console.info() << "\n";
-}
-
-Json result_json(const GenerateRequest& request, const GenerationResult& result,
-                 const std::vector<std::string>& texts) {
-  const GeneratorOptions& options = request.options;
-  const auto text_or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
-  Json generations = Json::array();
-  for (std::size_t i = 0; i < result.generations.size(); ++i)
-    generations.push_back(
-        {{"prompt", request.prompts.texts.empty() ? Json(nullptr) : Json(request.prompts.texts[i])},
-         {"input_tokens", request.prompts.ids[i]},
-         {"output_tokens", result.generations[i].tokens},
-         {"text", request.tokenizer ? Json(texts[i]) : Json(nullptr)},
-         {"ended_by", to_string(result.generations[i].end)}});
-  Json trace{{"chakra", nullptr}, {"kineto", nullptr}, {"stacks", nullptr}};
-  if (!request.trace_prefix.empty()) {
-    const RunTraceFiles files = trace_files_of(request.trace_prefix, *options.world, Rank{0});
-    trace = {{"chakra", files.chakra.string()},
-             {"kineto", merged_trace_of(request.trace_prefix).string()},
-             {"stacks", files.stacks.string()}};
-  }
-  return {{"nadi_version", version()},
-          {"model", request.config.name},
-          {"weights", text_or_null(options.weights.string())},
-          {"tokenizer", text_or_null(request.tokenizer_name)},
-          {"dtype", name_of(options.dtype)},
-          {"batch_size", options.batch_size},
-          {"num_input_tokens", options.input_tokens},
-          {"num_output_tokens", options.output_tokens},
-          {"temperature", options.temperature},
-          {"top_k", options.top_k},
-          {"top_p", options.top_p},
-          {"seed", options.seed},
-          {"stop", text_or_null(request.stop)},
-          {"generations", generations},
-          {"prefill_tokens", result.prefill_tokens},
-          {"prefill_seconds", result.prefill_seconds},
-          {"decode_tokens", result.decode_tokens},
-          {"decode_seconds", result.decode_seconds},
-          {"trace", trace}};
+                           generation_kineto_file(request.trace_prefix).string(), files.stacks.string());
 }
 
 class GenerateCommand : public Command {
@@ -401,7 +249,7 @@ class GenerateCommand : public Command {
     Communicator& world = ranks.communicator();
     SilentConsole silence(own_console);
     Console& console = world.rank() == Rank{0} ? own_console : silence.console();
-    const GenerateRequest request = resolve(flags, world, console);
+    const GenerationRequest request = resolve(flags, world, console);
     if (!flags.given("--no-memory-check"))
       check_memory(world, predicted_memory(request.config, request.options), StepKind::kGenerate);
     if (request.options.weights.empty())
@@ -422,10 +270,10 @@ class GenerateCommand : public Command {
           return output.add(prompt, token);
         });
     output.finish(result.generations);
-    if (json) console.out << dump_json(result_json(request, result, output.texts()));
+    if (json) console.out << dump_json(generation_json(request, result, output.texts()));
     console.out.flush();
     if (!request.trace_prefix.empty()) write_trace(request, generator, clock, console);
-    print_speed(result, console);
+    console.info() << generation_speed_text(result);
   }
 };
 

@@ -57,6 +57,23 @@ std::vector<TokenId> random_prompt(const RandomPrompt& request, std::size_t numb
   return ids;
 }
 
+Prompts encode_prompts(const Tokenizer& tokenizer, std::vector<std::string> texts,
+                       const std::filesystem::path& file) {
+  Prompts prompts{.texts = std::move(texts)};
+  for (std::size_t i = 0; i < prompts.texts.size(); ++i) {
+    Place place;
+    if (!file.empty()) place = {.file = file.string(), .line = static_cast<std::int64_t>(i + 1)};
+    prompts.ids.push_back(encode_prompt(tokenizer, prompts.texts[i], place));
+  }
+  return prompts;
+}
+
+Prompts random_prompts(const RandomPrompt& request, std::int64_t count) {
+  Prompts prompts;
+  for (std::int64_t i = 0; i < count; ++i) prompts.ids.push_back(random_prompt(request, i));
+  return prompts;
+}
+
 std::int64_t longest_prompt(std::span<const std::vector<TokenId>> prompts, const ModelConfig& config,
                             std::int64_t output_tokens) {
   std::int64_t longest = 0;

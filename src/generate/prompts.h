@@ -15,6 +15,11 @@ namespace nadi {
 
 struct ModelConfig;
 
+struct Prompts {
+  std::vector<std::vector<TokenId>> ids = {};
+  std::vector<std::string> texts = {};  // empty where the tokens are random
+};
+
 // A prompt on each line; or, in a file whose name ends with .jsonl, a JSON object on each line whose key
 // "prompt" is the prompt, and whose other keys are left alone. Error (input) with the line: an empty prompt,
 // an empty file, what is not UTF-8 or not JSON.
@@ -26,6 +31,10 @@ std::vector<std::string> read_prompts(const std::filesystem::path& path);
 std::vector<TokenId> encode_prompt(const Tokenizer& tokenizer, std::string_view text,
                                    const Place& place = {});
 
+// All of the texts; `file` is where they stand, one on each line, for the places of errors.
+Prompts encode_prompts(const Tokenizer& tokenizer, std::vector<std::string> texts,
+                       const std::filesystem::path& file = {});
+
 // Tokens that mean nothing, for a model without tokenizer or weights: each equally likely of the first
 // `vocabulary`. The same seed gives prompt `number` the same tokens, however many prompts there are.
 struct RandomPrompt {
@@ -34,6 +43,7 @@ struct RandomPrompt {
   std::uint64_t seed = 0;
 };
 std::vector<TokenId> random_prompt(const RandomPrompt& request, std::size_t number);
+Prompts random_prompts(const RandomPrompt& request, std::int64_t count);
 
 // Length of the longest prompt. Error (input), with the numbers, when it leaves no room for the output among
 // the model's positions.

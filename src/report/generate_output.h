@@ -13,17 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "nadi/generate/prompts.h"
 #include "nadi/generate/text_stream.h"
 
 namespace nadi {
 
 struct Console;
 struct Generation;
-
-struct Prompts {
-  std::vector<std::vector<TokenId>> ids = {};
-  std::vector<std::string> texts = {};  // empty where tokens are random
-};
 
 struct GenerateOutputOptions {
   const Prompts& prompts;

@@ -1,4 +1,4 @@
-#include "nadi/cli/generate_output.h"
+#include "nadi/report/generate_output.h"
 
 #include <ostream>
 
