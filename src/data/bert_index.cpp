@@ -119,7 +119,7 @@ void write_bert_index(const IndexedDataset& dataset, const BertIndexOptions& opt
         format("none of the {} documents of split '{}' has {} sentences or more, all of at most "
                "{} tokens: BERT's samples consist of sentences",
                options.last - options.first, options.split, kLeastSentences, kLongSentence),
-        "make the dataset with --split-sentences");
+        "make the dataset with a sequence for each sentence");
   TargetLengths targets(options);
   std::vector<Row> rows;
   while (static_cast<std::int64_t>(rows.size()) < options.samples) {

@@ -51,13 +51,13 @@ bool has_weights(std::span<const std::string> words) {
 }  // namespace
 
 std::vector<DataPath> parse_data_path(std::span<const std::string> words) {
-  if (words.empty()) throw usage_error("--data-path names no dataset");
+  if (words.empty()) throw usage_error("no dataset is named");
   std::vector<DataPath> paths;
   if (!has_weights(words)) {
     for (const std::string& word : words) {
       if (words.size() > 1 && parse_number(word))
-        throw usage_error(format("--data-path: '{}' is a weight, but not every dataset has one", word),
-                          "a weight in front of each, or none: --data-path 0.3 a 0.7 b");
+        throw usage_error(format("data path: '{}' is a weight, but not every dataset has one", word),
+                          "put a weight in front of each dataset, or of none: 0.3 a 0.7 b");
       if (is_folder(word)) {
         for (DataPath& path : datasets_in(word)) paths.push_back(std::move(path));
       } else {
@@ -69,10 +69,10 @@ std::vector<DataPath> parse_data_path(std::span<const std::string> words) {
   for (std::size_t i = 0; i < words.size(); i += 2) {
     const double weight = *parse_number(words[i]);
     if (!(weight > 0) || !std::isfinite(weight))
-      throw usage_error(format("--data-path: a weight of {} is not positive", words[i]));
+      throw usage_error(format("data path: a weight of {} is not positive", words[i]));
     if (is_folder(words[i + 1]))
       throw usage_error(
-          format("--data-path: '{}' is a folder, and a weight is for one dataset", words[i + 1]));
+          format("data path: '{}' is a folder, and a weight is for one dataset", words[i + 1]));
     paths.push_back({.prefix = indexed_dataset_prefix(words[i + 1]), .weight = weight});
   }
   return paths;

@@ -1,9 +1,9 @@
-// Reads what Megatron's --data-path says: datasets, with weights or without.
+// Reads a list of datasets, with weights or without, as Megatron's flag for data paths takes it.
 //
-//   --data-path data/arxiv_text_document              one
-//   --data-path 0.3 data/a_text_document 0.7 data/b_text_document
-//   --data-path data/a_text_document data/b_text_document             weighted by their tokens
-//   --data-path data/                                 all of a folder, by name, weighted by their tokens
+//   data/arxiv_text_document                          one dataset
+//   0.3 data/a_text_document 0.7 data/b_text_document
+//   data/a_text_document data/b_text_document         weighted by their tokens
+//   data/                                             all of a folder, by name, weighted by their tokens
 #pragma once
 
 #include <filesystem>

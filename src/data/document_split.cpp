@@ -14,7 +14,7 @@ namespace {
 using Weights = std::array<double, 3>;
 
 Error bad_weights(std::string_view text) {
-  return usage_error(format("--split takes up to three weights that are not all 0, not '{}'", text),
+  return usage_error(format("a split takes up to three weights that are not all 0, not '{}'", text),
                      "969,30,1 gives 96.9% to training, 3% to validation and 0.1% to tests");
 }
 

@@ -1,4 +1,4 @@
-// Which documents of a dataset are for training, for validation and for tests, as Megatron's --split has it:
+// Which documents of a dataset are for training, for validation and for tests, with Megatron's weights:
 //
 //   split_documents("969,30,1", 2000).train          // documents 0 to 1937
 //

@@ -53,7 +53,7 @@ TEST(DocumentSplit, RefusesWhatIsNoList) {
       ADD_FAILURE() << "accepted: " << weights;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-      EXPECT_THAT(error.message(), HasSubstr("--split takes up to three weights"));
+      EXPECT_THAT(error.message(), HasSubstr("a split takes up to three weights"));
     }
   }
 }

@@ -106,7 +106,7 @@ GptIndexFigures gpt_index_figures(const IndexedDataset& dataset, const GptIndexO
   if (figures.tokens == 0)
     throw input_error({.file = dataset.prefix()},
                       format("the {} documents of split '{}' have no tokens", documents, options.split),
-                      "give it more documents with --split");
+                      "give this part of the split more documents");
   const std::int64_t wanted = checked_multiply(options.samples, options.seq_length, "tokens of an index");
   figures.epochs = wanted / figures.tokens + 1;  // ceil((n * s + 1) / T)
   const auto samples_of = [&](std::int64_t epochs) {

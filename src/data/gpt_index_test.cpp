@@ -110,7 +110,7 @@ TEST_F(GptIndexTest, ASplitHasItsDocumentsOnly) {
   others.last = 2;
   const Error other = error_of([&] { GptIndex(data, others); });
   EXPECT_THAT(other.message(), HasSubstr("document 2 is not among those of split 'valid', 0 to 1"));
-  EXPECT_THAT(other.hint(), HasSubstr("another dataset or --split"));
+  EXPECT_THAT(other.hint(), HasSubstr("another dataset or split"));
 }
 
 TEST_F(GptIndexTest, GoesToTheFolderAndIsUsedFromThere) {

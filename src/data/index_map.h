@@ -23,7 +23,7 @@ void with_cache_hint(const std::function<void()>& write);
 
 // For a file that is there and does not fit.
 inline constexpr const char* kOtherIndexHint =
-    "it was made for another dataset or --split, or is damaged: remove it, or choose another "
-    "--data-cache-path";
+    "it was made for another dataset or split, or is damaged: remove it, or choose another folder for the "
+    "index maps";
 
 }  // namespace nadi

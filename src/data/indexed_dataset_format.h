@@ -12,7 +12,7 @@
 //                          i8 x S: a mode per sequence, in datasets of text and images only
 //
 // Little-endian, without padding, so most numbers are not aligned. A document is one sequence, or one per
-// sentence (`preprocess --split-sentences`, for BERT).
+// sentence (for BERT).
 #pragma once
 
 #include <array>

@@ -77,7 +77,7 @@ std::span<const JsonText> JsonLineParser::parse(std::string_view line, const Pla
   parse_object();
   for (std::size_t i = 0; i < keys_.size(); ++i)
     if (!found_[i])
-      throw error_at(0, format("key '{}' is missing", keys_[i]), "--json-keys says which keys have the text");
+      throw error_at(0, format("key '{}' is missing", keys_[i]), "name the keys that have the text");
   return texts_;
 }
 

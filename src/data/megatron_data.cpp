@@ -139,7 +139,7 @@ void check_request(const MegatronDataRequest& request) {
                       format("it takes {} tokens or more", least));
   if (!request.masked) return;
   if (request.tokenizer == nullptr)
-    throw usage_error("tokens cannot be masked without a tokenizer", "name one with --tokenizer");
+    throw usage_error("tokens cannot be masked without a tokenizer", "name a tokenizer");
   check_special_tokens(*request.tokenizer, Objective::kMaskedToken);
 }
 
@@ -188,7 +188,7 @@ MegatronData open_megatron_data(const MegatronDataRequest& request) {
        .batch_size = request.batch_size});
   if (data.train == nullptr)
     throw input_error({.file = request.data_path.front()},
-                      format("--split {} leaves no documents for training", request.split));
+                      format("the split {} leaves no documents for training", request.split));
   if (request.validation_samples > 0)
     data.validation = open_split(
         request, own_validation ? validation : datasets,

@@ -60,7 +60,7 @@ DocumentEncoderOptions encoder_options(const PreprocessOptions& options, const T
       .keys = options.keys, .split_sentences = options.split_sentences, .gap = options.gap};
   if (options.append_end && !special.end)
     throw usage_error("the tokenizer has no token that ends a document",
-                      "BERT's do not: leave --append-eod away");
+                      "tokenizers of BERT have none: do not append it");
   if (options.append_end) result.end_of_document = special.end;
   if (options.add_special_tokens) {
     result.before = special.begin ? special.begin : special.classify;

@@ -32,7 +32,7 @@ const ArchitectureEntry& architecture_of(JsonValue root, std::string_view given)
   }
   if (!root.has("model_type"))
     throw error_at(root, "key 'model_type' is missing",
-                   format("name it with --model-type; {}", did_you_mean("", model_types())));
+                   format("give the model type; {}", did_you_mean("", model_types())));
   const JsonValue value = root.at("model_type");
   if (const ArchitectureEntry* entry = find_architecture(value.as_string())) return *entry;
   throw error_at(value, format("unknown model_type '{}'", value.as_string()),

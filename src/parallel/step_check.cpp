@@ -46,11 +46,11 @@ void check_request(const ModelConfig& config, const StepRequest& request) {
           format("a batch of {} does not divide into {} micro-batches", request.batch_size,
                  request.micro_batches));
   require(!request.fp8 || request.dtype == DType::kBF16, "fp8 matrix products go with bf16 everything else",
-          "add --dtype bf16");
+          "compute in bf16");
   const bool training = request.kind == StepKind::kTrain || request.kind == StepKind::kEvaluate;
   require(!request.sampling || !training,
-          format("sampling makes no sense with --step {}", to_string(request.kind)),
-          "it goes with --step prefill, decode, generate");
+          format("a {} step has no sampling", to_string(request.kind)),
+          "prefill, decode and generate steps have it");
   std::int64_t tokens = request.seq_length;
   if (training) {
     positive(request.seq_length, "the sequence length");
@@ -58,7 +58,7 @@ void check_request(const ModelConfig& config, const StepRequest& request) {
     require(model_of(config.architecture).generates(),
             format("{} is not a model that generates text, so it has no {} step", config.name,
                    to_string(request.kind)),
-            "use --step train or --step evaluate");
+            "its steps are train and evaluate");
     positive(request.input_tokens, "the number of input tokens");
     positive(request.output_tokens, "the number of output tokens");
     tokens = request.input_tokens;
@@ -98,14 +98,14 @@ void check_plan(const ModelConfig& config, const StepRequest& request, const Pla
             degrees);
   }
   require(!plan.sequence_parallel || plan.tp > 1, "sequence parallelism needs tensor parallelism",
-          "add --tp, or leave --sequence-parallel out");
+          "use several tensor-parallel ranks, or no sequence parallelism");
   require(plan.zero_stage == 0 || plan.zero_stage == 1,
           format("ZeRO stage {} is not known; 0 and 1 are", plan.zero_stage));
 
   const bool trains = request.kind == StepKind::kTrain;
   const bool generates = !trains && request.kind != StepKind::kEvaluate;
   if (trains && request.optimizer.kind == OptimizerKind::kSgdSai) {
-    constexpr const char* kHint = "use another --optimizer";
+    constexpr const char* kHint = "use another optimizer";
     require(plan.tp == 1,
             format("sgd-sai needs whole parameters: {} tensor-parallel ranks share them", plan.tp), kHint);
     require(plan.zero_stage == 0, "sgd-sai needs whole parameters: ZeRO splits them over the ranks", kHint);
@@ -126,7 +126,7 @@ void check_plan(const ModelConfig& config, const StepRequest& request, const Pla
                    plan.tp));
   }
   require(plan.cp == 1 || request.fused_attention, "context parallelism needs fused attention",
-          "leave --attention unfused out");
+          "use fused attention");
 
   if (trains)
     slots_needed({plan.schedule, plan.pp, plan.virtual_stages, plan.micro_batches}, 0, 0);  // or says why not
