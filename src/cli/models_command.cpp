@@ -1,5 +1,4 @@
 // nadi models
-#include <limits>
 #include <memory>
 #include <ostream>
 
@@ -25,9 +24,7 @@ class ModelsCommand : public Command {
     if (flags.given("--json"))
       console.out << dump_json(Json{{"nadi_version", version()}, {"models", table_json(table)}});
     else
-      console.out << table_text(
-          table,
-          {.rows = 0, .bold_titles = console.colour_out, .width = std::numeric_limits<std::size_t>::max()});
+      console.out << table_text(table, {.rows = 0, .bold_titles = console.colour_out, .width = kAnyWidth});
   }
 };
 

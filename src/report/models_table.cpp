@@ -28,12 +28,12 @@ ReportTable model_shapes_table(std::span<const ModelConfig> models) {
                                 {"width", "width"},
                                 {"heads", "", CellKind::kCount, Shown::kToPrograms},
                                 {"kv_heads", "", CellKind::kCount, Shown::kToPrograms},
-                                {"", "heads/kv", CellKind::kFigure, Shown::kToPeople},
+                                {"", "heads/kv", CellKind::kFigure},
                                 {"head_width", "", CellKind::kCount, Shown::kToPrograms},
                                 {"ffn_width", "", CellKind::kCount, Shown::kToPrograms},
                                 {"positions", "positions"},
                                 {"vocabulary", "vocabulary"},
-                                {"tied_embeddings", "", CellKind::kText, Shown::kToPrograms}}};
+                                {"tied_embeddings", "", CellKind::kYesNo, Shown::kToPrograms}}};
   for (const ModelConfig& config : models)
     table.rows.push_back({config.name, std::string(to_string(config.architecture)), config.layers,
                           config.width, config.heads, config.kv_heads, heads_text(config), config.head_width,

@@ -50,6 +50,7 @@ std::string figure_text(const ReportCell& cell, const ReportColumn& column) {
   switch (column.kind) {
     case CellKind::kText:
     case CellKind::kKernel:
+    case CellKind::kFigure:
       return std::get<std::string>(cell);
     case CellKind::kYesNo:
       return std::get<bool>(cell) ? "yes" : "no";
@@ -244,13 +245,14 @@ std::string table_text(const ReportTable& table, const TableTextOptions& options
 
 std::string table_csv(const ReportTable& table) {
   std::string text;
-  for (std::size_t c = 0; c < table.columns.size(); ++c)
-    text += (c > 0 ? "," : "") + csv_field(ReportCell(table.columns[c].key));
-  text += "\n";
-  for (const auto& row : table.rows) {
-    for (std::size_t c = 0; c < row.size(); ++c) text += (c > 0 ? "," : "") + csv_field(row[c]);
-    text += "\n";
-  }
+  const auto add_line = [&](const auto& cell_of) {
+    std::string line;
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+      if (!table.columns[c].key.empty()) line += "," + csv_field(cell_of(c));
+    text += line.substr(std::min<std::size_t>(line.size(), 1)) + "\n";
+  };
+  add_line([&](std::size_t c) { return ReportCell(table.columns[c].key); });
+  for (const auto& row : table.rows) add_line([&](std::size_t c) { return row[c]; });
   return text;
 }
 
@@ -263,7 +265,8 @@ Json table_json(const ReportTable& table) {
 Json row_json(std::span<const ReportColumn> columns, std::span<const ReportCell> cells) {
   check(columns.size() == cells.size(), "a row of a table has a cell for each column");
   Json object = Json::object();
-  for (std::size_t c = 0; c < cells.size(); ++c)
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    if (columns[c].key.empty()) continue;
     std::visit(
         [&](const auto& value) {
           if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
@@ -272,6 +275,7 @@ Json row_json(std::span<const ReportColumn> columns, std::span<const ReportCell>
             object[columns[c].key] = value;
         },
         cells[c]);
+  }
   return object;
 }
 

@@ -26,6 +26,7 @@ namespace nadi {
 enum class CellKind {
   kText,
   kKernel,  // a text: the name of an op or kernel; people see it without the parts that all kernels share
+  kFigure,  // a text that is aligned as a number: "32/8"
   kYesNo,
   kCount,
   kNumber,  // two decimals
@@ -53,7 +54,7 @@ enum class Shown {
 enum class Zero { kShown, kAsAbsent };
 
 struct ReportColumn {
-  std::string key;
+  std::string key;  // empty: the column is for people only
   std::string title;
   CellKind kind = CellKind::kCount;
   Shown shown = Shown::kAlways;

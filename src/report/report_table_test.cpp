@@ -47,6 +47,16 @@ TEST(ReportTable, ForPrograms) {
   EXPECT_EQ(json[1]["share"], nullptr);
 }
 
+TEST(ReportTable, ColumnsForPeopleOnly) {
+  const ReportTable table{.name = "t",
+                          .title = "T",
+                          .columns = {{"name", "name", CellKind::kText}, {"", "heads/kv", CellKind::kFigure}},
+                          .rows = {{std::string("a"), std::string("32/8")}}};
+  EXPECT_EQ(table_text(table, {}), "name  heads/kv\na         32/8\n");
+  EXPECT_EQ(table_csv(table), "name\na\n");
+  EXPECT_EQ(table_json(table).dump(), R"([{"name":"a"}])");
+}
+
 TEST(ReportTable, LongTextsAreCutSoThatLinesEndBeforeColumn100) {
   ReportTable table = table_for_tests();
   table.rows[0][0] = "void " + std::string(300, 'x') + "<end>";

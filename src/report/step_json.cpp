@@ -10,7 +10,7 @@ namespace nadi {
 namespace {
 
 Json first_row(const ReportTable& table) {
-  return row_json(table, table.rows.at(0));
+  return row_json(table.columns, table.rows.at(0));
 }
 
 Json layers_json(const ProgramSummary& summary) {

@@ -6,10 +6,10 @@ namespace nadi {
 namespace {
 
 ReportColumn flops(std::string key, std::string title, Shown shown = Shown::kAlways) {
-  return {std::move(key), std::move(title), CellKind::kFlops, shown, "-", "-"};
+  return {std::move(key), std::move(title), CellKind::kFlops, shown, "-", Zero::kAsAbsent};
 }
 ReportColumn bytes(std::string key, std::string title) {
-  return {std::move(key), std::move(title), CellKind::kBytes, Shown::kAlways, "-", "-"};
+  return {std::move(key), std::move(title), CellKind::kBytes, Shown::kAlways, "-", Zero::kAsAbsent};
 }
 
 // The columns of work behind `columns`, which name what it is the work of.

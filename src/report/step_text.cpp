@@ -1,7 +1,6 @@
 #include "nadi/report/step_text.h"
 
 #include <algorithm>
-#include <limits>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -138,12 +137,10 @@ std::string cell(Quantity<Unit> quantity) {
   return quantity.count() == 0 ? "-" : to_string(quantity);
 }
 
-constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
-
 void print_phases(const ProgramSummary& summary, Console& console) {
   console.out << '\n'
               << table_text(phase_table(summary),
-                            {.rows = 0, .bold_titles = console.colour_out, .width = kNoLimit});
+                            {.rows = 0, .bold_titles = console.colour_out, .width = kAnyWidth});
 }
 
 bool same_work(const WorkSummary& a, const WorkSummary& b) {
