@@ -29,13 +29,13 @@ ChosenTokenizer choose_tokenizer(const Flags& flags) {
   const auto folder = flags.text("--tokenizer");
   MegatronTokenizer megatron = load_megatron_tokenizer(flags);
   if (folder && (megatron.tokenizer != nullptr || megatron.none_wanted))
-    throw usage_error("--tokenizer and Megatron's flags both name a tokenizer", "leave one of them away");
+    throw usage_error("--tokenizer and Megatron's flags both name a tokenizer", "give one of them");
   if (folder) return {.tokenizer = load_tokenizer(*folder), .name = *folder};
   if (megatron.tokenizer == nullptr)
-    throw usage_error(
-        megatron.none_wanted ? "text needs a tokenizer, and NullTokenizer is none" : "--tokenizer is missing",
-        "'nadi data tokenizer' learns one");
-  // What Megatron gets from these libraries has the tokens that begin a text (and BERT's [CLS] and [SEP]).
+    throw usage_error(megatron.none_wanted ? "text needs a tokenizer; NullTokenizer does not encode text"
+                                           : "--tokenizer is missing",
+                      "'nadi data tokenizer' learns one");
+  // In Megatron these tokenizers add the token that begins a text (BERT: [CLS] and [SEP]).
   const bool adds = megatron.adds_special_tokens && !flags.given("--tokenizer-hf-no-include-special-tokens");
   return {.tokenizer = std::move(megatron.tokenizer), .name = megatron.name, .adds_special_tokens = adds};
 }
@@ -120,21 +120,22 @@ class DataPreprocessCommand : public Command {
                .fallback = "required"});
     flags.add({.names = {"--json-keys"},
                .value = "KEY ...",
-               .help = "where the texts are in a line: strings, or arrays of strings (sentences that are "
-                       "already split); a dataset for each key",
+               .help = "keys of the texts in a line: strings, or arrays of strings (sentences that are "
+                       "already split); one dataset per key",
                .fallback = "text",
                .many = true});
     flags.add({.names = {"--split-sentences"},
-               .help = "make each sentence a sequence, as BERT's data needs it. By rules for English, which "
-                       "mostly agree with the trained model that Megatron uses"});
+               .help =
+                   "make each sentence a sequence, for BERT. Sentences are split by rules for English, which "
+                   "mostly agree with the trained model that Megatron uses"});
     flags.add({.names = {"--keep-newlines"},
-               .help = "with --split-sentences: keep the white space behind a sentence"});
+               .help = "with --split-sentences: keep the white space after a sentence"});
     flags.add({.names = {"--lang"},
                .value = "LANGUAGE",
-               .help = "whose rules split sentences",
+               .help = "language of the rules that split sentences",
                .fallback = "english",
                .choices = {"english"}});
-    flags.add({.names = {"--append-eod"}, .help = "end each document with the token for that"});
+    flags.add({.names = {"--append-eod"}, .help = "append the end-of-document token to each document"});
   }
 
   static void add_output_flags(Flags& flags) {
@@ -157,7 +158,7 @@ class DataPreprocessCommand : public Command {
                .value = "N",
                .help = "documents between two lines of progress",
                .fallback = format("{}", PreprocessLogOptions{}.interval)});
-    flags.add({.names = {"--force"}, .help = "overwrite files that are there"});
+    flags.add({.names = {"--force"}, .help = "overwrite existing files"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
   }
 };

@@ -155,7 +155,7 @@ TEST_F(DataPreprocessCommandTest, MistakesAreNamedAndNothingIsWritten) {
            Mistake{"--tokenizer tok -o out/a", 2, "error: --input is missing\n"},
            Mistake{"--tokenizer tok --input in.jsonl", 2, "error: --output-prefix is missing\n"},
            Mistake{"--input in.jsonl -o out/a", 2, "error: --tokenizer is missing\n"},
-           Mistake{"--input in.jsonl -o out/a --tokenizer-type NullTokenizer", 2, "NullTokenizer is none"},
+           Mistake{"--input in.jsonl -o out/a --tokenizer-type NullTokenizer", 2, "NullTokenizer does not encode text"},
            Mistake{"--input in.jsonl -o out/a --tokenizer tok --tokenizer-model tok", 2,
                    "error: --tokenizer and Megatron's flags both name a tokenizer\n"},
            Mistake{"--input in.jsonl -o out/a --tokenizer tok-bert --append-eod", 2,

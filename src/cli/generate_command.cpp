@@ -27,18 +27,18 @@ namespace nadi {
 namespace {
 
 constexpr std::array<std::string_view, 2> kDevices{"cpu", "cuda"};
-// Prompts at once, where the user did not say: more of them want more memory.
+// Prompts per batch by default. Larger batches need more memory.
 constexpr std::int64_t kDefaultBatchSize = 8;
 // Where neither MODEL nor --model-config is given.
 constexpr std::string_view kDefaultModel = "gpt3-125m";
 
 void add_model_flags(Flags& flags) {
   constexpr std::string_view kGroup = "model and prompts";
-  flags.set_positional({.name = "MODEL",
-                        .help =
-                            "a folder with weights, as Hugging Face and 'nadi train' have it; or a built-in "
-                            "model (see 'nadi models') or a config.json, with random weights",
-                        .fallback = format("{}, or --model-config", kDefaultModel)});
+  flags.set_positional(
+      {.name = "MODEL",
+       .help = "a folder with weights in Hugging Face's format, which 'nadi train' writes, too; or "
+               "a built-in model (see 'nadi models') or a config.json, with random weights",
+       .fallback = format("{}, or --model-config", kDefaultModel)});
   const auto add = [&](std::string_view name, std::string_view value, std::string help,
                        std::string fallback) {
     flags.add({.names = {name},
@@ -48,10 +48,10 @@ void add_model_flags(Flags& flags) {
                .group = kGroup});
   };
   add("--model-config", "FILE", "a config.json, in place of MODEL", "none");
-  add("--model-type", "TYPE", "what a config.json without model_type is: gpt2, llama",
+  add("--model-type", "TYPE", "architecture of a config.json without model_type: gpt2, llama",
       "what the configuration says");
   add("--tokenizer", "FOLDER", "tokenizer.json, vocab.json and merges.txt, or tokenizer.model",
-      "the one in MODEL; without any, tokens are shown as numbers");
+      "the tokenizer in MODEL; without one, tokens are shown as numbers");
   add("--prompt", "TEXT", "the text to continue", "none");
   add("--prompts", "FILE", "a prompt on each line, or .jsonl with the key \"prompt\"", "none");
   add("--num-input-tokens", "N", "length of a prompt of random tokens, in place of a text", "none");
@@ -68,46 +68,50 @@ void add_output_flags(Flags& flags) {
                .fallback = std::move(fallback),
                .group = group});
   };
-  add("--num-output-tokens", "N", "tokens at most; fewer where the model ends its text",
-      format("{}, or what the model's positions leave", defaults.output_tokens));
+  add("--num-output-tokens", "N", "largest number of new tokens; the model may end its text earlier",
+      format("{}, or as many as fit the model's positions", defaults.output_tokens));
   add("--stop", "TEXT", "end before the first occurrence of this text", "none");
-  add("--temperature", "T", "below 1 the likely tokens become likelier still; 0 always takes the likeliest",
+  add("--temperature", "T",
+      "of sampling: below 1 it favours likely tokens; 0 always takes the likeliest token",
       format("{}", defaults.temperature));
-  add("--top-k", "N", "draw from the N likeliest tokens; 0 is no limit", format("{}", defaults.top_k));
+  add("--top-k", "N", "sample from the N likeliest tokens; 0 disables the limit",
+      format("{}", defaults.top_k));
   add("--top-p", "P",
-      "draw from the likeliest tokens that have the share P of the probability, 1 all of them",
+      "sample from the likeliest tokens whose probabilities add up to P; 1 disables the limit",
       format("{}", defaults.top_p));
   flags.add({.names = {"--greedy"}, .help = "the same as --temperature 0", .group = group});
-  add("--seed", "N", "of drawing, random weights and random prompts", format("{}", defaults.seed));
+  add("--seed", "N", "seed of sampling, random weights and random prompts", format("{}", defaults.seed));
   flags.add({.names = {"--json"}, .help = "print JSON when done: see docs/json.md", .group = group});
 
   group = "computing and traces";
-  add("--batch-size", "N", "prompts at once; with --num-input-tokens, how many there are",
+  add("--batch-size", "N", "prompts per batch; with --num-input-tokens, the number of prompts",
       format("all prompts, at most {}; 1 with --num-input-tokens", kDefaultBatchSize));
   flags.add({.names = {"--dtype"},
              .value = "TYPE",
-             .help = "of weights and activations",
+             .help = "data type of weights and activations",
              .fallback = std::string(kDTypes[0].first),
              .choices = dtype_names(),
              .group = group});
   flags.add({.names = {"--device"},
              .value = "WHERE",
-             .help = "what computes",
+             .help = "device that computes",
              .fallback = "cpu",
              .choices = {kDevices.begin(), kDevices.end()},
              .group = group});
-  add("--threads", "N", "threads that compute, of each rank", "one per core, or a rank's share of them");
-  add("--tp", "N", "ranks that split every layer; outside of mpirun and srun they are started",
+  add("--threads", "N", "compute threads of each rank", "one per core, or a rank's share of them");
+  add("--tp", "N", "tensor-parallel ranks; they are started unless mpirun or srun has started them",
       "all ranks there are");
-  add("--slow", "RANKS", "compute slower on some ranks: rank=1:2x,rank=3:1.5x", "none");
+  add("--slow", "RANKS", "slow ranks down: rank=1:2x,rank=3:1.5x", "none");
   flags.add({.names = {"--no-memory-check"},
-             .help = "start even where less memory is free than the model needs",
+             .help = "start even if the model needs more memory than is free",
              .group = group});
   add("--trace", "PREFIX",
-      "record what runs, to the last token whatever the model says: PREFIX.0.et (Chakra), "
-      "PREFIX_kineto.json, PREFIX_stacks.txt; of several ranks each its own, and one Kineto file of all",
+      "record the run, which then never ends before the last token: PREFIX.0.et (Chakra), "
+      "PREFIX_kineto.json, PREFIX_stacks.txt; with several ranks, one of each per rank and one Kineto file "
+      "of "
+      "all ranks",
       "no trace");
-  flags.add({.names = {"--force"}, .help = "overwrite traces that exist", .group = group});
+  flags.add({.names = {"--force"}, .help = "overwrite existing traces", .group = group});
 }
 
 void resolve_model(const Flags& flags, GenerationRequest& request, Console& console) {
@@ -144,7 +148,7 @@ void resolve_prompts(const Flags& flags, GenerationRequest& request) {
   constexpr std::array<std::string_view, 3> kSources{"--prompt", "--prompts", "--num-input-tokens"};
   const auto given = [&](std::string_view flag) { return flags.given(flag); };
   if (std::ranges::count_if(kSources, given) != 1)
-    throw usage_error("one of --prompt, --prompts and --num-input-tokens is wanted",
+    throw usage_error("give one of --prompt, --prompts and --num-input-tokens",
                       "--num-input-tokens 10 makes a prompt of random tokens");
   const Tokenizer* tokenizer = request.tokenizer.get();
   GeneratorOptions& options = request.options;
@@ -161,7 +165,7 @@ void resolve_prompts(const Flags& flags, GenerationRequest& request) {
     return;
   }
   if (tokenizer == nullptr)
-    throw usage_error(format("{} comes without a tokenizer, which a prompt of text needs", request.model),
+    throw usage_error(format("a text prompt needs a tokenizer, and {} has none", request.model),
                       "give --tokenizer FOLDER, or --num-input-tokens N for a prompt of random tokens");
   if (const auto text = flags.text("--prompt")) {
     request.prompts = encode_prompts(*tokenizer, {*text});
@@ -175,7 +179,7 @@ void resolve_prompts(const Flags& flags, GenerationRequest& request) {
 
 void resolve_lengths(const Flags& flags, GenerationRequest& request, Console& console) {
   if (fit_lengths(request, flags.integer("--num-output-tokens")))
-    console.info() << format("note: {} output tokens, which is what the {} positions of {} leave\n",
+    console.info() << format("note: {} output tokens: the {} positions of {} have room for no more\n",
                              request.options.output_tokens, request.config.positions, request.config.name);
 }
 
@@ -196,13 +200,13 @@ void resolve_trace(const Flags& flags, Communicator& world, GenerationRequest& r
   if (request.overwrite == Overwrite::kRefuse) refuse_existing_traces(*prefix, world);
 }
 
-// Tensor parallelism is what several ranks are for.
+// Several ranks are always tensor-parallel.
 void check_ranks(const Flags& flags, const Communicator& world) {
   const std::int64_t wanted = flags.integer("--tp").value_or(world.size());
   if (wanted == world.size()) return;
-  throw usage_error(
-      format("--tp {} was started on {} rank{}", wanted, world.size(), world.size() == 1 ? "" : "s"),
-      format("nadi launch -n {} generate ...", wanted));
+  throw usage_error(format("--tp {} needs {} ranks; {} {} running", wanted, wanted, world.size(),
+                           world.size() == 1 ? "is" : "are"),
+                    format("nadi launch -n {} generate ...", wanted));
 }
 
 GenerationRequest resolve(const Flags& flags, Communicator& world, Console& console) {
@@ -217,7 +221,7 @@ GenerationRequest resolve(const Flags& flags, Communicator& world, Console& cons
   resolve_lengths(flags, request, console);
   resolve_trace(flags, world, request);
   if (const auto stop = flags.text("--stop")) {
-    if (!request.tokenizer) throw usage_error("--stop makes no sense without a tokenizer");
+    if (!request.tokenizer) throw usage_error("--stop needs a tokenizer");
     request.stop = *stop;
   }
   request.options.dtype = kDTypes[flags.choice("--dtype").value_or(0)].second;
@@ -253,12 +257,13 @@ class GenerateCommand : public Command {
     if (!flags.given("--no-memory-check"))
       check_memory(world, predicted_memory(request.config, request.options), StepKind::kGenerate);
     if (request.options.weights.empty())
-      console.info() << "note: the weights are random, and so is what comes out\n";
+      console.info() << "note: the weights are random, and so is the text\n";
     Generator generator(request.config, request.options);
     const RankClock clock = request.options.record ? measure_rank_clock(world) : RankClock{};
     if (const auto& unused = generator.unused_weights(); !unused.empty())
-      console.info() << format("note: {} tensors of {} are not part of the model and were left: '{}'{}\n",
-                               unused.size(), request.model, unused[0], unused.size() > 1 ? ", ..." : "");
+      console.info() << format(
+          "note: {} tensors of {} are not part of the model and were not loaded: '{}'{}\n", unused.size(),
+          request.model, unused[0], unused.size() > 1 ? ", ..." : "");
     const bool json = flags.given("--json");
     GenerateOutput output(console, {.prompts = request.prompts,
                                     .tokenizer = request.tokenizer.get(),

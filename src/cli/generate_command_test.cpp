@@ -231,7 +231,7 @@ TEST(GenerateCommand, TakesTheDefaultNumberOfTokensThatFits) {
   write_text("tiny.json", kTinyConfig);
   const CliRun done = run("generate tiny.json --threads 1 --num-input-tokens 4");
   EXPECT_THAT(done.err,
-              StartsWith("note: 12 output tokens, which is what the 16 positions of tiny.json leave"));
+              StartsWith("note: 12 output tokens: the 16 positions of tiny.json have room for no more"));
   EXPECT_EQ(run_json("generate tiny.json --threads 1 --num-input-tokens 4")["num_output_tokens"], 12);
   EXPECT_EQ(run_json("generate gpt2-tiny --threads 1 --num-input-tokens 4")["num_output_tokens"], 50);
 }
@@ -267,7 +267,7 @@ TEST(GenerateCommand, RefusesBadCommandLines) {
     std::vector<std::string> words;
     std::string message;
   };
-  const std::string wanted = "error: one of --prompt, --prompts and --num-input-tokens is wanted\n";
+  const std::string wanted = "error: give one of --prompt, --prompts and --num-input-tokens\n";
   for (const auto& [words, message] : std::vector<Case>{
            {{}, wanted},
            {{"--prompt", "a", "--num-input-tokens", "3"}, wanted},
@@ -296,9 +296,9 @@ TEST(GenerateCommand, RefusesBadCommandLines) {
   EXPECT_THAT(run("generate bert-tiny --num-input-tokens 4").err,
               StartsWith("error: bert-tiny is not a model that generates text\n"));
   EXPECT_THAT(run("generate gpt2-tiny --prompt a").err,
-              StartsWith("error: gpt2-tiny comes without a tokenizer"));
+              StartsWith("error: a text prompt needs a tokenizer, and gpt2-tiny has none"));
   EXPECT_THAT(run("generate gpt2-tiny --num-input-tokens 2 --stop a").err,
-              StartsWith("error: --stop makes no sense without a tokenizer\n"));
+              StartsWith("error: --stop needs a tokenizer\n"));
   EXPECT_EQ(run("generate gpt2-tiny --num-input-tokens 2 --device cuda").code, 4);
 }
 

@@ -10,7 +10,7 @@
 namespace nadi {
 namespace {
 
-// More than these are mistakes in typing.
+// Larger numbers are typing mistakes.
 constexpr std::int64_t kMostRanks = std::int64_t{1} << 30;
 constexpr std::int64_t kMostStages = 100'000;
 
@@ -50,7 +50,7 @@ void check_sizes(const Plan& plan) {
 std::vector<PlanFlag> plan_flags() {
   const Plan plan;
   std::vector<std::string_view> names;
-  std::string about_schedules = "order in which a stage works off its micro-batches";
+  std::string about_schedules = "order in which a stage computes its micro-batches";
   for (const ScheduleEntry& entry : schedules()) {
     names.push_back(entry.name);
     about_schedules += format("; {}: {}", entry.name, entry.summary);
@@ -59,22 +59,22 @@ std::vector<PlanFlag> plan_flags() {
   return {
       {{.names = {"--tp"},
         .value = "N",
-        .help = "ranks that share each layer",
+        .help = "tensor-parallel ranks: they share each layer",
         .fallback = format("{}", plan.tp)},
        kGenerating},
       {{.names = {"--cp"},
         .value = "N",
-        .help = "ranks that share each sequence; training",
+        .help = "context-parallel ranks: they share each sequence; training",
         .fallback = format("{}", plan.cp)},
        kTrainingOnly},
       {{.names = {"--dp"},
         .value = "N",
-        .help = "copies of the model, each with its own part of the batch",
+        .help = "data-parallel ranks: copies of the model, each with its part of the batch",
         .fallback = format("{}", plan.dp)},
        kGenerating},
       {{.names = {"--pp"},
         .value = "N",
-        .help = "stages that share the layers; training",
+        .help = "pipeline stages: they share the layers; training",
         .fallback = format("{}", plan.pp)},
        kTrainingOnly},
       {{.names = {"--sequence-parallel"},
@@ -84,7 +84,7 @@ std::vector<PlanFlag> plan_flags() {
         .value = "A-B-C",
         .help = "transformer layers of each stage, 0 allowed; with --virtual-stages one number for each of "
                 "those, in the model's order",
-        .fallback = "as even as can be, longer ones first"},
+        .fallback = "as even as possible, larger stages first"},
        kTrainingOnly},
       {{.names = {"--schedule"},
         .value = "NAME",

@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kDefaultSeqLength = 2048;
 constexpr std::int64_t kDefaultInputTokens = 128;
 constexpr std::int64_t kDefaultOutputTokens = 32;
-// Every micro-batch is walked to add up its work. More than this is a mistake in typing.
+// The work of every micro-batch is added up one by one. A larger number is a typing mistake.
 constexpr std::int64_t kMostMicroBatches = 100'000;
 
 // Kinds of steps, as bits.
@@ -57,7 +57,7 @@ std::vector<StepFlag> model_flags() {
   return {
       {{.names = {"--model-type"},
         .value = "TYPE",
-        .help = format("what a config.json without model_type is: {}", join(types, ", ")),
+        .help = format("architecture of a config.json without model_type: {}", join(types, ", ")),
         .fallback = "what the configuration says"},
        kEvery},
       {{.names = {"--step"},
@@ -83,7 +83,7 @@ std::vector<StepFlag> size_flags() {
        kTraining},
       {{.names = {"--micro-batch-size"},
         .value = "N",
-        .help = "sequences worked off at a time, gradients being added up; training",
+        .help = "sequences per micro-batch; gradients are accumulated over micro-batches; training",
         .fallback = "the whole batch at once"},
        kTraining},
       {{.names = {"--seq-length"},
@@ -94,12 +94,12 @@ std::vector<StepFlag> size_flags() {
       {{.names = {"--num-input-tokens"},
         .value = "N",
         .help = "tokens of the prompt; prefill, decode and generate",
-        .fallback = format("{}, or what the model has room for", kDefaultInputTokens)},
+        .fallback = format("{}, or as many as fit the model's positions", kDefaultInputTokens)},
        kPrompts},
       {{.names = {"--num-output-tokens"},
         .value = "N",
         .help = "tokens made after the prompt; generate",
-        .fallback = format("{}, or what the model has room for", kDefaultOutputTokens)},
+        .fallback = format("{}, or as many as fit the model's positions", kDefaultOutputTokens)},
        kGenerating},
   };
 }
@@ -108,11 +108,12 @@ std::vector<StepFlag> computation_flags() {
   return {
       {{.names = {"--dtype"},
         .value = "TYPE",
-        .help = "of parameters and activations",
+        .help = "data type of parameters and activations",
         .fallback = std::string(kDTypes[0].first),
         .choices = dtype_names()},
        kEvery},
-      {{.names = {"--fp8"}, .help = "matrix products of the blocks on fp8 operands; with --dtype bf16"},
+      {{.names = {"--fp8"},
+        .help = "compute the matrix products of the blocks with fp8 operands; with --dtype bf16"},
        kEvery},
       {attention_flag(), kEvery},
   };
@@ -123,18 +124,18 @@ std::vector<StepFlag> training_flags() {
   return {
       {{.names = {"--optimizer"},
         .value = "NAME",
-        .help = "what updates the parameters",
+        .help = "optimizer that updates the parameters",
         .fallback = std::string(to_string(optimizer.kind)),
         .choices = optimizer_names()},
        kTraining},
       {{.names = {"--weight-decay"},
         .value = "X",
-        .help = "of matrices; biases and norms have none",
+        .help = "weight decay of matrices; biases and norms have none",
         .fallback = format("{}", optimizer.weight_decay)},
        kTraining},
       {{.names = {"--max-grad-norm", "--clip-grad"},
         .value = "X",
-        .help = "gradients with a larger norm are scaled down to it; 0 leaves them alone",
+        .help = "clip gradients to this norm; 0 disables clipping",
         .fallback = format("{}", optimizer.max_grad_norm)},
        kTraining},
       {{.names = {"--dropout"},
@@ -224,7 +225,7 @@ void resolve_tokens(const Flags& flags, const ModelConfig& config, StepRequest& 
   const auto input = flags.integer("--num-input-tokens");
   const bool generates = request.kind == StepKind::kGenerate;
   request.seq_length = flags.integer("--seq-length").value_or(std::min(config.positions, kDefaultSeqLength));
-  // A default never asks for more than there is; what the user gives is checked with the rest.
+  // Defaults always fit the model. Values that the user gives are checked later.
   const std::int64_t after_input = std::max<std::int64_t>(config.positions - input.value_or(1), 1);
   request.output_tokens =
       generates ? flags.integer("--num-output-tokens").value_or(std::min(after_input, kDefaultOutputTokens))
@@ -276,7 +277,7 @@ std::vector<Setting> settings_of(const Flags& flags, const ModelConfig& config, 
   const bool full = request.recompute.granularity == Recompute::Granularity::kFull;
   Settings settings(flags, request.kind);
   settings.add("step", "--step", to_string(request.kind));
-  // Both sizes are there, one of them as a flag: together they would contradict each other.
+  // Both sizes are settings. Only one of them has a flag, since the command line takes one.
   const bool global = flags.given("--global-batch-size");
   settings.add("batch_size", global ? "" : "--batch-size", request.batch_size);
   settings.add("global_batch_size", global ? "--global-batch-size" : "",

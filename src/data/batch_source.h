@@ -82,7 +82,7 @@ class BatchSource {
   // another figure has other data.
   virtual std::int64_t tokens() const = 0;
 
-  // Whether samples() is what the run wanted, whatever the data has: then a run may go on with more of them.
+  // Whether samples() is the number that the run asked for, not that of the data. Such a run may be extended.
   virtual bool has_as_many_as_wanted() const { return false; }
 
   // The position must be inside of its epoch: one that comes from a file has to pass check_position(). Error

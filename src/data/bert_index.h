@@ -4,10 +4,10 @@
 //   const BertIndex index(dataset, {.last = dataset.documents(), .samples = 100, .max_length = 509});
 //   index.span_of(7)                       // first and last sentence, and the tokens to use of them
 //
-// A document is cut into runs of sentences: one ends when its tokens reach a target length, which is
-// max_length, or for one in ten by chance less. Documents of one sentence, or with one of over 512 tokens,
-// give no samples. The documents are gone through again and again, until there are as many samples as wanted
-// at the end of an epoch; then these are shuffled.
+// A document is cut into runs of sentences. A run ends when its tokens reach a target length: max_length, or
+// less with the probability of short samples. Documents of one sentence, or with a sentence of more than 512
+// tokens, give no samples. One epoch over the documents follows another until there are enough samples at the
+// end of an epoch; then the samples are shuffled.
 //
 //   {prefix}_{split}_indexmap_{n}mns_{max_length}msl_{short_probability}ssp_{seed}s.npy
 //       u32 [N, 3]: first sentence, end sentence, target length
@@ -45,8 +45,8 @@ void write_bert_index(const IndexedDataset& dataset, const BertIndexOptions& opt
 
 class BertIndex {
  public:
-  // Takes the file that is there, else writes it first. `dataset` outlives the object. One that was there is
-  // looked through: rows that are no run of sentences of one document of the split, or are too long, are
+  // Opens the file, or writes it first where it does not exist. `dataset` outlives the object. An existing
+  // file is checked: a row that is not a run of sentences of one document of the split, or is too long, is
   // Error (input) with file and byte.
   BertIndex(const IndexedDataset& dataset, const BertIndexOptions& options);
 

@@ -45,11 +45,11 @@ struct GptIndexOptions {
 // How many of everything. With T tokens in an epoch, E epochs hold (E * T - 1) / s samples.
 struct GptIndexFigures {
   std::int64_t tokens = 0;         // of an epoch, T
-  std::int64_t epochs = 0;         // the fewest that hold the samples that are wanted, E
-  std::int64_t samples = 0;        // that they hold, N
-  std::int64_t early_samples = 0;  // that are shuffled among themselves, in front of the others
-  // When less than 80% of the last epoch is wanted, it is shuffled for itself and comes last, lest the parts
-  // of it that are not wanted take the place of others. Else all epochs are early.
+  std::int64_t epochs = 0;         // the smallest number with enough samples, E
+  std::int64_t samples = 0;        // in these epochs, N
+  std::int64_t early_samples = 0;  // shuffled together, in front of the late samples
+  // When less than 80% of the last epoch is needed, that epoch is shuffled separately and comes last, so that
+  // its unused samples do not replace samples of other epochs. Otherwise all epochs are early.
   std::int64_t early_epochs = 0;
 };
 
@@ -69,9 +69,9 @@ void write_gpt_index(const IndexedDataset& dataset, const GptIndexOptions& optio
 
 class GptIndex {
  public:
-  // Takes the files that are there, else writes them first. `dataset` outlives the object. Those that were
-  // there are looked through from end to end: what is not an index of this dataset, these sequences and these
-  // figures is Error (input) with file and byte.
+  // Opens the files, or writes them first where they do not exist. `dataset` outlives the object. Existing
+  // files are checked from end to end: an index of another dataset, other sequences or other figures is
+  // Error (input) with file and byte.
   GptIndex(const IndexedDataset& dataset, const GptIndexOptions& options);
 
   const IndexedDataset& dataset() const { return *dataset_; }

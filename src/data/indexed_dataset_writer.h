@@ -29,7 +29,7 @@ class IndexedDatasetWriter {
   IndexedDatasetWriter(const std::string& prefix, IndexedDType type, Overwrite overwrite);
 
   // A document of sequences with these lengths, which add up to the number of tokens; a sequence is a
-  // sentence, or the whole document. None at all is a document, too, as it is for Megatron. The tokens must
+  // sentence, or the whole document. A document may have no sequence, as in Megatron. The tokens must
   // fit the type. Error (input) for a sequence of 2^31 tokens or more, which the index has no room for.
   void add_document(std::span<const TokenId> tokens, std::span<const std::int64_t> lengths);
 

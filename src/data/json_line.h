@@ -4,10 +4,10 @@
 //   const std::span<const JsonText> texts = parser.parse(line, {.file = "wiki.jsonl", .line = 17});
 //   texts[0].pieces[0];   // the string under "text"
 //
-// A line is an object; each chosen key has a string, or an array of strings (sentences that somebody has
-// already split). The rest of the line is checked and passed over, never stored, which is what makes this
-// several times faster than base/json.h, its reference in the tests. Differences to it: keys that are not
-// asked for may come twice, and NaN, Infinity and -Infinity are let through there, since Python writes them.
+// A line is an object; each chosen key has a string, or an array of strings (sentences that are
+// already split). The rest of the line is checked and never stored, which makes this reader several times
+// faster than base/json.h, its reference in the tests. It differs from that reader in values of other keys:
+// such a key may come twice, and NaN, Infinity and -Infinity are accepted there, since Python writes them.
 //
 // Error (input) with file, line and column: what is not JSON or not UTF-8, a line without an object, a chosen
 // key that is missing, given twice, or has a value of another type. Not thread-safe: one per thread.

@@ -22,7 +22,7 @@ namespace nadi {
 struct MegatronDataRequest {
   std::vector<std::string> data_path;  // see data_path.h
   std::string split = "969,30,1";      // see document_split.h
-  // Where validation has datasets of its own: then `split` is not used, and all documents are.
+  // Separate datasets for validation; empty: a part of `data_path`. With them, `split` is not used.
   std::vector<std::string> validation_path = {};
   std::filesystem::path cache = {};  // where index maps are; empty: beside the datasets
   std::int64_t seq_length = 0;

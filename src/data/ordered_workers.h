@@ -48,7 +48,7 @@ class OrderedWorkers {
   OrderedWorkers(const OrderedWorkers&) = delete;
   OrderedWorkers& operator=(const OrderedWorkers&) = delete;
 
-  // As many items are under way as keep every thread busy while the oldest is waited for.
+  // Whether there are enough items to keep every thread busy while the caller waits for the oldest one.
   bool is_full() const { return jobs_.size() >= capacity_; }
 
   void submit(std::unique_ptr<Item> item) {

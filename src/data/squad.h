@@ -53,7 +53,7 @@ struct SquadSet {
 SquadSet read_squad(const std::filesystem::path& path);
 SquadSet parse_squad(std::string text, std::string file_name);
 
-// Answers whose context has other words at `start`: they are taken as they are, and worth a warning.
+// The number of answers whose text differs from the context at `start`. They are used as they are.
 std::int64_t count_misplaced_answers(const SquadSet& set);
 
 }  // namespace nadi

@@ -1,23 +1,23 @@
 // Continues prompts with a model that predicts the next token, on one rank, or on several that split every
 // layer (tensor parallelism).
 //
-//   Generator generator(config, {.batch_size = 2, .input_tokens = 12, .output_tokens = 50, .weights =
-//   "gpt2/"}); const GenerationResult result = generator.generate(prompts, [&](std::size_t prompt, TokenId
-//   token) {
+//   Generator generator(config, {.input_tokens = 12, .output_tokens = 50, .weights = "gpt2/"});
+//   const GenerationResult result =
+//       generator.generate(prompts, [&](std::size_t prompt, TokenId token) {
 //     print(prompt, token);
 //     return true;                                      // false: no more for this prompt
 //   });
 //
-// The prompts of a batch are worked off at once. Shapes are fixed, so shorter prompts are padded to
-// `input_tokens`; what the padding leaves in the KV cache is overwritten before anything attends to it. What
-// comes out for a prompt depends neither on the batch size nor on the prompts beside it, but for the rounding
-// of matrix products of other shapes: the random numbers of a token are those of (seed, number of the prompt
-// in the list, number of the token).
+// The prompts of a batch run together. Shapes are fixed, so shorter prompts are padded to `input_tokens`; the
+// entries of the padding in the KV cache are overwritten before anything attends to them. The tokens of a
+// prompt depend neither on the batch size nor on the other prompts, except through the rounding of matrix
+// products of other shapes: the random numbers of a token are those of (seed, number of the prompt in the
+// list, number of the token).
 //
-// Tokens come from a program of StepKind::kGenerate: one instruction for the first, one for each of the
-// others. What would follow when every prompt has ended is left out. With `record`, on the other hand, the
-// program is worked off whatever the tokens are, so that what was recorded is the program: the trace of a run
-// and the one that was made without running it (compare_with_dry_trace()) have the same nodes.
+// Tokens come from a program of StepKind::kGenerate: one instruction for the first token, one for each later
+// one. The program stops early when every prompt has ended. With `record` it always runs to its end, so that
+// the record is the whole program: the trace of the run and the dry trace (compare_with_dry_trace()) have the
+// same nodes.
 #pragma once
 
 #include <cstdint>

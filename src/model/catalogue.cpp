@@ -87,7 +87,7 @@ ModelConfig llama31(const LlamaSize& size) {
                      .original_positions = 8192}};
 }
 
-// For trying things in seconds: nobody's published sizes, but for BERT's, which is
+// For experiments that take seconds. The sizes are our own, except those of BERT, which are those of
 // google/bert_uncased_L-2_H-128_A-2.
 std::vector<ModelConfig> tiny_models() {
   ModelConfig gpt2 = gpt({"gpt2-tiny", 4, 128, 4}, 256);

@@ -28,7 +28,7 @@ std::string_view torch_name(DType dtype) {
   unreachable();
 }
 
-// Throws unless what the file has no key for is as transformers takes it to be.
+// Throws when the model differs from what transformers assumes where the file has no key.
 void require(const ModelConfig& config, bool as_assumed, std::string_view what) {
   if (!as_assumed)
     throw input_error({.file = config.name}, format("a config.json of type '{}' cannot say {}",

@@ -88,9 +88,9 @@ class ChunkBuilder {
     check(sent == 0 || is(end - 1, OpKind::kSend), "a chunk's backward pass ends with its input's gradient");
   }
 
-  // The gradient of the embeddings, a third of all gradients of a small model, is made last, and nothing
-  // would hide its reduction. So what makes the gradients of the first block's own parameters comes after it:
-  // nobody else waits for that.
+  // The gradient of the embeddings, a third of all gradients of a small model, is computed last, so no
+  // computation would overlap its reduction. The ops for the parameter gradients of the first block are moved
+  // behind it: no other op waits for them.
   void embeddings_first(std::uint32_t first) {
     builder_.move_behind(first, [&](const Op& op) {
       return op.block == request_.first_layer && std::ranges::all_of(op.outputs, [&](const OpOutput& output) {

@@ -1,12 +1,12 @@
 // Where the values of a program live, decided before anything runs: what an engine allocates, and what is
 // printed as the memory prediction.
 //
-// With one micro-batch under way at a time, all graphs use one arena, one after the other. Where several are
-// under way (pipelines), what crosses from one section of a graph to another stays in the micro-batch's slot,
-// and the rest shares one arena, in which only one section runs at a time. Slots stand behind the arena.
+// With one micro-batch in flight, all graphs use one arena, one after the other. With several in flight
+// (pipelines), values that cross from one section of a graph to another stay in the slot of the micro-batch;
+// the other values share one arena, in which one section runs at a time. The slots are behind the arena.
 //
-// What is received from another stage may come before the micro-batch's slot is free, so it has places of its
-// own: a ring of as many as are under way at once, from the instruction that receives to the last that reads.
+// A value may be received from another stage before the slot of its micro-batch is free. Such values have a
+// ring buffer with an entry for each micro-batch in flight, used from the receive to the last read.
 #pragma once
 
 #include <cstdint>

@@ -48,8 +48,7 @@ void check_request(const ModelConfig& config, const StepRequest& request) {
   require(!request.fp8 || request.dtype == DType::kBF16, "fp8 matrix products go with bf16 everything else",
           "compute in bf16");
   const bool training = request.kind == StepKind::kTrain || request.kind == StepKind::kEvaluate;
-  require(!request.sampling || !training,
-          format("a {} step has no sampling", to_string(request.kind)),
+  require(!request.sampling || !training, format("a {} step has no sampling", to_string(request.kind)),
           "prefill, decode and generate steps have it");
   std::int64_t tokens = request.seq_length;
   if (training) {

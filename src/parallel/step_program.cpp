@@ -84,7 +84,7 @@ class ProgramBuilder {
 
   Program inference() {
     const bool generates = request_.kind == StepKind::kGenerate;
-    // The prefill makes the first token, and nobody asks what follows the last one.
+    // The prefill makes the first token, so there is one decode less than output tokens.
     const std::int64_t decodes = generates                            ? request_.output_tokens - 1
                                  : request_.kind == StepKind::kDecode ? 1
                                                                       : 0;
@@ -142,7 +142,7 @@ class ProgramBuilder {
                         .accumulate = mode == ForwardMode::kTrain && accumulates()});
   }
 
-  // A span without ops is no section: nobody will run it.
+  // A span without ops makes no section.
   SectionId add_section(std::string name, std::size_t graph, OpSpan ops) {
     if (ops.empty()) return kNoSection;
     program_.sections.push_back(

@@ -37,7 +37,7 @@ std::string_view to_string(StepKind kind);
 struct StepRequest {
   StepKind kind = StepKind::kTrain;
   std::int64_t batch_size = 1;     // sequences per step
-  std::int64_t micro_batches = 1;  // training: the batch is worked off in this many equal parts
+  std::int64_t micro_batches = 1;  // training: equal parts of the batch, computed one by one
   std::int64_t seq_length = 1;     // training and evaluation: tokens per sequence
   std::int64_t input_tokens = 1;   // prefill, decode, generate: length of the prompt
   std::int64_t output_tokens = 1;  // generate: tokens made, the first of them by the prefill
