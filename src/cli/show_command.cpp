@@ -6,6 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/chakra/trace_summary.h"
+#include "nadi/cli/step_flags.h"
 #include "nadi/cli/trace_report.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
