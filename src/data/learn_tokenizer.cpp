@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "nadi/base/atomic_file_set.h"
 #include "nadi/data/sample_squad.h"
 #include "nadi/data/squad.h"
 #include "nadi/text/bpe_trainer.h"
@@ -38,16 +39,13 @@ TextSource counted(TextSource source, TextTotals& totals, const std::function<vo
 
 std::vector<std::filesystem::path> write_files(const Tokenizer& tokenizer,
                                                const LearnTokenizerOptions& options) {
-  std::vector<AtomicFile> files;
+  AtomicFileSet files(options.overwrite, Durability::kNow);
   std::vector<std::filesystem::path> paths;
   for (const auto& [name, contents] : tokenizer.files()) {
     paths.push_back(options.folder / name);
-    files.emplace_back(paths.back(), options.overwrite, files.size());
-    files.back().write(contents);
-    files.back().close(Durability::kNow);
+    files.write(paths.back(), contents);
   }
-  for (AtomicFile& file : files) file.commit();
-  sync_folder(options.folder);
+  files.publish();
   return paths;
 }
 
