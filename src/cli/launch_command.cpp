@@ -1,5 +1,5 @@
+// nadi launch
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <ostream>
@@ -11,57 +11,35 @@
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/command_line/help.h"
+#include "nadi/job/host_list.h"
 #include "nadi/job/slow_ranks.h"
 #include "nadi/terminal/console.h"
 
 namespace nadi {
 namespace {
 
-constexpr std::int64_t kMostRanks = 1 << 20;
-
-// How many ranks "a:2,b" has room for: 3.
-std::int64_t room_on(const std::string& hosts) {
-  std::int64_t room = 0;
-  for (std::size_t at = 0; at <= hosts.size();) {
-    const std::size_t end = std::min(hosts.find(',', at), hosts.size());
-    const std::string host = hosts.substr(at, end - at);
-    at = end + 1;
-    const std::size_t colon = std::min(host.find(':'), host.size());
-    std::int64_t count = 1;
-    if (colon < host.size()) {
-      const char* const digits = host.data() + colon + 1;
-      const char* const stop = host.data() + host.size();
-      const auto [parsed, error] = std::from_chars(digits, stop, count);
-      if (error != std::errc{} || parsed != stop) count = 0;
-    }
-    if (colon == 0 || count < 1 || count > kMostRanks)
-      throw usage_error(format("--hosts does not take '{}'", host),
-                        "hosts with their numbers of ranks: --hosts a:2,b:2");
-    room += count;
-  }
-  return room;
-}
-
 class LaunchCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
     flags.set_rest({.name = "COMMAND", .help = "what each rank runs: any command of nadi, with its flags"});
-    flags.add({.names = {"--ranks", "-n"}, .value = "N", .help = "how many ranks", .fallback = "required"});
+    flags.add({.names = {"--ranks", "-n"}, .value = "N", .help = "number of ranks", .fallback = "required"});
     flags.add({.names = {"--hosts"},
                .value = "LIST",
-               .help = "where they run, and how many on each: a:2,b:2",
-               .fallback = "this host, or those that a batch system lends"});
+               .help = "hosts of the ranks, with their numbers of ranks: a:2,b:2",
+               .fallback = "this host, or the hosts of the batch job"});
     flags.add({.names = {"--hostfile"},
                .value = "FILE",
-               .help = "the same from a file, as mpirun takes it",
+               .help = "file with the hosts, in mpirun's format",
                .fallback = "none"});
-    flags.add({.names = {"--max-restarts"},
-               .value = "N",
-               .help = "start again when a rank fails, so often; train continues from its last checkpoint",
-               .fallback = "0"});
+    flags.add(
+        {.names = {"--max-restarts"},
+         .value = "N",
+         .help =
+             "restart the job at most N times when a rank fails; train continues from its last checkpoint",
+         .fallback = "0"});
     flags.add({.names = {"--slow"},
                .value = "LIST",
-               .help = "let ranks compute as on a slower machine: rank=1:2x,rank=3:1.5x",
+               .help = "slow ranks down, as on a slower machine: rank=1:2x,rank=3:1.5x",
                .fallback = "none",
                .repeatable = true});
     flags.add({.names = {"--no-prefix"}, .help = "print lines without the rank in front"});
@@ -110,14 +88,15 @@ class LaunchCommand : public Command {
   static JobOptions resolve(const Flags& flags, const std::vector<std::string>& words) {
     const auto ranks = flags.integer("--ranks");
     if (!ranks) throw usage_error("--ranks is missing", "nadi launch -n 2 train ... starts two ranks");
-    if (*ranks > kMostRanks) throw usage_error(format("--ranks is {}, limit {}", *ranks, kMostRanks));
+    if (*ranks > kMostRanksOfJob)
+      throw usage_error(format("--ranks is {}, limit {}", *ranks, kMostRanksOfJob));
     JobOptions options{.ranks = static_cast<int>(*ranks), .words = words};
     options.hosts = flags.text("--hosts").value_or("");
     options.hostfile = flags.text("--hostfile").value_or("");
     if (!options.hosts.empty() && !options.hostfile.empty())
       throw usage_error("--hosts and --hostfile contradict each other", "give one of them");
-    if (!options.hosts.empty() && room_on(options.hosts) < *ranks)
-      throw usage_error(format("--hosts has room for {} ranks, not {}", room_on(options.hosts), *ranks));
+    if (!options.hosts.empty() && ranks_on(options.hosts) < *ranks)
+      throw usage_error(format("--hosts has room for {} ranks, not {}", ranks_on(options.hosts), *ranks));
     if (!options.hostfile.empty() && !std::filesystem::exists(options.hostfile))
       throw input_error({.file = options.hostfile.string()}, "no such file");
     options.max_restarts = static_cast<int>(std::min<std::int64_t>(
