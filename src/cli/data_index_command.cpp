@@ -12,7 +12,7 @@
 namespace nadi {
 namespace {
 
-std::int64_t required(const Flags& flags, std::string_view name) {
+std::int64_t required_number(const Flags& flags, std::string_view name) {
   const auto value = flags.integer(name);
   if (!value) throw usage_error(format("{} is missing", name), "see 'nadi data index --help'");
   return *value;
@@ -61,8 +61,8 @@ class DataIndexCommand : public Command {
 
   void run(const Flags& flags, Console& console) const override {
     IndexMapOptions options{.dataset = flags.positional(),
-                            .samples = required(flags, "--num-samples"),
-                            .seq_length = required(flags, "--seq-length"),
+                            .samples = required_number(flags, "--num-samples"),
+                            .seq_length = required_number(flags, "--seq-length"),
                             .folder = flags.text("--output").value_or("")};
     if (const auto seed = flags.integer("--seed", 0)) options.seed = static_cast<std::uint64_t>(*seed);
     if (flags.given("--bert")) options.kind = IndexMapKind::kBert;

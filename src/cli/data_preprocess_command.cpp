@@ -40,7 +40,7 @@ ChosenTokenizer choose_tokenizer(const Flags& flags) {
   return {.tokenizer = std::move(megatron.tokenizer), .name = megatron.name, .adds_special_tokens = adds};
 }
 
-std::string required(const Flags& flags, std::string_view name) {
+std::string required_text(const Flags& flags, std::string_view name) {
   const auto value = flags.text(name);
   if (!value) throw usage_error(format("{} is missing", name), "see 'nadi data preprocess --help'");
   return *value;
@@ -76,9 +76,9 @@ class DataPreprocessCommand : public Command {
   }
 
   void run(const Flags& flags, Console& console) const override {
-    const std::string input = required(flags, "--input");
+    const std::string input = required_text(flags, "--input");
     PreprocessOptions options{.inputs = {},
-                              .output_prefix = required(flags, "--output-prefix"),
+                              .output_prefix = required_text(flags, "--output-prefix"),
                               .split_sentences = flags.given("--split-sentences"),
                               .append_end = flags.given("--append-eod"),
                               .workers = workers_of(flags)};

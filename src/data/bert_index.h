@@ -25,6 +25,9 @@
 
 namespace nadi {
 
+// Tokens of a row that are not of its sample: [CLS], [SEP], [SEP].
+inline constexpr std::int64_t kBertAdded = 3;
+
 struct BertIndexOptions {
   std::int64_t first = 0;       // documents of the dataset that belong to the split: from `first`
   std::int64_t last = 0;        //   to `last` - 1

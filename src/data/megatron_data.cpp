@@ -15,7 +15,6 @@
 namespace nadi {
 namespace {
 
-constexpr std::int64_t kBertAdded = 3;  // [CLS], [SEP], [SEP]
 constexpr std::int64_t kMostDatasets = std::int64_t{1} << 16;
 
 struct OpenDataset {

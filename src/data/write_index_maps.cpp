@@ -7,8 +7,6 @@
 namespace nadi {
 namespace {
 
-constexpr std::int64_t kBertAdded = 3;  // [CLS], [SEP], [SEP]
-
 IndexMaps write_gpt_maps(const IndexedDataset& dataset, const DocumentRange& range,
                          const IndexMapOptions& options) {
   const GptIndexOptions index{.first = range.first,

@@ -10,7 +10,7 @@
 namespace nadi {
 namespace {
 
-constexpr std::int64_t kMegabyte = 1'000'000;
+constexpr std::int64_t kBytesOfMegabyte = 1'000'000;
 constexpr double kMebibyte = 1 << 20;  // Megatron's log calls it MB
 
 }  // namespace
@@ -26,7 +26,7 @@ void PreprocessLog::operator()(const PreprocessProgress& progress) {
   console_.check_interrupted();
   if (progress.documents == 0 || progress.documents % options_.interval != 0) return;
   if (console_.terminal_err)
-    line_.update(progress.read.count() / kMegabyte, options_.total.count() / kMegabyte);
+    line_.update(progress.read.count() / kBytesOfMegabyte, options_.total.count() / kBytesOfMegabyte);
   else
     console_.info() << format("Processed {} documents ({} docs/s, {} MB/s).\n", progress.documents,
                               static_cast<double>(progress.documents) / seconds(),

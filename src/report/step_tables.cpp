@@ -5,23 +5,23 @@
 namespace nadi {
 namespace {
 
-ReportColumn flops(std::string key, std::string title, Shown shown = Shown::kAlways) {
+ReportColumn flops_column(std::string key, std::string title, Shown shown = Shown::kAlways) {
   return {std::move(key), std::move(title), CellKind::kFlops, shown, "-", Zero::kAsAbsent};
 }
-ReportColumn bytes(std::string key, std::string title) {
+ReportColumn bytes_column(std::string key, std::string title) {
   return {std::move(key), std::move(title), CellKind::kBytes, Shown::kAlways, "-", Zero::kAsAbsent};
 }
 
 // The columns of work behind `columns`, which name what it is the work of.
 std::vector<ReportColumn> with_work(std::vector<ReportColumn> columns) {
   columns.push_back({"ops", "ops"});
-  columns.push_back(flops("linear_flops", "linear"));
-  columns.push_back(flops("linear_without_head_flops", "", Shown::kToPrograms));
-  columns.push_back(flops("attention_flops", "attention"));
-  columns.push_back(flops("other_flops", "other"));
-  columns.push_back(flops("flops", "all FLOPs"));
-  columns.push_back(bytes("read_bytes", "read"));
-  columns.push_back(bytes("written_bytes", "written"));
+  columns.push_back(flops_column("linear_flops", "linear"));
+  columns.push_back(flops_column("linear_without_head_flops", "", Shown::kToPrograms));
+  columns.push_back(flops_column("attention_flops", "attention"));
+  columns.push_back(flops_column("other_flops", "other"));
+  columns.push_back(flops_column("flops", "all FLOPs"));
+  columns.push_back(bytes_column("read_bytes", "read"));
+  columns.push_back(bytes_column("written_bytes", "written"));
   return columns;
 }
 
@@ -38,7 +38,7 @@ std::vector<ReportCell> with_work(std::vector<ReportCell> cells, const WorkSumma
   return cells;
 }
 
-ReportCell text(std::string_view word) {
+ReportCell word_cell(std::string_view word) {
   return std::string(word);
 }
 
@@ -53,17 +53,17 @@ ReportTable phase_table(const std::array<WorkSummary, kPhaseCount>& phases) {
       .name = "phases", .title = "Phases", .columns = with_work({{"phase", "phase", CellKind::kText}})};
   for (std::size_t i = 0; i < phases.size(); ++i)
     if (phases[i].ops > 0)
-      table.rows.push_back(with_work({text(to_string(static_cast<Phase>(i)))}, phases[i]));
+      table.rows.push_back(with_work({word_cell(to_string(static_cast<Phase>(i)))}, phases[i]));
   return table;
 }
 
 ReportTable phase_table(const ProgramSummary& summary) {
   ReportTable table = phase_table(summary.phases);
-  table.columns.push_back(bytes("peak_live_bytes", "live at peak"));
+  table.columns.push_back(bytes_column("peak_live_bytes", "live at peak"));
   std::size_t row = 0;
   for (std::size_t i = 0; i < summary.phases.size(); ++i)
     if (summary.phases[i].ops > 0) table.rows[row++].emplace_back(summary.memory.live_by_phase[i].count());
-  table.total = with_work({text("step")}, summary.total());
+  table.total = with_work({word_cell("step")}, summary.total());
   table.total.emplace_back(summary.memory.activations_live.count());
   return table;
 }
@@ -86,7 +86,7 @@ ReportTable op_kind_table(const ProgramSummary& summary) {
   ReportTable table{
       .name = "op_kinds", .title = "Kinds of ops", .columns = with_work({{"kind", "kind", CellKind::kText}})};
   for (const auto& [kind, work] : summary.op_kinds)
-    table.rows.push_back(with_work({text(to_string(kind))}, work));
+    table.rows.push_back(with_work({word_cell(to_string(kind))}, work));
   return table;
 }
 
@@ -94,7 +94,7 @@ ReportTable communication_table(const ProgramSummary& summary) {
   ReportTable table{
       .name = "communication",
       .title = "Communication",
-      .columns = {{"group", "group", CellKind::kText}, {"ops", "ops"}, bytes("sent_bytes", "sent")}};
+      .columns = {{"group", "group", CellKind::kText}, {"ops", "ops"}, bytes_column("sent_bytes", "sent")}};
   for (const auto& [group, communication] : summary.communication)
     table.rows.push_back({group, communication.ops, communication.sent.count()});
   return table;
