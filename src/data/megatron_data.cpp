@@ -7,6 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
+#include "nadi/data/bert_index.h"
 #include "nadi/data/data_path.h"
 #include "nadi/data/document_split.h"
 #include "nadi/data/megatron_batches.h"
