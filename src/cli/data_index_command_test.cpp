@@ -107,7 +107,7 @@ TEST_F(DataIndexCommandTest, MistakesAreNamed) {
            Mistake{"data/a --num-samples 1 --seq-length 9 --part test", 3, "0 documents of split 'test'"},
            Mistake{"data/a --num-samples 1 --seq-length 9 --short-seq-prob 0.2", 2, "for --bert only"},
            Mistake{"data/a --num-samples 1 --seq-length 9 --bert", 3,
-                   "make the dataset with a sequence for each sentence"},
+                   "make the dataset with --split-sentences"},
            Mistake{"data/s --num-samples 1 --seq-length 4 --bert", 2, "samples of 1 tokens make no sense"},
            Mistake{"data/empty --num-samples 1 --seq-length 9", 3, "have no tokens"},
            Mistake{"data/cut --num-samples 1 --seq-length 9", 3,

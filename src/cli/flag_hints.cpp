@@ -13,6 +13,13 @@ struct Wording {
 constexpr Wording kWordings[]{
     {"read the file leniently", "use --lenient"},
     {"declare that times are in nanoseconds", "use --time-unit ns"},
+    {"compute in bf16", "add --dtype bf16"},
+    {"use another optimizer", "use another --optimizer"},
+    {"use fused attention", "leave --attention unfused out"},
+    {"use several tensor-parallel ranks, or no sequence parallelism",
+     "add --tp, or leave --sequence-parallel out"},
+    {"give the model type;", "name it with --model-type;"},
+    {"make the dataset with a sequence for each sentence", "make the dataset with --split-sentences"},
     {"start as many ranks as the plan needs", "start as many ranks as the plan needs: nadi launch -n N ..."},
 };
 

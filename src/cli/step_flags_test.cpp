@@ -90,10 +90,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "error: --weight-decay takes a number of at least 0, not '-1'\n"},
         Mistake{"gpt2 --max-grad-norm x", 2,
                 "error: --max-grad-norm takes a number of at least 0, not 'x'\n"},
-        Mistake{"gpt2 --fp8", 2, "  hint: compute in bf16\n"},
+        Mistake{"gpt2 --fp8", 2, "  hint: add --dtype bf16\n"},
         Mistake{"gpt2 --optimizer sgd-sai --tp 2", 2,
                 "error: sgd-sai needs whole parameters: 2 tensor-parallel ranks share them\n"
-                "  hint: use another optimizer\n"},
+                "  hint: use another --optimizer\n"},
         Mistake{"gpt2 --seq-length 1025", 2,
                 "error: a sequence of 1025 tokens does not fit gpt2, which has 1024 positions\n"},
         Mistake{"bert-base-uncased --step generate", 2,

@@ -15,9 +15,9 @@ class DatasetFiguresTest : public DatasetFolderTest {};
 
 TEST_F(DatasetFiguresTest, AreThoseOfItsTokens) {
   const IndexedDataset dataset(put_dataset("d", dataset_bytes({{{1, 2, 300}, {4}}, {}, {{5, 6}}})));
-  put(folder_ / "d_train_indexmap_2.npy", "");
-  put(folder_ / "d_train_indexmap_1.npy", "");
-  put(folder_ / "da_train_indexmap_1.npy", "");
+  write_text(folder_ / "d_train_indexmap_2.npy", "");
+  write_text(folder_ / "d_train_indexmap_1.npy", "");
+  write_text(folder_ / "da_train_indexmap_1.npy", "");
   int sequences = 0;
   const DatasetFigures figures = dataset_figures(dataset, [&] { ++sequences; });
   EXPECT_EQ(sequences, 3);
