@@ -10,7 +10,6 @@
 namespace nadi {
 namespace {
 
-
 // An op, how long all kernels lasted that do its work, and of these the ones that do not only copy.
 struct LaunchingOp {
   OpWork work = {};

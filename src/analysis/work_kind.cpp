@@ -12,7 +12,6 @@
 namespace nadi {
 namespace {
 
-
 struct Pattern {
   std::string_view part;  // in lower case
   WorkKind kind;

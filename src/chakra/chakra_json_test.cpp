@@ -234,8 +234,7 @@ TEST(ChakraJson, NamesWhatIsWrong) {
       HasSubstr("contradicts the node's 2 microseconds"));
   EXPECT_THAT(error_of(R"({}{"id": 1}{"id": 1})"), HasSubstr("t.json: byte 11: node id 1 is used twice"));
   EXPECT_THAT(error_of(R"({}{"id": 1, "data_deps": [2]})"), HasSubstr("which is not in the file"));
-  EXPECT_THAT(error_of(R"({"version": "0.0.3"}{"id": 1})"),
-              HasSubstr("unsupported schema '0.0.3'"));
+  EXPECT_THAT(error_of(R"({"version": "0.0.3"}{"id": 1})"), HasSubstr("unsupported schema '0.0.3'"));
   EXPECT_THAT(error_of("hello"), HasSubstr("does not start with a JSON object or array"));
   EXPECT_THAT(error_of(R"({"schemaVersion": 1, "traceEvents": []})"), HasSubstr("Kineto"));
   EXPECT_THAT(error_of(R"({"schema": "1.1.1-chakra.0.0.4", "nodes": []})"),

@@ -43,9 +43,10 @@ class TargetLengths {
   explicit TargetLengths(const BertIndexOptions& options)
       : generator_(static_cast<std::uint32_t>(options.seed)),
         longest_(static_cast<std::uint32_t>(options.max_length)),
-        one_in_(options.short_probability > 0 ? static_cast<std::uint32_t>(std::min<long long>(
-                                                    std::llround(1 / options.short_probability), kMostMapValue))
-                                              : 0) {}
+        one_in_(options.short_probability > 0
+                    ? static_cast<std::uint32_t>(
+                          std::min<long long>(std::llround(1 / options.short_probability), kMostMapValue))
+                    : 0) {}
 
   std::uint32_t next() {
     if (one_in_ == 0) return longest_;

@@ -16,7 +16,6 @@
 namespace nadi {
 namespace {
 
-
 std::string system_message(int number) {
   return std::generic_category().message(number);
 }

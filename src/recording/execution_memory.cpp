@@ -17,7 +17,7 @@ enum class ValuePlace : char {
 };
 
 struct Values {
-  std::vector<ValuePlace> places;                      // by tensor
+  std::vector<ValuePlace> places;                 // by tensor
   std::vector<std::vector<std::size_t>> touched;  // by section of the program: tensors, each once, in order
 };
 
@@ -97,7 +97,8 @@ ExecutionMemory::ExecutionMemory(const Program& program)
     Balance outside(besides_.size()), waiting(besides_.size());
     for (const auto& [key, stay] : stays) {
       const Bytes size = aligned_size(program.graphs[g].tensors()[key.second].size());
-      (values.places[key.second] == ValuePlace::kOutside ? outside : waiting).add(stay.first, stay.last + 1, size);
+      (values.places[key.second] == ValuePlace::kOutside ? outside : waiting)
+          .add(stay.first, stay.last + 1, size);
     }
     outside.add_to(besides_, [](std::size_t) { return true; });
     waiting.add_to(besides_, [&](std::size_t i) { return graph_at(i) != g; });
