@@ -29,7 +29,7 @@ for round in $(seq "$rounds"); do
   first=$!
   "$nadi" train "$model" "${common[@]}" --json >b.json 2>/dev/null
   wait "$first"
-  "$nadi" train "$model" --num-gpus 2 "${common[@]}" --json --enable-tracing --trace-output-dir out --trace-name run \
+  "$nadi" train "$model" --num-ranks 2 "${common[@]}" --json --enable-tracing --trace-output-dir out --trace-name run \
     --force >both.json 2>/dev/null
   echo "round $round: independent $(step_seconds a.json) and $(step_seconds b.json) s, data-parallel" \
     "$(step_seconds both.json) s per step"

@@ -31,5 +31,5 @@ name=$(basename "$name" .json)
 if [ "$name" = bert-base-uncased ]; then name=bert; fi
 folder=$name
 if [ "$ranks" -ne 1 ]; then folder=${name}_${ranks}gpu; fi
-exec "$nadi" train "$model" --num-gpus "$ranks" --batch-size "$batch" --learning-rate 5e-5 --num-epochs 3 \
+exec "$nadi" train "$model" --num-ranks "$ranks" --batch-size "$batch" --learning-rate 5e-5 --num-epochs 3 \
   --enable-tracing --trace-output-dir outputs --trace-name "${name}_${ranks}gpu" --save-dir "checkpoints/$folder" "$@"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The program on several ranks, as users start it: --num-gpus, mpirun and nadi launch give the losses of one
+# The program on several ranks, as users start it: --num-ranks, mpirun and nadi launch give the losses of one
 # rank; a checkpoint of one plan continues under another; Megatron's data goes all the way from text to
 # training; generating on two ranks gives the tokens of one; the wrapper scripts leave their traces.
 #   tests/ranks_test.sh NADI SOURCE_FOLDER
@@ -17,7 +17,7 @@ same_losses() { diff <(losses "$1.out") <(losses "$2.out") || fail "the losses o
 
 run one "$nadi" train gpt2-tiny --batch-size 8 "${settings[@]}" --save-dir one
 [ "$(losses one.out | wc -l)" -eq 6 ] || fail "no losses were printed"
-run by_itself "$nadi" train gpt2-tiny --num-gpus 2 --batch-size 4 "${settings[@]}"
+run by_itself "$nadi" train gpt2-tiny --num-ranks 2 --batch-size 4 "${settings[@]}"
 same_losses one by_itself
 run mpirun mpirun --oversubscribe -n 4 "$nadi" train gpt2-tiny --tp 2 --zero 1 --batch-size 4 "${settings[@]}"
 same_losses one mpirun

@@ -1,14 +1,11 @@
 #include "nadi/cli/computation_choices.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
-#include <thread>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/engine/comm/launcher_environment.h"
-#include "nadi/job/rank_supervisor.h"
+#include "nadi/job/rank_threads.h"
 #include "nadi/parallel/step_program.h"
 
 namespace nadi {
@@ -27,12 +24,6 @@ std::vector<std::string_view> names_of(const Enumerators& enumerators) {
 }
 
 }  // namespace
-
-std::vector<std::string_view> dtype_names() {
-  std::vector<std::string_view> names;
-  for (const auto& [name, dtype] : kDTypes) names.push_back(name);
-  return names;
-}
 
 std::vector<std::string_view> optimizer_names() {
   return names_of(kOptimizers);
@@ -86,22 +77,9 @@ Recompute resolve_recompute(const Flags& flags) {
 }
 
 int resolve_threads(const Flags& flags) {
-  constexpr std::int64_t kMostThreads = 4096;
-  if (const auto given = flags.integer("--threads")) return static_cast<int>(std::min(*given, kMostThreads));
-  const EnvironmentLookup environment = process_environment();
-  if (const auto share = environment(std::string(kThreadsVariable).c_str())) {
-    std::int64_t threads = 0;
-    const char* const end = share->data() + share->size();
-    const auto [stop, error] = std::from_chars(share->data(), end, threads);
-    if (error != std::errc{} || stop != end || threads < 1)
-      throw usage_error(format("{} is '{}', not a number of threads from 1 on", kThreadsVariable, *share),
-                        "unset it, or give --threads N");
-    return static_cast<int>(std::min(threads, kMostThreads));
-  }
-  const std::int64_t ranks = ranks_on_host(environment);
-  if (ranks <= 1) return 0;
-  const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
-  return static_cast<int>(std::clamp<std::int64_t>(cores / ranks, 1, kMostThreads));
+  if (const auto given = flags.integer("--threads"))
+    return static_cast<int>(std::min<std::int64_t>(*given, kMostThreads));
+  return threads_of_rank(process_environment());
 }
 
 }  // namespace nadi

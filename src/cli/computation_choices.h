@@ -16,7 +16,6 @@ namespace nadi {
 inline constexpr std::array kOptimizers{OptimizerKind::kAdamW, OptimizerKind::kAdam, OptimizerKind::kSgd,
                                         OptimizerKind::kSgdSai};
 
-std::vector<std::string_view> dtype_names();
 std::vector<std::string_view> optimizer_names();
 
 // --attention, and the choice of it that means one op.
@@ -29,8 +28,7 @@ std::vector<FlagSpec> recompute_flags();
 // Error (usage) for the latter two without --recompute full.
 Recompute resolve_recompute(const Flags& flags);
 
-// --threads; failing that a rank's share of its host's cores, as the launcher has it or as many ranks as
-// mpirun or srun put there leave; 0: one per core.
+// --threads, else the rank's share of the cores of its host (job/rank_threads.h).
 int resolve_threads(const Flags& flags);
 
 }  // namespace nadi

@@ -5,10 +5,10 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/megatron_tokenizer.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/data/preprocess.h"
+#include "nadi/megatron/tokenizer.h"
 #include "nadi/report/data_report.h"
 #include "nadi/report/preprocess_log.h"
 #include "nadi/terminal/console.h"

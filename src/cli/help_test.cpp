@@ -5,7 +5,7 @@
 
 #include "nadi/base/version.h"
 #include "nadi/cli/commands.h"
-#include "nadi/cli/megatron_flags.h"
+#include "nadi/megatron/megatron_flags.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flag_aliases.h"

@@ -8,6 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/cli/commands.h"
 #include "nadi/cli/launched_job.h"
+#include "nadi/cli/slow_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/command_line/help.h"
@@ -105,7 +106,7 @@ class LaunchCommand : public Command {
     for (const std::string& list : flags.texts("--slow")) slow += (slow.empty() ? "" : ",") + list;
     if (!slow.empty())
       options.environment.emplace_back(kSlowVariable,
-                                       slow_variable_value(parse_slow_ranks(slow, options.ranks)));
+                                       slow_variable_value(slow_ranks_of("--slow", slow, options.ranks)));
     options.prefix = !flags.given("--no-prefix");
     return options;
   }

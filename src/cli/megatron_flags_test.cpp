@@ -1,5 +1,5 @@
 // Every flag of Megatron's that is taken: what it changes, or that it is said to change nothing.
-#include "nadi/cli/megatron_flags.h"
+#include "nadi/megatron/megatron_flags.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

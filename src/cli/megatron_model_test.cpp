@@ -1,4 +1,4 @@
-#include "nadi/cli/megatron_model.h"
+#include "nadi/megatron/model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -20,12 +20,13 @@
 #include "nadi/cli/commands.h"
 #include "nadi/cli/file_kind_hints.h"
 #include "nadi/cli/flag_hints.h"
-#include "nadi/cli/rank_errors.h"
+#include "nadi/cli/start_ranks.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/command_line/help.h"
 #include "nadi/command_line/shell_scripts.h"
 #include "nadi/engine/comm/launcher_environment.h"
+#include "nadi/job/rank_errors.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/log_level.h"
 #include "nadi/terminal/output_stream.h"
@@ -67,7 +68,8 @@ void print_error(const Error& error, std::string_view command, Console& console)
 }
 
 void name_overrides(const Flags& flags, Console& console) {
-  if (rank_started(process_environment()).value_or(0) != 0) return;  // rank 0 says it
+  // Rank 0 prints them, unless the process that started the ranks has.
+  if (rank_started(process_environment()).value_or(0) != 0 || started_by_same_command()) return;
   for (const Override& flag : flags.overrides())
     console.info() << format("note: {} was given {} times; the last counts: {}\n", flag.name, flag.times,
                              flag.value);
@@ -185,7 +187,8 @@ int run_caught(std::span<const std::string> arguments, Console& console) {
     console.out.flush();
     return code;
   } catch (const Error& error) {
-    if (!another_rank_says_it(console)) print_error(error, command, console);
+    if (!another_rank_prints_error([&] { return console.interrupted(); }))
+      print_error(error, command, console);
     return exit_code(error.kind());
   } catch (const ClosedPipe&) {
     return 0;

@@ -7,24 +7,26 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
-#include "nadi/cli/megatron_log.h"
-#include "nadi/cli/megatron_tokenizer.h"
 #include "nadi/cli/memory_check.h"
-#include "nadi/cli/ranks.h"
-#include "nadi/cli/train_data.h"
+#include "nadi/cli/start_ranks.h"
 #include "nadi/cli/train_data_paths.h"
 #include "nadi/cli/train_flags.h"
-#include "nadi/cli/train_log.h"
 #include "nadi/cli/train_options.h"
 #include "nadi/cli/train_plan.h"
-#include "nadi/cli/train_result.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/engine/comm/communicator.h"
 #include "nadi/engine/comm/launcher_environment.h"
+#include "nadi/job/rank_world.h"
+#include "nadi/megatron/defaults.h"
+#include "nadi/megatron/tokenizer.h"
+#include "nadi/megatron_log/megatron_log.h"
+#include "nadi/report/train_log.h"
+#include "nadi/report/train_result.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_stream.h"
 #include "nadi/terminal/silent_console.h"
+#include "nadi/train/resolve_data.h"
 
 namespace nadi {
 namespace {
@@ -144,7 +146,7 @@ TrainDataRequest data_request(const Flags& flags, const ResolvedTrain& run, std:
               flags.given("--cache-dir") ? "" : process_environment()("HF_DATASETS_CACHE").value_or(""),
           .data_path = std::move(paths.train),
           .validation_path = std::move(paths.validation),
-          .split = flags.text("--split").value_or(kDefaultSplit),
+          .split = flags.text("--split").value_or(kMegatronSplit),
           .data_cache = flags.text("--data-cache-path").value_or(""),
           .train_samples = samples_of(flags, options),
           .passes = options.epochs,
@@ -161,6 +163,17 @@ TrainDataRequest data_request(const Flags& flags, const ResolvedTrain& run, std:
           .seed = options.seed,
           .validate = options.evaluate};
 }
+
+class DataMessages : public DataListener {
+ public:
+  explicit DataMessages(Console& console) : console_(console) {}
+  void searched(const std::string& text) override { console_.debug() << "debug: " << text << "\n"; }
+  void note(const std::string& text) override { console_.info() << "note: " << text << "\n"; }
+  void warning(const std::string& text) override { console_.warnings() << "warning: " << text << "\n"; }
+
+ private:
+  Console& console_;
+};
 
 // `first` is the console of rank 0, silent on the others; `all` that of every rank. JSON has standard output
 // to itself.
@@ -210,7 +223,8 @@ class TrainCommand : public Command {
     // The vocabulary of some models comes with the data; all others are asked before that is read.
     const bool known = options.config.vocabulary > 0;
     if (checks_memory && known) check_memory(communicator, predicted_memory(options, rank), StepKind::kTrain);
-    const ResolvedTrainData data = resolve_train_data(std::move(request), options.config, first);
+    DataMessages messages(first);
+    const ResolvedTrainData data = resolve_train_data(std::move(request), options.config, messages);
     if (checks_memory && !known)
       check_memory(communicator, predicted_memory(options, rank), StepKind::kTrain);
     if (!data.validation) options.evaluate = false;

@@ -7,11 +7,11 @@
 #include <sstream>
 
 #include "nadi/cli/commands.h"
-#include "nadi/cli/megatron_flags.h"
 #include "nadi/cli/run_cli.h"
 #include "nadi/cli/train_for_tests.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/megatron/megatron_flags.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/wrap.h"
 
@@ -193,7 +193,7 @@ const std::set<std::string_view> kElsewhere{"--model-name",
                                             "--recompute",
                                             "--recompute-method",
                                             "--recompute-num-layers",
-                                            "--num-gpus",
+                                            "--num-ranks",
                                             "--tp",
                                             "--cp",
                                             "--dp",
@@ -270,11 +270,13 @@ TEST_F(TrainCommandTest, EveryArchitectureTrains) {
 TEST_F(TrainCommandTest, WhatIsMissingIsSaid) {
   const CliRun sample = train({{"--data", ""}, {"--tokenizer", ""}, {"--max-steps", "1"}});
   EXPECT_EQ(sample.code, 0);
-  EXPECT_THAT(sample.err, HasSubstr("warning: no --data, and no SQuAD file in cache: training on the small "
-                                    "sample that comes with Nadi\n"));
   EXPECT_THAT(sample.err,
-              HasSubstr("warning: no --tokenizer, and none in cache/gpt2: trained one of 300 tokens on the "
-                        "data\n"));
+              HasSubstr("warning: no data is given, and cache has no SQuAD file: training on the small "
+                        "sample that comes with Nadi\n"));
+  EXPECT_THAT(
+      sample.err,
+      HasSubstr("warning: no tokenizer is given, and none in cache/gpt2: trained one of 300 tokens on the "
+                "data\n"));
   EXPECT_THAT(sample.err, HasSubstr("data: squad-sample/train.json, 363 samples"));
   EXPECT_THAT(sample.err, HasSubstr("validation: squad-sample/dev.json, 48 samples"));
 
@@ -283,8 +285,8 @@ TEST_F(TrainCommandTest, WhatIsMissingIsSaid) {
   fs::create_directory("cache/gpt2");
   fs::copy("tok", "cache/gpt2");
   const CliRun cached = train({{"--data", ""}, {"--tokenizer", ""}});
-  EXPECT_THAT(cached.err, AllOf(HasSubstr("note: no --data: using cache/train-v2.0.json\n"),
-                                HasSubstr("note: no --tokenizer: using cache/gpt2\n"),
+  EXPECT_THAT(cached.err, AllOf(HasSubstr("note: no data is given: using cache/train-v2.0.json\n"),
+                                HasSubstr("note: no tokenizer is given: using cache/gpt2\n"),
                                 HasSubstr("validation: cache/dev-v2.0.json, 4 samples\n")));
   EXPECT_THAT(cached.err, Not(HasSubstr("warning")));
 
@@ -293,11 +295,11 @@ TEST_F(TrainCommandTest, WhatIsMissingIsSaid) {
   write_text("hf/downloads/4f2a.json",
              R"({"url": "https://example.org/squad/train-v1.1.json", "etag": null})");
   const TemporaryVariable variable("HF_DATASETS_CACHE", "hf");
-  EXPECT_THAT(train({{"--data", ""}}).err, HasSubstr("note: no --data: using hf/downloads/4f2a\n"));
+  EXPECT_THAT(train({{"--data", ""}}).err, HasSubstr("note: no data is given: using hf/downloads/4f2a\n"));
   EXPECT_THAT(train({{"--data", ""}, {"--cache-dir", "cache"}}).err,
               HasSubstr("using cache/train-v2.0.json\n"));
   write_text("hf/train-v1.1.json", squad_for_tests(6));
-  EXPECT_THAT(train({{"--data", ""}}).err, HasSubstr("note: no --data: using hf/train-v1.1.json\n"));
+  EXPECT_THAT(train({{"--data", ""}}).err, HasSubstr("note: no data is given: using hf/train-v1.1.json\n"));
   const TemporaryVariable nowhere("HF_DATASETS_CACHE", "nowhere");
   EXPECT_THAT(train({{"--data", ""}}).err, HasSubstr("using cache/train-v2.0.json\n"));
 }

@@ -10,9 +10,10 @@
 #include "nadi/base/version.h"
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/megatron_flags.h"
 #include "nadi/cli/train_flags.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/megatron/defaults.h"
+#include "nadi/megatron/megatron_flags.h"
 
 namespace nadi {
 namespace {

@@ -4,9 +4,10 @@
 
 #include "nadi/base/format.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/megatron_flags.h"
 #include "nadi/cli/plan_flags.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/megatron/defaults.h"
+#include "nadi/megatron/megatron_flags.h"
 #include "nadi/train/trainer.h"
 
 namespace nadi {
@@ -59,7 +60,7 @@ void add_model_flags(Flags& flags) {
              .fallback = "none",
              .many = true});
   group.value("--split", "A,B,C", "with --data-path: parts for training, validation and testing",
-              kDefaultSplit);
+              kMegatronSplit);
   group.value("--data-cache-path", "FOLDER", "with --data-path: where its index maps go", "beside the data");
   group.value("--tokenizer", "FOLDER",
               "tokenizer.json, vocab.json and merges.txt, vocab.txt, or tokenizer.model",
@@ -127,7 +128,7 @@ void add_training_flags(Flags& flags) {
 
 void add_rank_flags(Flags& flags) {
   Group group(flags, "several ranks");
-  group.number("--num-gpus", "start so many ranks; inside of mpirun or srun they are there already", "1");
+  group.number("--num-ranks", "ranks to start on this machine; leave it out under mpirun or srun", "1");
   for (PlanFlag& flag : plan_flags()) {
     if (flag.spec.names[0] == "--dp") flag.spec.fallback = "the ranks there are / (tp x cp x pp)";
     group.add(std::move(flag.spec));
@@ -175,7 +176,7 @@ void add_train_flags(Flags& flags) {
   add_output_flags(flags);
   add_megatron_flags(flags);
   flags.show_first({"--data", "--tokenizer", "--batch-size", "--max-seq-length", "--num-epochs",
-                    "--max-steps", "--learning-rate", "--dtype", "--num-gpus", "--save-dir", "--resume",
+                    "--max-steps", "--learning-rate", "--dtype", "--num-ranks", "--save-dir", "--resume",
                     "--enable-tracing"});
 }
 

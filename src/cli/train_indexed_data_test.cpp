@@ -60,8 +60,10 @@ TEST_F(TrainIndexedData, NeedsNoTokenizer) {
 TEST_F(TrainIndexedData, TellsTheVocabulary) {
   const CliRun from_data = train_gpt("");
   EXPECT_EQ(from_data.code, 0) << from_data.err;
-  EXPECT_THAT(from_data.err,
-              HasSubstr("warning: neither --vocab-size nor a tokenizer: the largest token of the data is "));
+  EXPECT_THAT(
+      from_data.err,
+      HasSubstr(
+          "warning: neither a vocabulary size nor a tokenizer is given: the largest token of the data is "));
   const CliRun from_tokenizer = train_gpt("--tokenizer-model tok --make-vocab-size-divisible-by 128");
   EXPECT_EQ(from_tokenizer.code, 0) << from_tokenizer.err;
   EXPECT_THAT(from_tokenizer.err, HasSubstr("tokenizer: tok, 260 tokens; the model has room for 384\n"));

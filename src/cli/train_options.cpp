@@ -7,8 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
 #include "nadi/cli/computation_choices.h"
-#include "nadi/cli/megatron_flags.h"
-#include "nadi/cli/megatron_model.h"
+#include "nadi/cli/slow_flag.h"
 #include "nadi/cli/train_batches.h"
 #include "nadi/cli/train_data_paths.h"
 #include "nadi/cli/train_files.h"
@@ -16,6 +15,9 @@
 #include "nadi/cli/train_plan.h"
 #include "nadi/cli/train_schedule.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/megatron/defaults.h"
+#include "nadi/megatron/megatron_flags.h"
+#include "nadi/megatron/model.h"
 #include "nadi/model/config_file.h"
 #include "nadi/model/dropout.h"
 #include "nadi/terminal/wrap.h"
@@ -114,7 +116,7 @@ bool resolve_fused_attention(const Flags& flags) {
 void resolve_evaluation(const Flags& flags, ResolvedTrain& run) {
   TrainOptions& options = run.options;
   const auto iterations = flags.integer("--eval-iters", 0);
-  run.eval_iterations = iterations.value_or(kDefaultEvalIterations);
+  run.eval_iterations = iterations.value_or(kMegatronEvalIterations);
   options.evaluate = !flags.given("--skip-eval") && run.eval_iterations > 0;
   options.eval_steps = flags.integer(given_name(flags, "--eval-steps")).value_or(0);
   for (const std::string_view flag : {"--eval-steps", "--eval-data"})
@@ -138,11 +140,6 @@ void check_data_flags(const Flags& flags, std::vector<std::string>& notes) {
 }
 
 }  // namespace
-
-std::int64_t global_batch_of(const TrainOptions& options) {
-  return checked_multiply(checked_multiply(options.batch_size, options.accumulation, "samples"),
-                          options.plan.dp, "samples");
-}
 
 std::int64_t samples_of(const Flags& flags, const TrainOptions& options) {
   const std::int64_t steps = options.batches

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "nadi/megatron_log/log_lines.h"
 #include "nadi/train/trainer.h"
 
 namespace nadi {
@@ -12,10 +13,6 @@ namespace nadi {
 class Flags;
 
 enum class LogFormat : std::uint8_t { kNadi, kMegatron };
-
-// Whose times are shown: of the slowest rank, of the fastest and the slowest, of all. In the order of
-// --timing-log-option's values.
-enum class TimingOption : std::uint8_t { kMax, kMinMax, kAll };
 
 struct ResolvedTrain {
   TrainOptions options;
@@ -35,8 +32,6 @@ struct ResolvedTrain {
 // (usage) with the numbers for flags that contradict each other, the model or the ranks.
 ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank);
 
-// Samples of a step, the largest where they change, on all ranks.
-std::int64_t global_batch_of(const TrainOptions& options);
 // Of all steps of a run of which max_steps are known, and as many as --train-samples has, by which Megatron
 // makes index maps; 0 where neither is known.
 std::int64_t samples_of(const Flags& flags, const TrainOptions& options);

@@ -1,14 +1,11 @@
 #include "nadi/cli/train_plan.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <map>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/cli/plan_flags.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/job/slow_ranks.h"
 
 namespace nadi {
 namespace {
@@ -64,14 +61,14 @@ void resolve_partition(const Flags& flags, const ModelConfig& config, Plan& plan
 }  // namespace
 
 std::int64_t ranks_to_start(const Flags& flags) {
-  return flags.integer("--num-gpus").value_or(1);
+  return flags.integer("--num-ranks").value_or(1);
 }
 
 Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int64_t ranks,
                         std::vector<std::string>& notes) {
-  if (const auto wanted = flags.integer("--num-gpus"); wanted && *wanted != ranks)
+  if (const auto wanted = flags.integer("--num-ranks"); wanted && *wanted != ranks)
     throw usage_error(
-        format("--num-gpus {}, and {} rank{} there", *wanted, ranks, ranks == 1 ? " is" : "s are"),
+        format("--num-ranks is {}; {} rank{} running", *wanted, ranks, ranks == 1 ? " is" : "s are"),
         "leave it out where mpirun or srun starts the ranks");
   Plan plan = resolve_plan(flags);
   if (flags.given("--use-distributed-optimizer")) {
@@ -83,9 +80,9 @@ Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int6
   resolve_partition(flags, config, plan);
   const std::int64_t model_ranks = plan.tp * plan.cp * plan.pp;
   const std::string sizes = format("tp {} x cp {} x pp {}", plan.tp, plan.cp, plan.pp);
-  const std::string start = "start as many as the plan has: --num-gpus N, or mpirun -n N";
+  const std::string start = "start as many ranks as the plan needs: --num-ranks N, or mpirun -n N";
   if (flags.given("--dp") && plan.world_size() != ranks)
-    throw usage_error(format("a plan of {} x dp {} = {} ranks, and {} {} there", sizes, plan.dp,
+    throw usage_error(format("the plan needs {} x dp {} = {} ranks; {} {} running", sizes, plan.dp,
                              plan.world_size(), ranks, ranks == 1 ? "is" : "are"),
                       start);
   if (ranks % model_ranks != 0)
@@ -99,16 +96,6 @@ Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int6
     notes.push_back("--sequence-parallel has no effect with one tensor-parallel rank");
   }
   return plan;
-}
-
-double slowdown_of(const Flags& flags, Rank rank, std::int64_t ranks) {
-  auto list = flags.text("--slow");
-  if (const char* launched = std::getenv(std::string(kSlowVariable).c_str()); !list && launched != nullptr)
-    list = launched;
-  if (!list) return 1;
-  const std::map<int, double> factors = parse_slow_ranks(*list, static_cast<int>(ranks));
-  const auto found = factors.find(to_number(rank));
-  return found == factors.end() ? 1 : found->second;
 }
 
 }  // namespace nadi

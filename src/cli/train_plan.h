@@ -12,16 +12,12 @@ namespace nadi {
 
 class Flags;
 
-// --num-gpus, or 1.
+// --num-ranks, or 1.
 std::int64_t ranks_to_start(const Flags& flags);
 
 // The flags' plan for as many ranks as there are; --dp follows from them when it is not given. Error (usage)
 // with the numbers when the plan and the ranks do not fit.
 Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int64_t ranks,
                         std::vector<std::string>& notes);
-
-// How many times slower --slow (job/slow_ranks.h), of this command or of the launcher, makes a rank: 1 when
-// it does not name it.
-double slowdown_of(const Flags& flags, Rank rank, std::int64_t ranks);
 
 }  // namespace nadi

@@ -25,16 +25,21 @@ TEST(TrainPlan, CopiesOfTheModelTakeAllRanks) {
 }
 
 TEST(TrainPlan, RanksThatDoNotFitAreNamed) {
-  const std::string hint = " | start as many as the plan has: --num-gpus N, or mpirun -n N";
+  const std::string hint = " | start as many ranks as the plan needs: --num-ranks N, or mpirun -n N";
   EXPECT_EQ(refusal_for_tests("gpt2 --tp 2 --pp 2", 6),
             "6 ranks do not divide into copies of the model on tp 2 x cp 1 x pp 2 = 4 ranks" + hint);
   EXPECT_EQ(refusal_for_tests("gpt2 --tp 2", 1),
             "1 rank does not divide into copies of the model on tp 2 x cp 1 x pp 1 = 2 ranks" + hint);
   EXPECT_EQ(refusal_for_tests("gpt2 --tp 2 --dp 2", 8),
-            "a plan of tp 2 x cp 1 x pp 1 x dp 2 = 4 ranks, and 8 are there" + hint);
-  EXPECT_EQ(refusal_for_tests("gpt2 --num-gpus 4", 2),
-            "--num-gpus 4, and 2 ranks are there | leave it out where mpirun or srun starts the ranks");
-  EXPECT_EQ(refusal_for_tests("gpt2 --num-gpus 4", 4), "no error");
+            "the plan needs tp 2 x cp 1 x pp 1 x dp 2 = 4 ranks; 8 are running" + hint);
+  EXPECT_EQ(refusal_for_tests("gpt2 --num-ranks 4", 2),
+            "--num-ranks is 4; 2 ranks are running | leave it out where mpirun or srun starts the ranks");
+  EXPECT_EQ(refusal_for_tests("gpt2 --num-ranks 4", 4), "no error");
+}
+
+TEST(TrainPlan, NumGpusIsAnotherNameOfNumRanks) {
+  EXPECT_EQ(ranks_to_start(train_flags_for_tests("gpt2 --num-gpus 4")), 4);
+  EXPECT_EQ(ranks_to_start(train_flags_for_tests("gpt2 --num-ranks 4")), 4);
 }
 
 TEST(TrainPlan, SequenceParallelismOfOneRankIsNone) {

@@ -2,8 +2,8 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/cli/megatron_flags.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/megatron/megatron_flags.h"
 
 namespace nadi {
 namespace {

@@ -110,7 +110,7 @@ TEST_F(TrainStartTest, ATokenizerOfTheCacheThatDoesNotFitIsPassedOver) {
   const CliRun done = train({{"--tokenizer", ""}}, "narrow.json");
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.err,
-              HasSubstr("warning: no --tokenizer, and cache/gpt2 does not fit (the tokenizer has 260 "
+              HasSubstr("warning: no tokenizer is given, and cache/gpt2 does not fit (the tokenizer has 260 "
                         "tokens, but the vocabulary of the model has 258): trained one of "));
   EXPECT_EQ(train({{"--tokenizer", "cache/gpt2"}}, "narrow.json").code, 3) << "this one was asked for";
 

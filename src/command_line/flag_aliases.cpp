@@ -14,6 +14,7 @@ std::span<const std::vector<std::string_view>> flag_aliases() {
       {"--recompute", "--recompute-granularity"},
       {"--output", "-o"},
       {"--num-samples", "--max-num-samples"},
+      {"--num-ranks", "--num-gpus"},
   };
   return kGroups;
 }

@@ -243,6 +243,12 @@ std::string LaunchFailure::to_string() const {
   return format("{} {} {}", name, status->signal != 0 ? "was ended by" : "failed with", status->to_string());
 }
 
+bool LaunchFailure::may_go_away() const {
+  if (!rank) return false;
+  const int code = status.value_or(EndStatus{}).exit_code;
+  return code != 2 && code != 3 && code != 5;
+}
+
 int LaunchResult::exit_code() const {
   if (stopped) return kInterruptedExitCode;
   if (!failure) return 0;

@@ -1,6 +1,6 @@
 // Runs a command on many ranks with mpirun, passes on what they print, and ends all of them when one fails.
 //
-//   LaunchRequest request = request_for_self(8, {"train", "gpt2", "--tp", "2"});
+//   LaunchRequest request = request_for_self(8, {"train", "gpt2"});
 //   const LaunchResult result = launch(request, listener, [&] { return interrupted; });
 //   if (result.failure) ...                   // names the rank
 //
@@ -73,6 +73,10 @@ struct LaunchFailure {
   // "rank 3 failed with exit code 4", "rank 3 on b was ended by signal 9 (Killed)", "rank 3 was killed
   // because memory ran out: signal 9 (Killed)": with the host where there are several.
   std::string to_string() const;
+
+  // Whether starting again may help: a lost connection or a full disk may be gone the next time. A mistake in
+  // the input (exit codes 2, 3 and 5) would only be made again.
+  bool may_go_away() const;
 };
 
 struct LaunchResult {

@@ -31,13 +31,13 @@ std::map<int, double> parse_slow_ranks(std::string_view list, int ranks) {
     int rank = 0;
     double factor = 0;
     if (!parse(text.substr(0, colon), rank) || !parse(text.substr(std::min(colon + 1, text.size())), factor))
-      throw usage_error(format("--slow does not take '{}'", item),
-                        "--slow rank=1:2x makes rank 1 half as fast");
+      throw usage_error(format("'{}' is not a rank with its factor", item),
+                        "rank=1:2x makes rank 1 half as fast");
     if (rank < 0 || rank >= ranks)
-      throw usage_error(format("--slow names rank {}, and the ranks are 0 to {}", rank, ranks - 1));
+      throw usage_error(format("rank {} does not exist; the ranks are 0 to {}", rank, ranks - 1));
     if (!std::isfinite(factor) || factor < 1)
-      throw usage_error(format("--slow takes a factor of at least 1, not '{}'", item));
-    if (!factors.emplace(rank, factor).second) throw usage_error(format("--slow names rank {} twice", rank));
+      throw usage_error(format("a factor must be at least 1: '{}'", item));
+    if (!factors.emplace(rank, factor).second) throw usage_error(format("rank {} is named twice", rank));
   }
   return factors;
 }

@@ -1,5 +1,6 @@
-// `--slow rank=1:2x,rank=3:1.5x`: ranks that are to compute as if their machine were slower, for experiments
-// with mixed speeds. The engine reads the factors from the environment.
+// Ranks that compute as if their machine were slower, for experiments with mixed speeds: the list
+// "rank=1:2x,rank=3:1.5x" makes rank 1 half as fast. The launcher passes the factors to the ranks in
+// kSlowVariable.
 #pragma once
 
 #include <map>
@@ -8,8 +9,8 @@
 
 namespace nadi {
 
-// A list of "rank=1:2x"; "rank=" and "x" may be left out. Error (usage) for what is no such list, a rank that
-// the job does not have or that is named twice, a factor below 1.
+// "rank=" and "x" may be left out. Error (usage) for any other text, a rank that the job does not have, a
+// rank that is named twice, and a factor below 1.
 std::map<int, double> parse_slow_ranks(std::string_view list, int ranks);
 
 inline constexpr std::string_view kSlowVariable = "NADI_SLOW";

@@ -26,13 +26,13 @@ TEST(SlowRanks, RefusesWhatMakesNoSense) {
     return "no error";
   };
   for (const char* item : {"", "1", "1:", ":2", "rank:2x", "1:2y", "one:2", "1:nanx2"})
-    EXPECT_EQ(mistake(item), "--slow does not take '" + std::string(item) + "'");
-  EXPECT_EQ(mistake("1:2,"), "--slow does not take ''");
-  EXPECT_EQ(mistake("4:2"), "--slow names rank 4, and the ranks are 0 to 3");
-  EXPECT_EQ(mistake("-1:2"), "--slow names rank -1, and the ranks are 0 to 3");
-  EXPECT_EQ(mistake("1:0.5x"), "--slow takes a factor of at least 1, not '1:0.5x'");
-  EXPECT_EQ(mistake("1:infx"), "--slow takes a factor of at least 1, not '1:infx'");
-  EXPECT_EQ(mistake("1:2,1:3"), "--slow names rank 1 twice");
+    EXPECT_EQ(mistake(item), "'" + std::string(item) + "' is not a rank with its factor");
+  EXPECT_EQ(mistake("1:2,"), "'' is not a rank with its factor");
+  EXPECT_EQ(mistake("4:2"), "rank 4 does not exist; the ranks are 0 to 3");
+  EXPECT_EQ(mistake("-1:2"), "rank -1 does not exist; the ranks are 0 to 3");
+  EXPECT_EQ(mistake("1:0.5x"), "a factor must be at least 1: '1:0.5x'");
+  EXPECT_EQ(mistake("1:infx"), "a factor must be at least 1: '1:infx'");
+  EXPECT_EQ(mistake("1:2,1:3"), "rank 1 is named twice");
 }
 
 }  // namespace

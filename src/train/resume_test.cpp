@@ -136,25 +136,25 @@ class ResumeRefused : public FolderTest {
 TEST_F(ResumeRefused, NamesWhatChangedWithBothValues) {
   const std::string start =
       (options_.resume_from / kTrainingStateFile).string() + ": the run was started with ";
-  EXPECT_EQ(refusal([](TrainOptions& o) { o.seed = 6; }), start + "--seed 5, not 6");
-  EXPECT_EQ(refusal([](TrainOptions& o) { o.dtype = DType::kBF16; }), start + "--dtype fp32, not bf16");
-  EXPECT_EQ(refusal([](TrainOptions& o) { o.dtype = DType::kF16; }), start + "--dtype fp32, not fp16");
+  EXPECT_EQ(refusal([](TrainOptions& o) { o.seed = 6; }), start + "seed 5, not 6");
+  EXPECT_EQ(refusal([](TrainOptions& o) { o.dtype = DType::kBF16; }), start + "data type fp32, not bf16");
+  EXPECT_EQ(refusal([](TrainOptions& o) { o.dtype = DType::kF16; }), start + "data type fp32, not fp16");
   EXPECT_EQ(refusal([](TrainOptions& o) { o.batch_size = 3; }),
             start +
-                "steps of 2 samples (--batch-size 2 x --gradient-accumulation-steps 1 x 1 data-parallel "
+                "steps of 2 samples (batch size 2 x 1 accumulation steps x 1 data-parallel "
                 "ranks), not 3 (3 x 1 x 1)");
   EXPECT_EQ(refusal([](TrainOptions& o) { o.optimizer.kind = OptimizerKind::kSgd; }),
-            start + "--optimizer adamw, not sgd");
+            start + "optimizer adamw, not sgd");
   EXPECT_EQ(refusal([](TrainOptions& o) { o.accumulation = 2; }),
             start +
-                "steps of 2 samples (--batch-size 2 x --gradient-accumulation-steps 1 x 1 data-parallel "
+                "steps of 2 samples (batch size 2 x 1 accumulation steps x 1 data-parallel "
                 "ranks), not 4 (2 x 2 x 1)");
   const SmallRun longer(Architecture::kGpt2, {.seq_length = 32});
   TrainOptions changed = options_;
   changed.seq_length = 32;
   const auto error = error_of([&] { longer.train(changed); });
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->message(), start + "--max-seq-length 24, not 32");
+  EXPECT_EQ(error->message(), start + "sequence length 24, not 32");
   EXPECT_EQ(entries(options_.save_dir), 1);
 }
 

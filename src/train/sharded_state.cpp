@@ -129,7 +129,7 @@ void ShardedState::load_training_tensors(const std::filesystem::path& checkpoint
           {.file = file.file()},
           format("'{}' is {} {} in the file and {} {} in this run", tensor.name, to_string(saved.dtype),
                  saved.shape.to_string(), to_string(file_dtype(tensor.dtype)), tensor.shape.to_string()),
-          "continue with the model, --dtype and --optimizer that the run was started with");
+          "continue with the model, data type and optimizer that the run was started with");
   }
   PieceReader reader(engine_);
   for (const LogicalPiece& piece : state_.held_by(world_.rank())) {

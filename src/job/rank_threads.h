@@ -1,0 +1,15 @@
+// How many threads a rank computes with where the user did not say.
+#pragma once
+
+#include "nadi/engine/comm/launcher_environment.h"
+
+namespace nadi {
+
+inline constexpr int kMostThreads = 4096;
+
+// The number in kThreadsVariable (rank_supervisor.h); else the cores of this host divided by the ranks that
+// mpirun or srun started on it; 0, one thread per core, where there are no other ranks. Error (usage) for a
+// variable that is not a number.
+int threads_of_rank(const EnvironmentLookup& environment);
+
+}  // namespace nadi

@@ -1,0 +1,280 @@
+#include "nadi/megatron/model.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/units.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/megatron/defaults.h"
+#include "nadi/terminal/wrap.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::array<std::string_view, 3> kFamilies{"gpt", "llama", "bert"};
+
+// Llama 3.1's, besides the factor.
+constexpr RotaryFrequencies kRopeScaling{.factor = kRopeScalingFactor,
+                                         .low_frequency_factor = 1,
+                                         .high_frequency_factor = 4,
+                                         .original_positions = 8192};
+constexpr double kDefaultDropout = 0.1;
+constexpr double kDefaultNormEpsilon = 1e-5, kBertNormEpsilon = 1e-12;
+
+constexpr std::array<std::string_view, 17> kModelFlags{"--num-layers",
+                                                       "--hidden-size",
+                                                       "--ffn-hidden-size",
+                                                       "--num-attention-heads",
+                                                       "--kv-channels",
+                                                       "--group-query-attention",
+                                                       "--num-query-groups",
+                                                       "--position-embedding-type",
+                                                       "--use-rotary-position-embeddings",
+                                                       "--no-position-embedding",
+                                                       "--rotary-base",
+                                                       "--rotary-percent",
+                                                       "--use-rope-scaling",
+                                                       "--normalization",
+                                                       "--swiglu",
+                                                       "--disable-bias-linear",
+                                                       "--untie-embeddings-and-output-weights"};
+
+// One of the three things that tell Llama from GPT-2.
+struct Trait {
+  std::string_view flag;         // that asks for it
+  std::string_view llama, gpt2;  // what it is called in messages
+  std::optional<bool> given;     // true: asked for; false: the other was; nothing: neither
+};
+
+std::array<Trait, 3> traits_of(const Flags& flags) {
+  std::optional<bool> rope, rms_norm, swiglu;
+  if (const auto choice = flags.choice("--position-embedding-type")) rope = *choice == 1;
+  if (flags.given("--use-rotary-position-embeddings")) {
+    if (rope == false)
+      throw usage_error(
+          "--use-rotary-position-embeddings and --position-embedding-type contradict each other");
+    rope = true;
+  }
+  if (const auto choice = flags.choice("--normalization")) rms_norm = *choice == 1;
+  if (flags.given("--swiglu")) swiglu = true;
+  return {Trait{"--position-embedding-type rope", "rotary positions", "learned positions", rope},
+          Trait{"--normalization RMSNorm", "RMSNorm", "LayerNorm", rms_norm},
+          Trait{"--swiglu", "SwiGLU", "GELU", swiglu}};
+}
+
+Architecture architecture_of(const Flags& flags, std::string_view family) {
+  const std::array<Trait, 3> traits = traits_of(flags);
+  if (family == "llama") {
+    for (const Trait& trait : traits)
+      if (trait.given == false)
+        throw usage_error(format("llama has {}, not {}", trait.llama, trait.gpt2),
+                          format("{} says so", trait.flag));
+    return Architecture::kLlama;
+  }
+  std::vector<std::string_view> has, lacks, missing_flags;
+  for (const Trait& trait : traits) {
+    const bool llama = trait.given == true;
+    (llama ? has : lacks).push_back(llama ? trait.llama : trait.gpt2);
+    if (!llama) missing_flags.push_back(trait.flag);
+  }
+  if (family == "bert") {
+    if (!has.empty()) throw usage_error(format("bert has no {}", join(has, ", ")));
+    return Architecture::kBert;
+  }
+  if (!has.empty() && !lacks.empty())
+    throw usage_error(
+        format("no architecture of Nadi has {} with {}", join(has, " and "), join(lacks, " and ")),
+        format("Llama's has --position-embedding-type rope, --normalization RMSNorm and --swiglu: {} "
+               "missing; GPT-2's has none of them",
+               join(missing_flags, " and ") + (missing_flags.size() == 1 ? " is" : " are")));
+  return has.empty() ? Architecture::kGpt2 : Architecture::kLlama;
+}
+
+// Sizes beyond this are no model's, and their products no number's.
+std::optional<std::int64_t> size_of(const Flags& flags, std::string_view name) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  const auto value = flags.integer(name);
+  if (value && *value > kMost) throw usage_error(format("{} is {}, limit {}", name, *value, kMost));
+  return value;
+}
+
+std::int64_t required(const Flags& flags, std::string_view name) {
+  const auto value = size_of(flags, name);
+  if (!value)
+    throw usage_error(format("{} is missing", name),
+                      "a model given by flags has --num-layers, --hidden-size and --num-attention-heads");
+  return *value;
+}
+
+// Megatron's default: with SwiGLU's third matrix about as many parameters as without.
+std::int64_t default_ffn_width(std::int64_t width, bool swiglu) {
+  return swiglu ? 8 * width / 3 / 64 * 64 : 4 * width;
+}
+
+void require_plain_attention(const ModelConfig& config) {
+  const std::string_view name = to_string(config.architecture);
+  if (config.kv_heads != config.heads)
+    throw usage_error(format("{} has no --group-query-attention", name), "Llama's architecture has it");
+  if (config.head_width * config.heads != config.width)
+    throw usage_error(
+        format("{} has heads of --hidden-size / --num-attention-heads = {} / {}, not --kv-channels {}", name,
+               config.width, config.heads, config.head_width),
+        "Llama's architecture may have others");
+}
+
+void read_attention(const Flags& flags, ModelConfig& config, std::vector<std::string>& notes) {
+  config.heads = config.kv_heads = required(flags, "--num-attention-heads");
+  if (flags.given("--group-query-attention"))
+    config.kv_heads = flags.integer("--num-query-groups").value_or(1);
+  else if (flags.given("--num-query-groups"))
+    notes.push_back("--num-query-groups has no effect without --group-query-attention");
+  const auto channels = size_of(flags, "--kv-channels");
+  if (!channels && config.width % config.heads != 0)
+    throw usage_error(
+        format("--hidden-size {} does not divide over {} attention heads", config.width, config.heads));
+  config.head_width = channels.value_or(config.width / config.heads);
+}
+
+void read_rope(const Flags& flags, RotaryFrequencies& rotary, std::vector<std::string>& notes) {
+  if (flags.given("--use-rope-scaling")) {
+    rotary = kRopeScaling;
+    rotary.factor = flags.number("--rope-scaling-factor").value_or(rotary.factor);
+  } else if (flags.given("--rope-scaling-factor")) {
+    notes.push_back("--rope-scaling-factor has no effect without --use-rope-scaling");
+  }
+  rotary.theta = flags.number("--rotary-base").value_or(rotary.theta);
+}
+
+void check_rope_flags(const Flags& flags, bool rope) {
+  if (const auto part = flags.number("--rotary-percent"); part && *part != 1)
+    throw usage_error(format("--rotary-percent {}: rope turns whole heads here", *part), "it has to be 1");
+  if (const auto factor = flags.integer("--rotary-seq-len-interpolation-factor"); factor && *factor != 1)
+    throw usage_error(
+        format("--rotary-seq-len-interpolation-factor {}: positions are not stretched here", *factor),
+        "it has to be 1; --use-rope-scaling stretches as Llama 3.1 does");
+  if (rope) return;
+  for (const std::string_view flag : {"--rotary-base", "--use-rope-scaling", "--no-position-embedding"})
+    if (flags.given(flag))
+      throw usage_error(format("{} makes no sense without --position-embedding-type rope", flag));
+}
+
+void read_dropout(const Flags& flags, ModelConfig& config, std::optional<double> fallback) {
+  const auto either = [&](std::string_view name, double current) {
+    return flags.number(name, 1).value_or(fallback.value_or(current));
+  };
+  config.attention_dropout = either("--attention-dropout", config.attention_dropout);
+  if (config.architecture == Architecture::kLlama) {  // which has no other
+    if (flags.number("--hidden-dropout", 1).value_or(0) > 0)
+      throw usage_error("--hidden-dropout: Llama's architecture has none but attention's", "it has to be 0");
+    return;
+  }
+  config.embedding_dropout = either("--hidden-dropout", config.embedding_dropout);
+  config.residual_dropout = either("--hidden-dropout", config.residual_dropout);
+}
+
+}  // namespace
+
+bool is_model_family(std::string_view word) {
+  return std::ranges::find(kFamilies, word) != kFamilies.end();
+}
+
+bool has_model_flags(const Flags& flags) {
+  return std::ranges::any_of(kModelFlags, [&](std::string_view flag) { return flags.given(flag); });
+}
+
+ModelConfig megatron_model(const Flags& flags, std::string_view family, std::vector<std::string>& notes) {
+  ModelConfig config;
+  config.name = family.empty() ? kFamilies[0] : family;
+  config.architecture = architecture_of(flags, family);
+  const bool llama = config.architecture == Architecture::kLlama;
+  config.layers = required(flags, "--num-layers");
+  config.width = required(flags, "--hidden-size");
+  read_attention(flags, config, notes);
+  if (!llama) require_plain_attention(config);
+  config.ffn_width = flags.integer("--ffn-hidden-size").value_or(default_ffn_width(config.width, llama));
+  const auto positions = flags.integer("--max-position-embeddings");
+  const auto tokens = flags.integer("--max-seq-length");
+  if (!positions && !tokens)
+    throw usage_error("--seq-length is missing",
+                      "it says how long the sequences of a model given by flags are");
+  config.positions = positions.value_or(tokens.value_or(0));
+  check_rope_flags(flags, llama);
+  if (llama) read_rope(flags, config.rotary, notes);
+  config.tied_embeddings = !flags.given("--untie-embeddings-and-output-weights");
+  config.attention_bias = config.ffn_bias = !flags.given("--disable-bias-linear") && family != "llama";
+  if (!llama && !config.ffn_bias)
+    throw usage_error(format("--disable-bias-linear: {} has biases", to_string(config.architecture)),
+                      "Llama's architecture may have none");
+  const bool bert = config.architecture == Architecture::kBert;
+  if (bert && !config.tied_embeddings)
+    throw usage_error("--untie-embeddings-and-output-weights: bert's output uses the word embeddings");
+  config.token_types = bert ? 2 : 0;
+  config.activation = bert ? Activation::kGeluErf : Activation::kGeluTanh;
+  config.norm_epsilon =
+      flags.number("--norm-epsilon").value_or(bert ? kBertNormEpsilon : kDefaultNormEpsilon);
+  config.initializer_range = flags.number("--init-method-std").value_or(config.initializer_range);
+  read_dropout(flags, config, kDefaultDropout);
+  if (llama && !flags.given("--hidden-dropout"))
+    notes.push_back("Llama's architecture has no hidden dropout: Megatron's default of 0.1 is left out");
+  config.vocabulary = padded_vocabulary(flags, flags.integer("--vocab-size").value_or(0));
+  ModelConfig complete = config;
+  complete.vocabulary = std::max<std::int64_t>(config.vocabulary, 1);
+  try {
+    check_config(complete, "");
+  } catch (const Error& error) {  // it is no file's fault
+    throw usage_error(error.message());
+  }
+  return config;
+}
+
+void apply_model_flags(const Flags& flags, ModelConfig& config) {
+  const bool llama = config.architecture == Architecture::kLlama;
+  const auto same = [&](std::string_view flag, std::int64_t own, std::int64_t given) {
+    if (given != own)
+      throw usage_error(format("{} {} contradicts {}, where that is {}", flag, given, config.name, own));
+  };
+  const auto same_if_given = [&](std::string_view flag, std::int64_t own) {
+    same(flag, own, flags.integer(flag).value_or(own));
+  };
+  same_if_given("--num-layers", config.layers);
+  same_if_given("--hidden-size", config.width);
+  same_if_given("--ffn-hidden-size", config.ffn_width);
+  same_if_given("--num-attention-heads", config.heads);
+  same_if_given("--kv-channels", config.head_width);
+  same_if_given("--max-position-embeddings", config.positions);
+  if (flags.given("--group-query-attention"))
+    same("--num-query-groups", config.kv_heads, flags.integer("--num-query-groups").value_or(1));
+  if (const auto size = flags.integer("--vocab-size"))
+    same("--vocab-size", config.vocabulary, padded_vocabulary(flags, *size));
+  const auto contradicts = [&](bool does, std::string_view flag) {
+    if (does)
+      throw usage_error(
+          format("{} contradicts {}, of type {}", flag, config.name, to_string(config.architecture)));
+  };
+  for (const Trait& trait : traits_of(flags))
+    contradicts(trait.given.has_value() && *trait.given != llama, trait.flag.substr(0, trait.flag.find(' ')));
+  contradicts(flags.given("--disable-bias-linear") && (config.attention_bias || config.ffn_bias),
+              "--disable-bias-linear");
+  contradicts(flags.given("--untie-embeddings-and-output-weights") && config.tied_embeddings,
+              "--untie-embeddings-and-output-weights");
+  check_rope_flags(flags, llama);
+  if (const auto base = flags.number("--rotary-base"))
+    contradicts(*base != config.rotary.theta, "--rotary-base");
+  contradicts(flags.given("--use-rope-scaling") && config.rotary.original_positions == 0,
+              "--use-rope-scaling");
+  if (const auto factor = flags.number("--rope-scaling-factor"))
+    contradicts(*factor != config.rotary.factor, "--rope-scaling-factor");
+  config.norm_epsilon = flags.number("--norm-epsilon").value_or(config.norm_epsilon);
+  config.initializer_range = flags.number("--init-method-std").value_or(config.initializer_range);
+  read_dropout(flags, config, std::nullopt);
+}
+
+std::int64_t padded_vocabulary(const Flags& flags, std::int64_t vocabulary) {
+  const std::int64_t multiple = flags.integer("--make-vocab-size-divisible-by").value_or(1);
+  return checked_multiply(vocabulary / multiple + (vocabulary % multiple == 0 ? 0 : 1), multiple, "tokens");
+}
+
+}  // namespace nadi

@@ -1,0 +1,121 @@
+#include "nadi/report/train_log.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include "nadi/base/format.h"
+#include "nadi/terminal/console.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::string_view kEraseLine = "\r\033[K";
+constexpr int kBarWidth = 24;
+
+std::string bar(std::int64_t done, std::int64_t total) {
+  const auto filled = static_cast<std::size_t>(kBarWidth * done / std::max<std::int64_t>(total, 1));
+  return "[" + std::string(filled, '#') + std::string(kBarWidth - filled, '.') + "]";
+}
+
+// "0:07", "12:05", "3:12:05".
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::max(seconds, 0.0) + 0.5);
+  const std::int64_t hours = whole / 3600, minutes = whole / 60 % 60, rest = whole % 60;
+  return hours > 0 ? format("{}:{:02}:{:02}", hours, minutes, rest) : format("{}:{:02}", minutes, rest);
+}
+
+}  // namespace
+
+TrainLog::TrainLog(Console& console, std::ostream& lines, std::int64_t logging_steps, Clock clock)
+    : console_(console), lines_(lines), logging_steps_(logging_steps), clock_(std::move(clock)) {}
+
+TrainLog::~TrainLog() {
+  finish();
+}
+
+void TrainLog::finish() {
+  erase_bar();
+}
+
+void TrainLog::line(std::ostream& out, const std::string& text) {
+  const std::string shown = bar_;
+  erase_bar();
+  out << text << "\n" << std::flush;
+  if (!shown.empty()) show_bar(shown);
+}
+
+void TrainLog::show_bar(const std::string& text) {
+  if (!console_.terminal_err) return;
+  console_.err << kEraseLine << text << std::flush;
+  bar_ = text;
+}
+
+void TrainLog::erase_bar() {
+  if (bar_.empty()) return;
+  console_.err << kEraseLine << std::flush;
+  bar_.clear();
+}
+
+void TrainLog::note(const std::string& text) {
+  line(console_.info(), "note: " + text);
+}
+
+void TrainLog::started(std::int64_t first_step, std::int64_t total_steps) {
+  first_step_ = first_step;
+  started_at_ = clock_();
+  if (first_step > 0) note(format("continuing after step {} of {}", first_step, total_steps));
+}
+
+void TrainLog::step(const StepReport& report) {
+  tokens_since_line_ += report.tokens;
+  seconds_since_line_ += report.seconds;
+  const double elapsed = static_cast<double>((clock_() - started_at_).count()) * 1e-9;
+  const double left = elapsed / static_cast<double>(report.step - first_step_) *
+                      static_cast<double>(report.total_steps - report.step);
+  const auto tokens_per_second =
+      static_cast<std::int64_t>(static_cast<double>(report.tokens) / report.seconds);
+  show_bar(format("{} step {}/{} epoch {} loss {:.4f}, {} tokens/s, {} left",
+                  bar(report.step, report.total_steps), report.step, report.total_steps, report.epoch,
+                  report.loss, with_thousands(tokens_per_second), clock_text(left)));
+  if (report.skipped)
+    note(format("step {}: gradients overflowed; the step is skipped and the loss scale goes down to {}",
+                report.step, report.loss_scale.value_or(0)));
+  const bool last = report.step == report.total_steps;
+  if (console_.terminal_err || (report.step % logging_steps_ != 0 && report.step != first_step_ + 1 && !last))
+    return;
+  const std::string scale = report.loss_scale ? format(", loss scale {}", *report.loss_scale) : "";
+  line(lines_,
+       format("step {}/{}, epoch {}: loss {:.4f}, lr {:.3e}, grad norm {:.3f}{}, {:.0f} tokens/s, {} left",
+              report.step, report.total_steps, report.epoch, report.loss, report.learning_rate,
+              report.grad_norm, scale, static_cast<double>(tokens_since_line_) / seconds_since_line_,
+              clock_text(left)));
+  tokens_since_line_ = 0;
+  seconds_since_line_ = 0;
+}
+
+void TrainLog::evaluating(std::int64_t done, std::int64_t batches) {
+  show_bar(format("{} evaluating: batch {} of {}", bar(done, batches), done + 1, batches));
+}
+
+void TrainLog::evaluated(const EvaluationReport& report) {
+  erase_bar();
+  line(lines_, format("step {}: validation loss {:.4f}{}", report.step, report.loss,
+                      report.best ? ", the best so far" : ""));
+}
+
+void TrainLog::epoch(const EpochReport& report) {
+  std::string text = format("Epoch {}: Train Loss = {:.4f}", report.epoch, report.train_loss);
+  if (report.validation_loss) text += format(", Val Loss = {:.4f}", *report.validation_loss);
+  line(lines_, text);
+}
+
+void TrainLog::saved(const std::filesystem::path& path) {
+  line(console_.info(), format("saved {}", path.string()));
+}
+
+void TrainLog::traced(const RunTraceFiles& files) {
+  for (const std::filesystem::path& path : files.all())
+    line(console_.info(), format("wrote {}", path.string()));
+}
+
+}  // namespace nadi

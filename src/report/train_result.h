@@ -1,0 +1,17 @@
+// The result of a training run, as text and as JSON.
+#pragma once
+
+#include "nadi/base/json.h"
+#include "nadi/train/trainer.h"
+
+namespace nadi {
+
+struct Console;
+struct ResolvedTrainData;
+
+void print_train_result(const TrainResult& result, Console& console);
+
+// The keys of docs/json.md.
+Json train_result_json(const TrainOptions& options, const ResolvedTrainData& data, const TrainResult& result);
+
+}  // namespace nadi

@@ -1,0 +1,53 @@
+#include "nadi/train/run_folder.h"
+
+#include <system_error>
+#include <utility>
+
+#include "nadi/base/format.h"
+#include "nadi/base/writable_folder.h"
+#include "nadi/checkpoint/atomic_folder.h"
+#include "nadi/checkpoint/training_state.h"
+#include "nadi/model/config_writer.h"
+#include "nadi/train/trainer.h"
+
+namespace nadi {
+namespace {
+
+const std::filesystem::path& writable(const std::filesystem::path& folder) {
+  require_writable_folder(folder);
+  return folder;
+}
+
+}  // namespace
+
+RunFolder::RunFolder(const TrainOptions& options, TrainListener& listener)
+    : options_(options), listener_(listener), lock_(writable(options.save_dir)) {
+  if (!lock_.held())
+    listener_.note(format("the file system of {} has no locks: see to it that no other run saves there",
+                          options.save_dir.string()));
+  config_json(options.config);
+  if (options.replace_checkpoints) replaced_ = find_checkpoints(options.save_dir).checkpoints;
+  if (const int removed = remove_stale_folders(options.save_dir); removed > 0)
+    listener_.note(format("removed {} unfinished folder{} that an earlier run left in {}", removed,
+                          removed == 1 ? "" : "s", options.save_dir.string()));
+}
+
+void RunFolder::remove_old(std::int64_t step) {
+  for (const Checkpoint& old : std::exchange(replaced_, {}))
+    if (old.step != step) remove(old.path);
+  if (options_.save_total_limit == 0) return;
+  std::vector<Checkpoint> found = find_checkpoints(options_.save_dir).checkpoints;
+  const auto keep = static_cast<std::size_t>(options_.save_total_limit);
+  // Later checkpoints belong to a run that went on from an earlier one.
+  std::erase_if(found, [&](const Checkpoint& checkpoint) { return checkpoint.step > step; });
+  for (std::size_t i = 0; i + keep < found.size(); ++i) remove(found[i].path);
+}
+
+void RunFolder::remove(const std::filesystem::path& checkpoint) {
+  std::error_code error;
+  std::filesystem::remove(checkpoint / kTrainingStateFile, error);  // first: half of one is no checkpoint
+  if (!error) std::filesystem::remove_all(checkpoint, error);
+  if (error) listener_.note(format("cannot remove {}: {}", checkpoint.string(), error.message()));
+}
+
+}  // namespace nadi

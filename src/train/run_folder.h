@@ -1,0 +1,43 @@
+// The folder in which a run saves its checkpoints: checkpoint-<step>/ and best_model/. Only the rank that
+// writes opens it.
+//
+//   RunFolder folder(options, listener);
+//   ...                              // the checkpoint of step 500 was saved
+//   folder.remove_old(500);
+//
+// Locks the folder as long as it lives, so that no other run saves there.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "nadi/checkpoint/checkpoint_folder.h"
+#include "nadi/train/run_lock.h"
+#include "nadi/train/train_listener.h"
+
+namespace nadi {
+
+struct TrainOptions;
+
+class RunFolder {
+ public:
+  // Removes unfinished folders that an earlier run left. Error (environment) when the folder cannot be
+  // written or another run has locked it; Error when config.json has no key for a setting of the model: now
+  // rather than at the first checkpoint.
+  RunFolder(const TrainOptions& options, TrainListener& listener);
+
+  // After the checkpoint of `step` was saved: removes the checkpoints of another run that this one replaces,
+  // and those beyond options.save_total_limit.
+  void remove_old(std::int64_t step);
+
+ private:
+  void remove(const std::filesystem::path& checkpoint);
+
+  const TrainOptions& options_;
+  TrainListener& listener_;
+  RunLock lock_;
+  std::vector<Checkpoint> replaced_;  // of another run, until this run has its first checkpoint
+};
+
+}  // namespace nadi

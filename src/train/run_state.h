@@ -1,0 +1,76 @@
+// Where a training run stands: the numbers that its checkpoints keep (checkpoint/training_state.h), and what
+// follows from them: the learning rate, the position in the data, the end of the run.
+//
+//   RunState state(options, batches, data.train);
+//   if (!options.resume_from.empty()) state.resume(listener);
+//   while (state.step() < state.total_steps()) {
+//     ... compute the step with state.learning_rate() ...
+//     state.finish_step(samples);
+//   }
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "nadi/checkpoint/training_state.h"
+#include "nadi/data/batch_source.h"
+#include "nadi/train/batch_schedule.h"
+#include "nadi/train/learning_rate.h"
+#include "nadi/train/train_listener.h"
+
+namespace nadi {
+
+struct TrainOptions;
+
+class RunState {
+ public:
+  // All three must outlive the state.
+  RunState(const TrainOptions& options, const BatchSchedule& batches, const BatchSource& data);
+
+  // Continues from the checkpoint options.resume_from. Error (usage) when options or data are not those of
+  // the run that wrote it; Error (input) for a damaged file. The listener hears of settings that have
+  // changed.
+  void resume(TrainListener& listener);
+
+  // For checkpoints.
+  const TrainingState& saved() const { return state_; }
+
+  std::int64_t step() const { return state_.step; }    // steps that are done
+  std::int64_t epoch() const { return state_.epoch; }  // whole epochs that are done
+  std::int64_t total_steps() const { return total_steps_; }
+  std::int64_t samples_seen() const { return state_.samples_seen; }
+  std::int64_t skipped() const;  // steps without an update
+  // Samples of this epoch that its steps have read.
+  std::int64_t samples_of_epoch() const;
+  bool epoch_ends() const { return samples_of_epoch() >= data_.samples(); }
+  // Mean loss over the tokens of this epoch; nothing when every step was skipped.
+  std::optional<double> epoch_loss() const;
+  std::optional<double> best_validation_loss() const { return state_.best_validation_loss; }
+
+  // Of the next step.
+  std::int64_t batch_size() const { return batches_.size_of(state_.step + 1); }
+  std::int64_t update() const { return updates() + 1; }  // the number of the optimizer's update
+  double learning_rate() const;
+  double weight_decay_factor() const;  // of the optimizer's weight decay
+
+  void finish_step(std::int64_t samples);
+  void skip_update(std::int64_t samples);  // the step that was just finished changed nothing
+  void add_loss(double loss, std::int64_t tokens);
+  void set_best_validation_loss(double loss) { state_.best_validation_loss = loss; }
+  void finish_epoch();
+
+ private:
+  std::int64_t counted(const char* name) const;
+  std::int64_t updates() const;  // of this optimizer, so far
+  double schedule_done() const;  // how far the schedules are, in their unit
+  TrainingState fresh_state() const;
+
+  const TrainOptions& options_;
+  const BatchSchedule& batches_;
+  const BatchSource& data_;
+  LearningRate rate_;
+  std::int64_t total_steps_ = 0;
+  TrainingState state_;
+};
+
+}  // namespace nadi
