@@ -8,21 +8,17 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
-#include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/train_flags.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/megatron/defaults.h"
 #include "nadi/megatron/megatron_flags.h"
+#include "nadi/train/start_point.h"
 
 namespace nadi {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool has_weights(const fs::path& folder) {
-  return fs::exists(folder / "model.safetensors") || fs::exists(folder / "model.safetensors.index.json");
-}
 
 // The start of file names that a model's own name gives: its last part without ".json".
 std::string short_name(const std::string& model) {
@@ -32,43 +28,36 @@ std::string short_name(const std::string& model) {
   return name;
 }
 
-std::vector<Checkpoint> checkpoints_in(const fs::path& folder, std::vector<std::string>& notes) {
-  CheckpointList found = find_checkpoints(folder);
-  if (found.ignored > 0)
-    notes.push_back(format("{} folder{} in {} {} no complete checkpoint and {} left alone", found.ignored,
-                           found.ignored == 1 ? "" : "s", folder.string(), found.ignored == 1 ? "is" : "are",
-                           found.ignored == 1 ? "is" : "are"));
-  return std::move(found.checkpoints);
-}
-
-// --load: a run to go on with, a run whose weights are taken, or weights of somebody else's.
-void load(const Flags& flags, const std::string& folder, TrainOptions& options,
-          std::vector<std::string>& notes) {
-  std::vector<Checkpoint> found = checkpoints_in(folder, notes);
-  if (const auto step = flags.integer("--ckpt-step", 0)) {
-    std::erase_if(found, [&](const Checkpoint& checkpoint) { return checkpoint.step != *step; });
-    if (found.empty())
-      throw input_error({.file = folder}, format("there is no checkpoint after step {}", *step),
+// What find_start() found missing, or in the way, with the flags that help.
+void refuse(const StartPoint& start, const StartRequest& request, const Flags& flags) {
+  switch (start.problem) {
+    case StartProblem::kNone:
+      return;
+    case StartProblem::kNoCheckpointOfStep:
+      throw input_error({.file = request.load.string()},
+                        format("there is no checkpoint after step {}", *request.load_step),
                         "leave --ckpt-step out to take the newest");
+    case StartProblem::kNothingToLoad:
+      throw input_error({.file = request.load.string()}, "there is no checkpoint");
+    case StartProblem::kNothingToContinue:
+      throw input_error({.file = (request.save_dir.empty() ? request.load : request.save_dir).string()},
+                        "there is no checkpoint to continue from",
+                        "--resume-if-any starts from the beginning where there is none");
+    case StartProblem::kForeignCheckpoints:
+      if (flags.given("--force")) return;
+      throw usage_error(format("{} has checkpoints of a run, the newest after step {}",
+                               request.save_dir.string(), start.own.back().step),
+                        format("continue it with --resume, choose another {}, or overwrite them with --force",
+                               given_name(flags, "--save-dir")));
   }
-  if (!found.empty()) {
-    (flags.given("--finetune") ? options.init_from : options.resume_from) = found.back().path;
-  } else if (has_weights(folder)) {
-    options.init_from = folder;
-    notes.push_back(format("starting from the weights in {}", folder));
-  } else if (flags.given("--exit-on-missing-checkpoint")) {
-    throw input_error({.file = folder}, "there is no checkpoint");
-  } else {
-    notes.push_back(format("no checkpoint in {}: starting from the beginning", folder));
-  }
+  unreachable();
 }
 
 }  // namespace
 
 void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOptions& options,
                          std::vector<std::string>& notes) {
-  const std::string_view save = given_name(flags, "--save-dir");
-  options.save_dir = flags.text(save).value_or("");
+  options.save_dir = flags.text(given_name(flags, "--save-dir")).value_or("");
   options.save_steps = flags.integer(given_name(flags, "--save-steps")).value_or(0);
   options.save_total_limit = flags.integer("--save-total-limit").value_or(0);
   const auto loaded = flags.text("--load");
@@ -80,7 +69,6 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
     options.save_steps = 0;
     notes.push_back("--save-interval has no effect without --save");
   }
-  const bool must_resume = flags.given("--resume") && !flags.given("--resume-if-any");
   const bool resume = flags.given("--resume") || flags.given("--resume-if-any");
   for (const std::string_view flag : {"--resume", "--resume-if-any"})
     if (flags.given(flag) && !saves && !loaded)
@@ -98,33 +86,21 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
         "--override-opt-param-scheduler and --use-checkpoint-opt-param-scheduler contradict each other");
   if (override) options.schedule_on_resume = ScheduleOnResume::kNew;
   if (of_checkpoint) options.schedule_on_resume = ScheduleOnResume::kOfCheckpoint;
-  options.init_from = flags.text(given_name(flags, "--init-from")).value_or("");
-  if (options.init_from.empty() && fs::is_directory(model) && has_weights(model)) {
-    options.init_from = model;
-    notes.push_back(format("starting from the weights in {}", model));
-  }
-  std::vector<Checkpoint> own;
-  if (saves) own = checkpoints_in(options.save_dir, notes);
-  if (resume && !own.empty()) {
-    options.resume_from = own.back().path;
-    return;
-  }
-  if (loaded) load(flags, *loaded, options, notes);
-  if (must_resume && (!loaded || (options.resume_from.empty() && options.init_from.empty())))
-    throw input_error({.file = saves ? options.save_dir.string() : *loaded},
-                      "there is no checkpoint to continue from",
-                      "--resume-if-any starts from the beginning where there is none");
-  if (resume && !loaded)
-    notes.push_back(format("no checkpoint in {}: starting from the beginning", options.save_dir.string()));
-  options.replace_checkpoints = flags.given("--force");
-  std::error_code ignored;
-  const bool continued =
-      !options.resume_from.empty() && loaded && fs::equivalent(*loaded, options.save_dir, ignored);
-  if (own.empty() || options.replace_checkpoints || continued) return;
-  throw usage_error(
-      format("{} has checkpoints of a run, the newest after step {}", options.save_dir.string(),
-             own.back().step),
-      format("continue it with --resume, choose another {}, or overwrite them with --force", save));
+  const StartRequest request{.model = model,
+                             .init_from = flags.text(given_name(flags, "--init-from")).value_or(""),
+                             .save_dir = options.save_dir,
+                             .resume = resume,
+                             .must_resume = resume && !flags.given("--resume-if-any"),
+                             .load = loaded.value_or(""),
+                             .load_step = loaded ? flags.integer("--ckpt-step", 0) : std::nullopt,
+                             .load_weights_only = flags.given("--finetune"),
+                             .must_load = flags.given("--exit-on-missing-checkpoint")};
+  const StartPoint start = find_start(request);
+  notes.insert(notes.end(), start.notes.begin(), start.notes.end());
+  refuse(start, request, flags);
+  options.init_from = start.init_from;
+  options.resume_from = start.resume_from;
+  options.replace_checkpoints = flags.given("--force") && !start.continues_own;
 }
 
 namespace {

@@ -1,5 +1,5 @@
-// How many samples each step has, on all ranks together: as many throughout, or more and more as samples are
-// consumed.
+// The samples of each step, on all ranks together: the same number in every step, or a number that grows with
+// the samples consumed.
 //
 //   const auto batches = BatchSchedule::ramp_up({.start = 16, .increment = 16, .samples = 96, .size = 64});
 //   batches.size_of(1)             // 16: a step is counted from 1
@@ -21,7 +21,7 @@ class BatchSchedule {
  public:
   static BatchSchedule constant(std::int64_t size);
 
-  // Megatron's --rampup-batch-size: from `start` to `size` in equal increments, each after the same part of
+  // Megatron's ramp-up: from `start` to `size` in equal increments, each after the same part of
   // `samples`. With n = (size - start) / increment, a step that begins after c samples has
   //   start + int(c / (samples / n)) * increment   for c <= samples,   else size.
   // The divisions are in double precision, as Megatron's.
@@ -30,14 +30,14 @@ class BatchSchedule {
     std::int64_t increment = 1;
     std::int64_t samples = 0;
     std::int64_t size = 1;
-    // Sizes are rounded down to a multiple of this: --decrease-batch-size-if-needed.
+    // Sizes are rounded down to a multiple of this.
     std::int64_t multiple_of = 1;
   };
   // Error (usage) when `size` is not reached in whole increments, or a size is rounded down to nothing.
   static BatchSchedule ramp_up(const RampUp& ramp);
 
-  // Megatron's --step-batch-size-schedule: a size from a number of samples on. The first is from 0 on, and
-  // the numbers increase: else Error (usage).
+  // A size from a number of samples on. The first change is at 0 samples, and the numbers increase: else
+  // Error (usage).
   struct Change {
     std::int64_t from_samples = 0;
     std::int64_t size = 1;
@@ -58,9 +58,9 @@ class BatchSchedule {
   std::int64_t size_of(std::int64_t step) const;
   std::int64_t samples_before(std::int64_t step) const;
 
-  // The steps of a run of so many samples, as Megatron counts them (--train-samples). Constant: what does not
-  // fill a batch is left out. Ramp-up: every step that begins within the ramp-up and not after the last
-  // sample, then whole batches. Stepwise: until all samples are consumed.
+  // The steps of a run of so many samples, as Megatron counts them. Constant: samples that do not fill a
+  // batch are left out. Ramp-up: every step that begins within the ramp-up and not after the last sample,
+  // then whole batches. Stepwise: until all samples are consumed.
   std::int64_t steps_of_samples(std::int64_t samples) const;
 
   // Passes over data of which each ends with its last sample, in a step that may be short of samples.

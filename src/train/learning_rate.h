@@ -1,8 +1,7 @@
-// The learning rate of each step: up in a straight line at first, then constant, or down as the decay says.
-// And the weight decay of each step, where it changes.
+// The learning rate of each step: a linear warm-up, then constant or a decay. And the weight decay of each
+// step, where it changes.
 //
-// Lengths are counted in steps, or, as Megatron's, in samples. What was done before a step is counted in the
-// same unit:
+// Lengths are in steps or, as Megatron's, in samples. The work done before a step is in the same unit:
 //
 //   learning_rate_at(rate, 6)                              // of the seventh step
 //   learning_rate_at(in_samples, batches.samples_before(7))
@@ -38,23 +37,22 @@ struct LearningRate {
 
   ScheduleUnit unit = ScheduleUnit::kSteps;  // of the lengths
   double warmup = 0;
-  double decay_end = 0;  // in place of total, where the decay ends before or after the run; 0: not
-  double total = 0;      // the decay would reach its end with the step after the last
-  // WSD: so long before its end the decay begins, and how it falls.
+  double decay_end = 0;  // where the decay ends before or after the run; 0: at its end
+  double total = 0;      // the length of the run; the step after the last would have the minimum
+  // WSD: the length of the decay at the end, and its form.
   double stable_decay_length = 0;
   StableDecay stable_decay = StableDecay::kExponential;
 
-  // The warm-up has done what the steps before have: the first step has `start`. Megatron's counting. Else
-  // each step counts itself (which steps can, samples cannot): step s of w has done s / w of the way.
+  // On: the warm-up counts the steps before this one, as Megatron does; the first step has the rate `start`.
+  // Off: it counts this step, too, so step s of w has done s / w of the way (only where the unit is steps).
   bool late_warmup = false;
 };
 
-// Of the step before which `done` was done. Beyond the end of the decay it is the minimum (the peak when
-// constant).
+// The rate of the step before which `done` was done. After the end of the decay it is the minimum (the peak
+// when constant).
 double learning_rate_at(const LearningRate& rate, double done);
 
-// Weight decay that grows over `length`, in the unit of the learning rate: Megatron's --start-weight-decay
-// and --end-weight-decay.
+// Weight decay that grows from `start` to `end` over `length`, in the unit of the learning rate.
 enum class WeightDecayGrowth : std::uint8_t { kConstant, kLinear, kCosine };
 std::span<const std::string_view> weight_decay_growth_names();
 struct WeightDecaySchedule {

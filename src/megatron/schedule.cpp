@@ -1,4 +1,4 @@
-#include "nadi/cli/train_schedule.h"
+#include "nadi/megatron/schedule.h"
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"

@@ -1,4 +1,4 @@
-#include "nadi/cli/train_data_paths.h"
+#include "nadi/megatron/data_paths.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,4 @@
-// How many steps a run has and what its learning rate and weight decay do meanwhile, in Nadi's flags or
-// Megatron's.
+// The length of a run, its learning rate and its weight decay, by Nadi's flags or by Megatron's.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +12,13 @@ namespace nadi {
 class Flags;
 
 struct TrainSchedule {
-  std::int64_t max_steps = 0;  // 0: as the epochs have it
+  std::int64_t max_steps = 0;  // 0: the epochs decide
   LearningRate learning_rate = {};
   std::optional<WeightDecaySchedule> weight_decay = {};  // where it changes
 };
 
-// With Megatron's flags all lengths are in samples, as Megatron counts: a number of iterations is as many of
-// the largest batch. Error (usage) for lengths that contradict each other.
+// With Megatron's flags all lengths are in samples, as Megatron counts: an iteration counts as one largest
+// batch. Error (usage) for lengths that contradict each other.
 TrainSchedule resolve_schedule(const Flags& flags, const BatchSchedule& batches);
 
 }  // namespace nadi

@@ -1,0 +1,73 @@
+#include "nadi/train/start_point.h"
+
+#include "nadi/base/format.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_weights(const fs::path& folder) {
+  return fs::exists(folder / "model.safetensors") || fs::exists(folder / "model.safetensors.index.json");
+}
+
+std::vector<Checkpoint> checkpoints_in(const fs::path& folder, std::vector<std::string>& notes) {
+  CheckpointList found = find_checkpoints(folder);
+  if (found.ignored > 0)
+    notes.push_back(format("{} folder{} in {} {} no complete checkpoint and {} left alone", found.ignored,
+                           found.ignored == 1 ? "" : "s", folder.string(), found.ignored == 1 ? "is" : "are",
+                           found.ignored == 1 ? "is" : "are"));
+  return std::move(found.checkpoints);
+}
+
+StartProblem load(const StartRequest& request, StartPoint& start) {
+  std::vector<Checkpoint> found = checkpoints_in(request.load, start.notes);
+  if (request.load_step) {
+    std::erase_if(found, [&](const Checkpoint& checkpoint) { return checkpoint.step != *request.load_step; });
+    if (found.empty()) return StartProblem::kNoCheckpointOfStep;
+  }
+  if (!found.empty()) {
+    (request.load_weights_only ? start.init_from : start.resume_from) = found.back().path;
+  } else if (has_weights(request.load)) {
+    start.init_from = request.load;
+    start.notes.push_back(format("starting from the weights in {}", request.load.string()));
+  } else if (request.must_load) {
+    return StartProblem::kNothingToLoad;
+  } else {
+    start.notes.push_back(format("no checkpoint in {}: starting from the beginning", request.load.string()));
+  }
+  return StartProblem::kNone;
+}
+
+}  // namespace
+
+StartPoint find_start(const StartRequest& request) {
+  StartPoint start{.init_from = request.init_from};
+  if (start.init_from.empty() && fs::is_directory(request.model) && has_weights(request.model)) {
+    start.init_from = request.model;
+    start.notes.push_back(format("starting from the weights in {}", request.model.string()));
+  }
+  if (!request.save_dir.empty()) start.own = checkpoints_in(request.save_dir, start.notes);
+  if (request.resume && !start.own.empty()) {
+    start.resume_from = start.own.back().path;
+    start.continues_own = true;
+    return start;
+  }
+  const bool loads = !request.load.empty();
+  if (loads) start.problem = load(request, start);
+  if (start.problem != StartProblem::kNone) return start;
+  if (request.must_resume && (!loads || (start.resume_from.empty() && start.init_from.empty()))) {
+    start.problem = StartProblem::kNothingToContinue;
+    return start;
+  }
+  if (request.resume && !loads)
+    start.notes.push_back(
+        format("no checkpoint in {}: starting from the beginning", request.save_dir.string()));
+  std::error_code ignored;
+  const bool continued =
+      !start.resume_from.empty() && loads && fs::equivalent(request.load, request.save_dir, ignored);
+  if (!start.own.empty() && !continued) start.problem = StartProblem::kForeignCheckpoints;
+  return start;
+}
+
+}  // namespace nadi
