@@ -71,8 +71,7 @@ class LaunchCommand : public Command {
   }
 
  private:
-  // Reads the flags of what is launched: mistakes are said once and before anything starts, rather than by
-  // every rank.
+  // Parses the flags of the launched command, so that a mistake is printed once and before any rank starts.
   static bool prints_json(const CommandEntry& entry, const std::vector<std::string>& words) {
     Flags inner;
     entry.make()->add_flags(inner);

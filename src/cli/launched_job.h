@@ -1,11 +1,12 @@
-// A job of several ranks, as commands start it: `nadi launch`, and whatever takes a number of ranks itself.
+// A job of several ranks, as commands start it: `nadi launch`, and commands with a number of ranks of their
+// own.
 //
 //   run_job({.ranks = 8, .words = {"train", "gpt2"}}, console);
 //
-// What rank 3 prints appears as "[3] ..." on the stream on which it was printed, line by line. When a rank
-// fails that is said, with its last lines unless they were just shown, and the job is started again as often
-// as max_restarts allows; `train` then continues from its newest checkpoint. A mistake in the input would
-// only be made again: after exit codes 2, 3 and 5 nothing is restarted.
+// The output of rank 3 appears as "[3] ..." on the stream on which the rank printed it
+// (report/rank_output.h). When a rank fails, the job is started again as often as max_restarts allows;
+// `train` then continues from its newest checkpoint. A mistake in the input is not worth a restart: see
+// LaunchFailure::may_go_away().
 //
 // Throws Interrupted after Ctrl-C, when the ranks have saved and ended; SaidFailure with the rank's exit code
 // after a failure, and with 1 when training was stopped because nobody reads standard output any more; Error

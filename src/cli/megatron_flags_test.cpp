@@ -342,11 +342,11 @@ TEST_F(MegatronFlags, EachOneThatCannotBeFollowedIsRefused) {
     if (flag.effect != MegatronEffect::kRefused) continue;
     const std::string name(flag.spec.names[0]);
     EXPECT_THAT(refusal_for_tests("gpt2 " + name + (flag.spec.value.empty() ? "" : " 1")),
-                StartsWith(name + " cannot be followed: "));
+                StartsWith(name + " is not supported: "));
   }
   EXPECT_EQ(
       refusal_for_tests("gpt2 --reset-position-ids"),
-      "--reset-position-ids cannot be followed: attention and positions go on across the documents of a "
+      "--reset-position-ids is not supported: attention and positions go on across the documents of a "
       "sequence");
 }
 

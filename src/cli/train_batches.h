@@ -1,4 +1,4 @@
-// How large the batches of a run are, in Nadi's flags or Megatron's, the same throughout or growing.
+// The batch sizes of a run, by Nadi's flags or by Megatron's: one size, or a schedule of sizes.
 #pragma once
 
 #include <cstdint>

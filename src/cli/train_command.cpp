@@ -250,7 +250,7 @@ class TrainCommand : public Command {
     if (json)
       first.out << dump_json(train_result_json(options, data, result));
     else
-      print_train_result(result, first);
+      print_train_result(result, first.out);
     if (result.stopped && end.was_interrupt()) throw Interrupted{};
   }
 };

@@ -41,32 +41,34 @@ class Group {
 void add_model_flags(Flags& flags) {
   flags.set_positional({.name = "MODEL",
                         .help =
-                            "a built-in model (see 'nadi models'), a config.json, or a checkpoint folder, "
-                            "whose weights are the start; gpt, llama or bert for one given by Megatron's "
-                            "flags"});
+                            "a built-in model (see 'nadi models'), a config.json, or a checkpoint folder "
+                            "with the weights to start from; gpt, llama or bert for a model that Megatron's "
+                            "flags describe"});
   Group group(flags, "model and data");
   group.value("--model-name", "MODEL", "the same as MODEL", "none");
-  group.value("--model-type", "TYPE", "what a config.json without model_type is: gpt2, bert, llama",
+  group.value("--model-type", "TYPE", "type of a config.json without model_type: gpt2, bert, llama",
               "what the configuration says");
   group.value("--init-from", "FOLDER", "Hugging Face folder with the weights to start from",
               "MODEL, if that is a folder with weights, else random weights");
-  group.value("--data", "FILE", "SQuAD 1.1 or 2.0 to train on", "one in --cache-dir, else a small sample");
+  group.value("--data", "FILE", "SQuAD 1.1 or 2.0 file to train on",
+              "one in --cache-dir, else a small sample");
   group.value("--eval-data", "FILE", "SQuAD file to validate on",
-              "the one that goes with the data, else a tenth of it");
+              "the file that belongs to --data, else a tenth of --data");
   group.add({.names = {"--data-path"},
              .value = "PREFIX...",
              .help = "Megatron's dataset to train on in place of --data: PREFIX.bin and PREFIX.idx, a folder "
-                     "of such, or several, each after its weight",
+                     "of datasets, or several datasets, each after its weight",
              .fallback = "none",
              .many = true});
   group.value("--split", "A,B,C", "with --data-path: parts for training, validation and testing",
               kMegatronSplit);
-  group.value("--data-cache-path", "FOLDER", "with --data-path: where its index maps go", "beside the data");
+  group.value("--data-cache-path", "FOLDER", "with --data-path: where the index maps are written",
+              "beside the data");
   group.value("--tokenizer", "FOLDER",
               "tokenizer.json, vocab.json and merges.txt, vocab.txt, or tokenizer.model",
               "the checkpoint's, else one in --cache-dir, else trained on the data; none with --data-path");
   group.value("--cache-dir", "FOLDER",
-              "where SQuAD files and vocabularies are looked for (scripts/get_vocab.sh)",
+              "where to search for SQuAD files and vocabularies (scripts/get_vocab.sh)",
               format("{}; SQuAD files first in the folder that HF_DATASETS_CACHE names", kDefaultCacheDir));
   group.add({.names = {"--max-seq-length"},
              .value = "N",
@@ -82,55 +84,55 @@ void add_training_flags(Flags& flags) {
   for (const DecayEntry& entry : decays()) schedules.push_back(entry.name);
   group.add({.names = {"--batch-size", "--micro-batch-size"},
              .value = "N",
-             .help = "samples at a time, on each data-parallel rank",
+             .help = "samples of a micro-batch, on each data-parallel rank",
              .fallback = format("{}, or all of --global-batch-size at once", defaults.batch_size)});
-  group.number("--gradient-accumulation-steps", "batches whose gradients are added up for one step",
+  group.number("--gradient-accumulation-steps", "micro-batches per step, whose gradients are accumulated",
                format("{}", defaults.accumulation));
   group.number("--global-batch-size",
-               "samples per step on all ranks together, in place of --gradient-accumulation-steps",
+               "samples per step on all ranks, in place of --gradient-accumulation-steps",
                "--batch-size x --gradient-accumulation-steps x --dp");
   group.number("--num-epochs", "passes over the data", format("{}, with --data-path 1", defaults.epochs));
-  group.number("--max-steps", "steps after which to stop, whatever the epochs", "as the epochs have it");
+  group.number("--max-steps", "stop after this many steps, whatever --num-epochs says",
+               "as --num-epochs says");
   group.add({.names = {"--optimizer"},
              .value = "NAME",
-             .help = "what updates the parameters; with Megatron's flags adam is its adam, which is adamw",
+             .help = "optimizer; with Megatron's flags, adam is Megatron's Adam, which is adamw",
              .fallback = std::string(to_string(defaults.optimizer.kind)),
              .choices = optimizer_names()});
-  group.number("--learning-rate", "its peak", format("{}", defaults.learning_rate.peak));
+  group.number("--learning-rate", "peak learning rate", format("{}", defaults.learning_rate.peak));
   group.add({.names = {"--lr-scheduler"},
              .value = "HOW",
-             .help = "the learning rate after the warm-up",
+             .help = "decay of the learning rate after the warm-up",
              .fallback = std::string(to_string(defaults.learning_rate.decay)),
              .choices = schedules});
-  group.number("--warmup-steps", "steps in which the learning rate rises",
-               format("{}", defaults.learning_rate.warmup));
-  group.number("--weight-decay", "of matrices; biases and norms have none",
+  group.number("--warmup-steps", "steps of linear warm-up", format("{}", defaults.learning_rate.warmup));
+  group.number("--weight-decay", "weight decay of matrices; biases and norms have none",
                format("{}", defaults.optimizer.weight_decay));
-  group.number("--max-grad-norm", "gradients with a larger norm are scaled down to it; 0 leaves them alone",
+  group.number("--max-grad-norm", "clip the gradient norm to this value; 0 disables clipping",
                format("{}", defaults.optimizer.max_grad_norm));
   group.add({.names = {"--dtype"},
              .value = "TYPE",
-             .help = "of parameters and activations; the optimizer keeps fp32 copies",
+             .help = "type of parameters and activations; the optimizer keeps fp32 copies",
              .fallback = std::string(kDTypes[0].first),
              .choices = dtype_names()});
   group.add(attention_flag());
   for (FlagSpec& spec : recompute_flags()) group.add(std::move(spec));
-  group.number("--seed", "of weights, shuffling, masks and dropout",
+  group.number("--seed", "seed of weights, shuffling, masks and dropout",
                format("{}, with Megatron's flags {}", defaults.seed, kMegatronSeed));
   group.add({.names = {"--device"},
              .value = "WHERE",
-             .help = "what computes",
+             .help = "device to compute on",
              .fallback = "cpu",
              .choices = {kDevices.begin(), kDevices.end()}});
-  group.number("--threads", "threads that compute, on each rank", "one per core");
-  group.toggle("--no-memory-check", "start even where less memory is free than the step needs");
+  group.number("--threads", "threads of each rank", "one per core");
+  group.toggle("--no-memory-check", "start even if less memory is free than the step needs");
 }
 
 void add_rank_flags(Flags& flags) {
   Group group(flags, "several ranks");
   group.number("--num-ranks", "ranks to start on this machine; leave it out under mpirun or srun", "1");
   for (PlanFlag& flag : plan_flags()) {
-    if (flag.spec.names[0] == "--dp") flag.spec.fallback = "the ranks there are / (tp x cp x pp)";
+    if (flag.spec.names[0] == "--dp") flag.spec.fallback = "all ranks / (tp x cp x pp)";
     group.add(std::move(flag.spec));
   }
   group.value("--slow", "RANKS", "compute slower on some ranks: rank=1:2x,rank=3:1.5x", "none");
@@ -139,32 +141,32 @@ void add_rank_flags(Flags& flags) {
 void add_output_flags(Flags& flags) {
   Group group(flags, "evaluation and output");
   group.toggle("--skip-eval", "no validation");
-  group.number("--eval-steps", "validate every so many steps, besides the end of each epoch", "only there");
-  group.value("--save-dir", "FOLDER", "where checkpoints and best_model go", "nothing is saved");
-  group.number("--save-steps", "checkpoint every so many steps", "at the end of each epoch");
-  group.number("--save-total-limit", "checkpoints to keep, the newest ones", "all");
+  group.number("--eval-steps", "validate every N steps, besides at the end of each epoch", "only there");
+  group.value("--save-dir", "FOLDER", "folder for checkpoints and best_model", "nothing is saved");
+  group.number("--save-steps", "save a checkpoint every N steps", "at the end of each epoch");
+  group.number("--save-total-limit", "keep only the newest N checkpoints", "all");
   group.toggle("--resume", "continue from the newest checkpoint in --save-dir");
-  group.toggle("--resume-if-any", "the same where there is one, else start from the beginning");
-  group.number("--logging-steps", "a line every so many steps, where no terminal is watched",
+  group.toggle("--resume-if-any", "the same if there is one, else start from the beginning");
+  group.number("--logging-steps", "print a line every N steps, where standard error is not a terminal",
                format("{}", kDefaultLoggingSteps));
   group.add({.names = {"--log-format"},
              .value = "WHOSE",
-             .help = "what the lines of a run look like",
+             .help = "form of the log lines",
              .fallback = "megatron with Megatron's flags, else nadi",
              .choices = {kLogFormats.begin(), kLogFormats.end()}});
-  group.value("--tensorboard-dir", "FOLDER", "where an event file for TensorBoard goes", "none is written");
+  group.value("--tensorboard-dir", "FOLDER", "folder for TensorBoard's event file", "none is written");
   group.toggle("--json", "print the result as JSON: see docs/json.md");
-  group.toggle("--force", "overwrite traces, and checkpoints of another run");
+  group.toggle("--force", "overwrite traces and the checkpoints of another run");
 
   Group traces(flags, "traces");
   const RecorderOptions defaults;
-  traces.toggle("--enable-tracing", "trace some steps: Kineto, Chakra and a table of times");
-  traces.value("--trace-output-dir", "FOLDER", "where traces go",
+  traces.toggle("--enable-tracing", "record some steps: Kineto and Chakra traces and a table of times");
+  traces.value("--trace-output-dir", "FOLDER", "folder for traces",
                "outputs; with --profile --tensorboard-dir");
-  traces.value("--trace-name", "NAME", "what their names begin with", "the model's name");
-  traces.number("--trace-wait", "steps before anything is recorded", format("{}", defaults.wait));
-  traces.number("--trace-warmup", "steps that are recorded and forgotten", format("{}", defaults.warmup));
-  traces.number("--trace-active", "steps that are traced", format("{}", defaults.active));
+  traces.value("--trace-name", "NAME", "prefix of the traces' file names", "the model's name");
+  traces.number("--trace-wait", "steps before recording starts", format("{}", defaults.wait));
+  traces.number("--trace-warmup", "steps that are recorded and discarded", format("{}", defaults.warmup));
+  traces.number("--trace-active", "steps that are recorded and written", format("{}", defaults.active));
 }
 
 }  // namespace

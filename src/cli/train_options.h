@@ -1,4 +1,4 @@
-// From the flags of `nadi train` to what a run does: every default and every contradiction is decided here.
+// The flags of `nadi train` as the options of a run, with all defaults. Contradictions are errors.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct ResolvedTrain {
   int timing_level = 0;  // Megatron's: from 1 on the parts of a step are timed
   TimingOption timing_option = TimingOption::kMinMax;
   std::int64_t eval_iterations = 0;  // with --data-path: global batches that are validated on
-  std::int64_t exit_interval = 0;    // the run ends after a step that this divides; 0: not
-  std::int64_t exit_minutes = 0;     // the run ends after so long; 0: not
+  std::int64_t exit_interval = 0;    // the run ends after a step that this divides; 0 disables it
+  std::int64_t exit_minutes = 0;     // the run ends after this time; 0 disables it
   std::vector<std::string> notes;    // what the user should know before the run starts
 };
 

@@ -7,7 +7,7 @@
 // mpirun does not start the command itself but, per rank, a supervisor (rank_supervisor.h), which starts it,
 // reads what it prints and sees how it ends. Supervisors talk to launch() over a connection of their own: so
 // the failed rank is known for certain, lines are never torn, and ranks on other hosts can be ended, too.
-// When launch() dies, however that happens, the connections close and the supervisors end their ranks.
+// When the process of launch() dies, the connections close and the supervisors end their ranks.
 //
 // While a job runs, the calling process adopts the job's orphans; when launch() returns, or throws, nothing
 // that it has started is left. It never ends a process that is not of this job. One job at a time.
@@ -25,9 +25,9 @@
 
 namespace nadi {
 
-// How long each step of ending a job may take. After a failure everything is gone after blame + terminate +
-// kill + leave at the latest. Ranks that the user wants to stop finish their step and save, however long that
-// takes with a large model, while all of them are there: the user can always end them at once.
+// How long each step of ending a job may take. After a failure all processes have ended after blame +
+// terminate + kill + leave at the latest. Ranks that the user stops finish their step and save, which may
+// take long with a large model; the user can always end them at once.
 struct LaunchPatience {
   std::chrono::milliseconds blame{300};         // for reports that were overtaken: see rank_board.h
   std::chrono::milliseconds terminate{5000};    // between SIGTERM and SIGKILL after a failure
@@ -52,7 +52,7 @@ LaunchRequest request_for_self(int ranks, const std::vector<std::string>& words)
 
 enum class OutputKind { kOut, kErr };
 
-// Called from within launch(). What these throw ends the job and comes out of launch().
+// Called from within launch(). An exception ends the job and leaves launch().
 class LaunchListener {
  public:
   virtual ~LaunchListener() = default;

@@ -1,14 +1,13 @@
-// What the launcher and the supervisors of ranks say to each other: lines over TCP, so that it is the same on
-// one host and on several.
+// The connection between the launcher and the supervisors of ranks: lines over TCP, on one host and on
+// several.
 //
-//   launcher                                      supervisor of rank 3
-//   LaunchListener listener(Reach::kThisHost);
-//   listener.contact()  ── environment ──►        LaunchSocket socket = connect_to_launcher(contact, "3
-//   ..."); listener.accept() ...                         hello, with a secret that only this job's processes
-//   know socket.send("terminate")                      socket.read(...)
+//   launcher:     listener.contact()          // goes to the supervisors in their environment
+//   supervisor:   LaunchSocket socket = connect_to_launcher(contact, "3 ...");
+//   launcher:     listener.accept(), then socket.send("terminate")
+//   supervisor:   socket.read(...)
 //
-// The other side is gone when is_open() is false after read(); a host that died without a word is noticed
-// within half a minute.
+// The first line of a supervisor is a greeting with a secret that only processes of this job know. The other
+// side is gone when is_open() is false after read(); a host that died is noticed within half a minute.
 //
 // Limitation: IPv4.
 #pragma once

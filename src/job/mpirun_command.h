@@ -10,7 +10,7 @@ namespace nadi {
 
 struct LaunchRequest;
 
-// Whether ranks may run elsewhere: the user named hosts, or a batch system has lent us several.
+// Whether ranks may run on other hosts: the user named hosts, or the batch system's job has several.
 bool spans_hosts(const LaunchRequest& request);
 
 // `contact` is what the supervisors need to find us: see launch_socket.h.

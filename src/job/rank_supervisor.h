@@ -1,5 +1,5 @@
-// The process between mpirun and one rank: starts the rank, sends what it prints to launch(), line by line,
-// and how it ended; passes on what launch() orders. Not for users.
+// The process between mpirun and one rank: starts the rank, sends its output, line by line, and its exit
+// status to launch(), and signals the rank when launch() asks for it. Not for users.
 //
 // The conversation, over launch_socket.h:
 //   supervisor: hello <secret> <rank>         launcher: welcome

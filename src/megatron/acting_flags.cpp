@@ -35,7 +35,7 @@ class Rows {
 };
 
 std::vector<MegatronFlag> model_rows() {
-  Rows rows("Megatron's flags: a model of one's own");
+  Rows rows("Megatron's flags: the model");
   const auto own = [&](std::string_view name, std::string_view value, std::string help,
                        std::string fallback) {
     rows.value(name, value, std::move(help), std::move(fallback));
@@ -44,38 +44,40 @@ std::vector<MegatronFlag> model_rows() {
   own("--hidden-size", "N", "width of the residual stream", "MODEL's");
   own("--ffn-hidden-size", "N", "width of the feed-forward layer",
       "4 x --hidden-size; with --swiglu two thirds of that, rounded down to a multiple of 64");
-  own("--num-attention-heads", "N", "heads of attention", "MODEL's");
+  own("--num-attention-heads", "N", "attention heads", "MODEL's");
   own("--kv-channels", "N", "width of a head", "--hidden-size / --num-attention-heads");
   rows.toggle("--group-query-attention", "heads share keys and values in groups");
-  own("--num-query-groups", "N", "with --group-query-attention: as many groups", "1");
+  own("--num-query-groups", "N", "with --group-query-attention: number of groups", "1");
   own("--max-position-embeddings", "N", "the longest sequence", "--seq-length");
-  rows.value("--position-embedding-type", "TYPE", "how positions are told", "learned_absolute")
-      .spec.choices = {"learned_absolute", "rope"};
+  rows.value("--position-embedding-type", "TYPE", "position embedding", "learned_absolute").spec.choices = {
+      "learned_absolute", "rope"};
   rows.toggle("--use-rotary-position-embeddings", "the same as --position-embedding-type rope");
-  rows.toggle("--no-position-embedding", "no learned positions: goes with rope");
+  rows.toggle("--no-position-embedding", "no learned positions; goes with rope");
   own("--rotary-base", "X", "base of rope's wavelengths", "10000");
-  own("--rotary-percent", "X", "part of a head that rope turns; only 1 is known", "1");
-  own("--rotary-seq-len-interpolation-factor", "N", "stretches positions evenly; only 1 is known", "1");
-  rows.toggle("--use-rope-scaling", "stretch rope as Llama 3.1 does");
-  own("--rope-scaling-factor", "X", "with --use-rope-scaling: by how much", format("{}", kRopeScalingFactor));
-  rows.value("--normalization", "TYPE", "norm of the blocks", "LayerNorm").spec.choices = {"LayerNorm",
-                                                                                           "RMSNorm"};
-  own("--norm-epsilon", "X", "added to variances", "1e-05, of BERT 1e-12");
+  own("--rotary-percent", "X", "fraction of a head that rope rotates; only 1 is supported", "1");
+  own("--rotary-seq-len-interpolation-factor", "N", "linear interpolation of positions; only 1 is supported",
+      "1");
+  rows.toggle("--use-rope-scaling", "scale rope as Llama 3.1 does");
+  own("--rope-scaling-factor", "X", "with --use-rope-scaling: the scaling factor",
+      format("{}", kRopeScalingFactor));
+  rows.value("--normalization", "TYPE", "normalization layer", "LayerNorm").spec.choices = {"LayerNorm",
+                                                                                            "RMSNorm"};
+  own("--norm-epsilon", "X", "epsilon of the normalization", "1e-05, of BERT 1e-12");
   rows.toggle("--swiglu", "SwiGLU in place of GELU");
   rows.toggle("--disable-bias-linear", "linear layers without biases");
-  rows.toggle("--untie-embeddings-and-output-weights", "an output layer of its own");
+  rows.toggle("--untie-embeddings-and-output-weights", "separate weights for the output layer");
   own("--vocab-size", "N", "tokens of the vocabulary", "the tokenizer's, else those of the data");
   own("--make-vocab-size-divisible-by", "N", "round the vocabulary up to a multiple", "1");
   own("--init-method-std", "X", "standard deviation of fresh weights", "0.02");
-  own("--attention-dropout", "RATE", "of attention's weights", "0.1");
-  own("--hidden-dropout", "RATE", "of embeddings and of what blocks add", "0.1; Llama has none");
+  own("--attention-dropout", "RATE", "dropout of attention weights", "0.1");
+  own("--hidden-dropout", "RATE", "dropout of embeddings and of residual branches", "0.1; Llama has none");
   return std::move(rows.list);
 }
 
 std::vector<MegatronFlag> training_rows() {
   Rows rows("Megatron's flags: training");
   rows.other_name("--train-iters", "N", "--max-steps");
-  rows.value("--train-samples", "N", "samples after which to stop, in place of --train-iters", "none");
+  rows.value("--train-samples", "N", "stop after this many samples, in place of --train-iters", "none");
   MegatronFlag& ramp =
       rows.value("--rampup-batch-size", "START INCREMENT SAMPLES",
                  "the global batch grows from START by INCREMENT to --global-batch-size over "
@@ -84,7 +86,7 @@ std::vector<MegatronFlag> training_rows() {
   ramp.spec.many = true;
   MegatronFlag& steps =
       rows.value("--step-batch-size-schedule", "TOKENS:SIZE...",
-                 "global batch sizes, each from so many tokens on: \"0:768 250B:1536\"", "none");
+                 "global batch sizes, each from a number of tokens on: \"0:768 250B:1536\"", "none");
   steps.spec.many = true;
   rows.toggle("--decrease-batch-size-if-needed",
               "round global batches down to whole micro-batches on every data-parallel rank");
@@ -92,44 +94,44 @@ std::vector<MegatronFlag> training_rows() {
   MegatronFlag& style = rows.value("--lr-decay-style", "HOW", "the same as --lr-scheduler", "none");
   style.same_as = "--lr-scheduler";
   for (const DecayEntry& entry : decays()) style.spec.choices.push_back(entry.name);
-  rows.value("--min-lr", "X", "the learning rate at the end of its decay", "0");
+  rows.value("--min-lr", "X", "learning rate at the end of the decay", "0");
   rows.value("--lr-decay-iters", "N", "steps after which the decay ends", "--train-iters");
   rows.value("--lr-decay-samples", "N", "the same in samples", "none");
   rows.other_name("--lr-warmup-iters", "N", "--warmup-steps");
-  rows.value("--lr-warmup-samples", "N", "samples in which the learning rate rises", "none");
-  rows.value("--lr-warmup-fraction", "X", "part of the decay's steps in which the learning rate rises",
-             "none");
-  rows.value("--lr-warmup-init", "X", "the learning rate at which the warm-up begins", "0");
-  rows.value("--lr-wsd-decay-iters", "N", "with --lr-decay-style WSD: so long before its end it falls",
-             "none");
+  rows.value("--lr-warmup-samples", "N", "samples of linear warm-up", "none");
+  rows.value("--lr-warmup-fraction", "X", "warm-up as a fraction of the decay's steps", "none");
+  rows.value("--lr-warmup-init", "X", "learning rate at the start of the warm-up", "0");
+  rows.value("--lr-wsd-decay-iters", "N", "with --lr-decay-style WSD: steps of decay at the end", "none");
   rows.value("--lr-wsd-decay-samples", "N", "the same in samples", "none");
   const auto names = stable_decay_names();
-  rows.value("--lr-wsd-decay-style", "HOW", "and how it falls", std::string(names[0])).spec.choices = {
+  rows.value("--lr-wsd-decay-style", "HOW", "form of that decay", std::string(names[0])).spec.choices = {
       names.begin(), names.end()};
   const auto growths = weight_decay_growth_names();
-  rows.value("--weight-decay-incr-style", "HOW", "weight decay grows over the run", std::string(growths[0]))
+  rows.value("--weight-decay-incr-style", "HOW", "how weight decay changes over the run",
+             std::string(growths[0]))
       .spec.choices = {growths.begin(), growths.end()};
-  rows.value("--start-weight-decay", "X", "with --weight-decay-incr-style: where it starts", "none");
-  rows.value("--end-weight-decay", "X", "and where it ends", "none");
+  rows.value("--start-weight-decay", "X", "with --weight-decay-incr-style: its value at the start", "none");
+  rows.value("--end-weight-decay", "X", "its value at the end", "none");
   rows.other_name("--clip-grad", "X", "--max-grad-norm");
-  rows.value("--adam-beta1", "X", "decay of the mean gradient", "0.9");
-  rows.value("--adam-beta2", "X", "decay of the mean square", "0.999");
-  rows.value("--adam-eps", "X", "added to its root", "1e-08");
-  rows.value("--sgd-momentum", "X", "with --optimizer sgd", "0.9");
+  rows.value("--adam-beta1", "X", "decay of the gradient's running mean", "0.9");
+  rows.value("--adam-beta2", "X", "decay of the gradient's running mean square", "0.999");
+  rows.value("--adam-eps", "X", "epsilon of Adam", "1e-08");
+  rows.value("--sgd-momentum", "X", "momentum of --optimizer sgd", "0.9");
   rows.toggle("--bf16", "the same as --dtype bf16");
   rows.toggle("--fp16", "the same as --dtype fp16");
-  rows.value("--exit-interval", "N", "end the run, with a checkpoint, at a step that this divides", "none");
-  rows.value("--exit-duration-in-mins", "N", "end the run, with a checkpoint, after so many minutes", "none");
+  rows.value("--exit-interval", "N", "save a checkpoint and end the run at the first step that N divides",
+             "none");
+  rows.value("--exit-duration-in-mins", "N", "save a checkpoint and end the run after N minutes", "none");
   return std::move(rows.list);
 }
 
 std::vector<MegatronFlag> split_rows() {
-  Rows rows("Megatron's flags: how it is split and computed");
-  rows.value("--decoder-first-pipeline-num-layers", "N", "layers of the first stage: --partition to match",
+  Rows rows("Megatron's flags: parallelism and computation");
+  rows.value("--decoder-first-pipeline-num-layers", "N", "layers of the first stage; sets --partition",
              "as the others");
   rows.value("--decoder-last-pipeline-num-layers", "N", "layers of the last stage", "as the others");
   rows.value("--num-layers-per-virtual-pipeline-stage", "N",
-             "layers of a chunk: --schedule interleaved with --virtual-stages to match", "none");
+             "layers of a chunk; sets --schedule interleaved and --virtual-stages", "none");
   rows.value("--num-virtual-stages-per-pipeline-rank", "N", "--schedule interleaved with --virtual-stages N",
              "none");
   rows.toggle("--use-distributed-optimizer", "the same as --zero 1");
@@ -150,32 +152,32 @@ std::vector<MegatronFlag> file_rows() {
   const auto many = [&](std::string_view name, std::string_view value, std::string help) {
     rows.value(name, value, std::move(help), "none").spec.many = true;
   };
-  rows.value("--data-args-path", "FILE", "a file with the words of --data-path", "none");
-  many("--train-data-path", "PREFIX...", "datasets for training alone, in place of --data-path and --split");
+  rows.value("--data-args-path", "FILE", "file with the words of --data-path", "none");
+  many("--train-data-path", "PREFIX...", "datasets for training only, in place of --data-path and --split");
   many("--valid-data-path", "PREFIX...", "with --train-data-path: datasets for validation");
   rows.value("--per-split-data-args-path", "FILE",
              "both in a JSON file: {\"train\": [...], \"valid\": [...]}", "none");
   rows.toggle("--eod-mask-loss",
-              "with --data-path: what the token that ends a document predicts does not count");
+              "with --data-path: no loss for the prediction after the token that ends a document");
   for (FlagSpec& spec : megatron_tokenizer_flags()) {
     spec.group = "Megatron's flags: data and files";
     rows.list.push_back({.spec = std::move(spec)});
   }
-  rows.value("--load", "FOLDER", "continue from its newest checkpoint, if there is one", "none");
-  rows.toggle("--exit-on-missing-checkpoint", "with --load: end where there is none");
-  rows.toggle("--finetune", "with --load: take the weights only, and count steps from 0");
+  rows.value("--load", "FOLDER", "continue from the newest checkpoint in FOLDER, if there is one", "none");
+  rows.toggle("--exit-on-missing-checkpoint", "with --load: fail if there is no checkpoint");
+  rows.toggle("--finetune", "with --load: load the weights only and start at step 0");
   rows.value("--ckpt-step", "N", "with --load: continue from the checkpoint after step N", "the newest");
   rows.toggle("--no-load-optim",
-              "with --load: take weights and step, and begin with a fresh optimizer and learning rate");
+              "with --load: load weights and step, with a fresh optimizer and learning rate");
   rows.toggle("--override-opt-param-scheduler",
-              "with --load: the schedules of the command line, without a note where they are new");
+              "with --load: use the schedules of the command line, without a note if they are new");
   rows.toggle("--use-checkpoint-opt-param-scheduler",
-              "with --load: the learning rate's schedule of the checkpoint");
+              "with --load: use the checkpoint's learning-rate schedule");
   rows.other_name("--pretrained-checkpoint", "FOLDER", "--init-from");
   rows.other_name("--save", "FOLDER", "--save-dir");
   rows.other_name("--save-interval", "N", "--save-steps");
   rows.other_name("--eval-interval", "N", "--eval-steps");
-  rows.value("--eval-iters", "N", "with --data-path: validate on so many global batches; 0: not at all",
+  rows.value("--eval-iters", "N", "with --data-path: validate on N global batches; 0 disables validation",
              format("{}", kMegatronEvalIterations));
   return std::move(rows.list);
 }
@@ -183,19 +185,17 @@ std::vector<MegatronFlag> file_rows() {
 std::vector<MegatronFlag> log_rows() {
   Rows rows("Megatron's flags: logs and traces");
   rows.other_name("--log-interval", "N", "--logging-steps");
-  rows.toggle("--log-throughput", "TFLOP/s per rank in Megatron's line");
+  rows.toggle("--log-throughput", "print TFLOP/s per rank in Megatron's line");
   rows.toggle("--profile", "the same as --enable-tracing");
-  MegatronFlag& ranks =
-      rows.value("--profile-ranks", "RANK...", "with --profile: the ranks that are traced", "all");
+  MegatronFlag& ranks = rows.value("--profile-ranks", "RANK...", "with --profile: ranks to trace", "all");
   ranks.spec.many = true;
-  rows.value("--timing-log-level", "N", "1 and 2: times of a step's parts after each line", "0")
+  rows.value("--timing-log-level", "N", "1 and 2: print the times of a step's parts after each line", "0")
       .spec.choices = {"0", "1", "2"};
-  rows.value("--timing-log-option", "HOW", "of which ranks", "minmax").spec.choices = {"max", "minmax",
-                                                                                       "all"};
-  rows.value("--profile-step-start", "N", "with --profile: steps that go by before it",
+  rows.value("--timing-log-option", "HOW", "ranks whose times are printed", "minmax").spec.choices = {
+      "max", "minmax", "all"};
+  rows.value("--profile-step-start", "N", "with --profile: steps before tracing starts",
              format("{}", kProfileStart));
-  rows.value("--profile-step-end", "N", "with --profile: the last step that is traced",
-             format("{}", kProfileEnd));
+  rows.value("--profile-step-end", "N", "with --profile: last traced step", format("{}", kProfileEnd));
   return std::move(rows.list);
 }
 

@@ -1,5 +1,5 @@
-// Which of Megatron's datasets a run reads: --data-path with --split, a file with the words of --data-path, or
-// separate datasets for training and validation.
+// Which of Megatron's datasets a run reads: --data-path with --split, a file with the words of --data-path,
+// or separate datasets for training and validation.
 #pragma once
 
 #include <string>

@@ -10,8 +10,8 @@ namespace nadi {
 namespace {
 
 constexpr std::string_view kNoEffectGroup =
-    "flags of Megatron's that are taken and have no effect (docs/megatron.md says why)";
-constexpr std::string_view kRefusedGroup = "flags of Megatron's that are refused (docs/megatron.md says why)";
+    "Megatron's flags that are accepted and have no effect (docs/megatron.md says why)";
+constexpr std::string_view kRefusedGroup = "Megatron's flags that are refused (docs/megatron.md says why)";
 
 void append_group(const MegatronFlagGroup& group, MegatronEffect effect, std::vector<MegatronFlag>& flags) {
   for (const std::string_view text : group.flags) {
@@ -80,7 +80,7 @@ std::vector<std::string_view> given_without_effect(const Flags& flags) {
 void refuse_megatron_flags(const Flags& flags) {
   for (const MegatronFlag& flag : megatron_flags())
     if (flag.effect == MegatronEffect::kRefused && flags.given(flag.spec.names[0]))
-      throw usage_error(format("{} cannot be followed: {}", flag.spec.names[0], flag.reason));
+      throw usage_error(format("{} is not supported: {}", flag.spec.names[0], flag.reason));
 }
 
 }  // namespace nadi

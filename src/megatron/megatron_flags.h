@@ -1,9 +1,9 @@
-// Megatron-LM's command line, as far as `nadi train` takes it, so that a pretraining script runs with smaller
-// numbers and otherwise as it is. Flags that Megatron and Nadi share (--tensor-model-parallel-size,
+// The flags of Megatron-LM that `nadi train` accepts besides its own, so that a pretraining script runs with
+// smaller numbers and otherwise unchanged. Flags that Megatron and Nadi share (--tensor-model-parallel-size,
 // --seq-length, --data-path) are not here: they are Nadi's own. docs/megatron.md has the whole list.
 //
-// Each flag here acts; or has no effect, which is said once at the start of a run; or is refused, since the
-// run would compute something else than the script asks for.
+// Each flag acts; or has no effect, which a note says at the start of a run; or is refused, since the run
+// would compute something else than the script asks for.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ enum class MegatronEffect : std::uint8_t { kActs, kNone, kRefused };
 struct MegatronFlag {
   FlagSpec spec;
   MegatronEffect effect = MegatronEffect::kActs;
-  std::string_view same_as = {};  // the flag of Nadi's of which this is another name
+  std::string_view same_as = {};  // the flag of Nadi's with the same meaning
   std::string_view reason = {};   // why it has no effect, or is refused
 };
 
@@ -29,13 +29,14 @@ const std::vector<MegatronFlag>& megatron_flags();
 
 void add_megatron_flags(Flags& flags);
 
-// Whether any of them was given: then the run is one of Megatron's, in its defaults and its log.
+// Whether any of them was given: then the run has Megatron's defaults and log.
 bool uses_megatron_flags(const Flags& flags);
 
-// The name under which a flag of Nadi's was given: its own, or Megatron's. Error (usage) when both were.
+// The name under which a flag of Nadi's was given: its own, or Megatron's. Error (usage) when both were
+// given.
 std::string_view given_name(const Flags& flags, std::string_view own);
 
-// Those without effect that were given, in the order of the table.
+// The given flags that have no effect, in the order of the table.
 std::vector<std::string_view> given_without_effect(const Flags& flags);
 
 // Error (usage) naming the first refused flag that was given, and why.

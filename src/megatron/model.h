@@ -5,7 +5,7 @@
 //   Llama   rope, RMSNorm and SwiGLU, with biases or without (--disable-bias-linear)
 //   BERT    the word `bert`; norms stand behind the blocks, as in the original
 //
-// What no architecture has together is Error (usage) that names what is missing.
+// A combination that no architecture has is Error (usage), which names what is missing.
 #pragma once
 
 #include <string>

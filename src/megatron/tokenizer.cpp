@@ -83,7 +83,7 @@ std::vector<FlagSpec> megatron_tokenizer_flags() {
   return {{.names = {"--tokenizer-type"},
            .value = "TYPE",
            .help = "kind of tokenizer",
-           .fallback = "what the files given are of",
+           .fallback = "the type of the given files",
            .choices = std::move(names)},
           {.names = {kModel},
            .value = "PATH",

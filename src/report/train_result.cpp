@@ -5,24 +5,22 @@
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
 #include "nadi/model/compute_dtypes.h"
-#include "nadi/terminal/console.h"
 #include "nadi/train/resolve_data.h"
 
 namespace nadi {
 
-void print_train_result(const TrainResult& result, Console& console) {
-  console.out << format("{} after {} steps", result.stopped ? "stopped" : "done", result.steps);
-  if (result.first_loss)
-    console.out << format(": loss {:.4f} to {:.4f}", *result.first_loss, *result.last_loss);
+void print_train_result(const TrainResult& result, std::ostream& out) {
+  out << format("{} after {} steps", result.stopped ? "stopped" : "done", result.steps);
+  if (result.first_loss) out << format(": loss {:.4f} to {:.4f}", *result.first_loss, *result.last_loss);
   if (result.best_validation_loss)
-    console.out << format(", best validation loss {:.4f}", *result.best_validation_loss);
+    out << format(", best validation loss {:.4f}", *result.best_validation_loss);
   if (result.seconds > 0)
-    console.out << format(", {:.0f} tokens/s", static_cast<double>(result.tokens) / result.seconds);
-  console.out << "\n";
-  if (result.skipped_steps > 0) console.out << format("skipped steps: {}\n", result.skipped_steps);
-  if (!result.best_model.empty()) console.out << format("best model: {}\n", result.best_model.string());
+    out << format(", {:.0f} tokens/s", static_cast<double>(result.tokens) / result.seconds);
+  out << "\n";
+  if (result.skipped_steps > 0) out << format("skipped steps: {}\n", result.skipped_steps);
+  if (!result.best_model.empty()) out << format("best model: {}\n", result.best_model.string());
   if (!result.last_checkpoint.empty())
-    console.out << format("last checkpoint: {}\n", result.last_checkpoint.string());
+    out << format("last checkpoint: {}\n", result.last_checkpoint.string());
 }
 
 Json train_result_json(const TrainOptions& options, const ResolvedTrainData& data,

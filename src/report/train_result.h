@@ -1,15 +1,16 @@
 // The result of a training run, as text and as JSON.
 #pragma once
 
+#include <iosfwd>
+
 #include "nadi/base/json.h"
 #include "nadi/train/trainer.h"
 
 namespace nadi {
 
-struct Console;
 struct ResolvedTrainData;
 
-void print_train_result(const TrainResult& result, Console& console);
+void print_train_result(const TrainResult& result, std::ostream& out);
 
 // The keys of docs/json.md.
 Json train_result_json(const TrainOptions& options, const ResolvedTrainData& data, const TrainResult& result);

@@ -1,4 +1,4 @@
-// What the ranks of a job tell one another between steps: a few numbers at a time. All calls are collective:
+// Small reductions over the ranks of a job between steps: a few numbers at a time. All calls are collective:
 // every rank makes them, in the same order.
 //
 //   const Agreement agreement(world);

@@ -1,11 +1,10 @@
-// Keeps a second run out of a folder in which one saves its checkpoints: they would overwrite and remove each
-// other's.
+// Keeps a second run out of the folder in which a run saves its checkpoints: the two runs would overwrite and
+// remove each other's checkpoints.
 //
 //   const RunLock lock(folder);      // Error (environment) when another run has it
 //
-// The lock is the kernel's (flock) on <folder>/.training.lock, so that it ends with its process, however that
-// ends. The file says who has it, for the message, and is removed with the lock. A file system that has no
-// locks lets everybody in: held() says which.
+// The lock is a flock on <folder>/.training.lock: it ends with its process. The file names the holder, for
+// the message, and is removed with the lock. On a file system without locks nothing is locked: see held().
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
-// Records steps of a run as PyTorch's profiler schedules do: the first `wait` steps go by, `warmup` steps are
-// recorded and forgotten, `active` steps are kept; then the traces are written and nothing is recorded any
-// more.
+// Records steps of a run as PyTorch's profiler schedules them: the first `wait` steps are not recorded,
+// `warmup` steps are recorded and discarded, `active` steps are kept. Then the traces are written and
+// recording ends.
 //
 //   RunRecorder recorder({.folder = "outputs", .name = "gpt2_1gpu"}, program);
 //   for (...) {
@@ -8,7 +8,7 @@
 //     if (recorder.end_step()) recorder.write();
 //   }
 //
-// Where only some ranks are recorded, the others have a recorder all the same, which counts steps with them.
+// Where only some ranks are recorded, the other ranks have a recorder, too, which counts the steps.
 //
 // Three files: <name>_trace_kineto.json (kineto_writer.h), <name>_trace.et (Chakra, the step graph's nodes
 // with their times), <name>_trace_stacks.txt (op_stacks.h). Of several ranks each writes its own, with its

@@ -53,11 +53,11 @@ struct EpochReport {
   std::optional<double> validation_loss = {};
 };
 
-// What a run tells while it goes on.
+// Hears of a run as it goes on.
 class TrainListener {
  public:
   virtual ~TrainListener() = default;
-  virtual void note(const std::string& text) = 0;  // something the user should know
+  virtual void note(const std::string& text) = 0;  // for the user
   virtual void started(std::int64_t first_step, std::int64_t total_steps) = 0;
   virtual void step(const StepReport& report) = 0;
   virtual void evaluating(std::int64_t done, std::int64_t batches) = 0;

@@ -5,13 +5,12 @@
 //   const TrainResult result = train(options, {batches, &validation, &tokenizer}, world, listener,
 //   stop_asked);
 //
-// All ranks of the plan call train() with the same options and the same data. Each computes its part; what is
-// reported, to the listener and in the result, is the same on all of them.
+// All ranks of the plan call train() with the same options and the same data. Each computes its part; the
+// listener and the result get the same numbers on all of them.
 //
-// What a run leaves in its folder: checkpoint-<step>/ with everything that continuing needs, and best_model/,
-// the weights with the lowest validation loss so far. Both are Hugging Face folders, and each appears whole
-// or not at all. A run that is continued from a checkpoint computes the same bits as one that was never
-// stopped.
+// A run writes to its folder: checkpoint-<step>/ with everything that continuing needs, and best_model/, the
+// weights with the lowest validation loss so far. Both are Hugging Face folders, and each appears whole or
+// not at all. A run that continues from a checkpoint computes the same bits as a run that was never stopped.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +36,10 @@ class BatchSource;
 class Communicator;
 class Tokenizer;
 
-// With what a run that is continued goes on, where its learning rate and weight decay are not those it was
-// started with.
+// Which schedules a run continues with when its options have other schedules than its checkpoint.
 enum class ScheduleOnResume : std::uint8_t {
-  kNewWithNote,  // with the new ones, and says so
-  kNew,
+  kNewWithNote,  // those of the options, with a note to the listener
+  kNew,          // those of the options
   kOfCheckpoint,
 };
 
@@ -63,24 +61,24 @@ struct TrainOptions {
   // Where it changes: then optimizer.weight_decay is its end. Its length is filled in by train().
   std::optional<WeightDecaySchedule> weight_decay = {};
   std::int64_t epochs = 3;
-  std::int64_t max_steps = 0;  // optimizer steps; 0: as the epochs have it
+  std::int64_t max_steps = 0;  // optimizer steps; 0: the epochs decide
   std::uint64_t seed = 42;
   int threads = 0;      // of each rank; 0: one per core
   double slowdown = 1;  // computes that many times slower, for experiments with mixed speeds
 
   bool evaluate = true;                 // at the end of every epoch
-  std::int64_t eval_steps = 0;          // and every so many steps; 0: not
+  std::int64_t eval_steps = 0;          // and every so many steps; 0 disables it
   std::int64_t save_steps = 0;          // checkpoint every so many steps; 0: at the end of every epoch
   std::int64_t save_total_limit = 0;    // checkpoints that are kept, newest first; 0: all
   std::filesystem::path save_dir = {};  // empty: nothing is saved
-  // Checkpoints of another run in save_dir go as soon as this one has its first: else the newest, from which
-  // one continues, would be theirs.
+  // Removes the checkpoints of another run in save_dir once this run has its first: else resuming would take
+  // the newest of the other run.
   bool replace_checkpoints = false;
 
   std::filesystem::path init_from = {};    // Hugging Face folder to start from; empty: random weights
   std::filesystem::path resume_from = {};  // checkpoint to continue from; empty: from the start
-  // Off: continues with the weights and the step of the checkpoint, but with a fresh optimizer, whose
-  // learning rate begins anew.
+  // Off: continues with the weights and the step of the checkpoint, but with a fresh optimizer and a fresh
+  // learning-rate schedule.
   bool resume_optimizer = true;
   ScheduleOnResume schedule_on_resume = ScheduleOnResume::kNewWithNote;
 
@@ -115,13 +113,12 @@ struct TrainResult {
   std::optional<RunTraceFiles> trace = {};
 };
 
-// What a step takes on a rank, as an engine will lay it out: for asking whether there is that much.
+// The memory of a step on a rank, as the engine will lay it out.
 MemorySummary predicted_memory(const TrainOptions& options, Rank rank);
 
-// `stop_asked` is looked at after every step: when one rank says so, a checkpoint is saved and the run ends.
-// Throws Error:
-// usage for options that contradict each other or the checkpoint, input for damaged files, environment for a
-// full disk or too little memory, infeasible when the loss is not finite.
+// `stop_asked` is called after every step: when it is true on one rank, a checkpoint is saved and the run
+// ends. Throws Error: usage for options that contradict each other or the checkpoint, input for damaged
+// files, environment for a full disk or too little memory, infeasible when the loss is not finite.
 TrainResult train(const TrainOptions& options, const TrainData& data, Communicator& world,
                   TrainListener& listener, const std::function<bool()>& stop_asked);
 
