@@ -346,7 +346,7 @@ TEST_F(MegatronFlags, EachOneThatCannotBeFollowedIsRefused) {
   }
   EXPECT_EQ(
       refusal_for_tests("gpt2 --reset-position-ids"),
-      "--reset-position-ids is not supported: attention and positions go on across the documents of a "
+      "--reset-position-ids is not supported: attention and positions continue across the documents of a "
       "sequence");
 }
 
