@@ -3,9 +3,9 @@
 #include <system_error>
 #include <utility>
 
+#include "nadi/base/atomic_folder.h"
 #include "nadi/base/format.h"
 #include "nadi/base/writable_folder.h"
-#include "nadi/checkpoint/atomic_folder.h"
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/model/config_writer.h"
 #include "nadi/train/trainer.h"
