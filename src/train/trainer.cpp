@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "nadi/base/atomic_folder.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/writable_folder.h"
