@@ -29,7 +29,7 @@ TimePoint now() {
 }
 
 // Each phase has a deadline, at which the next one begins whatever has happened.
-enum class Phase {
+enum class JobPhase {
   kRunning,
   kBlaming,      // a rank failed: others' reports may be on their way
   kTerminating,  // ranks were asked to end
@@ -59,11 +59,11 @@ class Job {
   }
 
   LaunchResult run(const std::function<bool()>& stop_asked) {
-    while (phase_ != Phase::kLeaving || !(mpirun_.poll_end() && mpirun_is_silent())) {
+    while (phase_ != JobPhase::kLeaving || !(mpirun_.poll_end() && mpirun_is_silent())) {
       wait();
       read_all();
-      if (phase_ == Phase::kLeaving && now() >= deadline_) break;
-      if (phase_ == Phase::kRunning && stop_asked()) stop();
+      if (phase_ == JobPhase::kLeaving && now() >= deadline_) break;
+      if (phase_ == JobPhase::kRunning && stop_asked()) stop();
       advance();
     }
     return {.stopped = stopped_, .failure = failure_};
@@ -96,7 +96,8 @@ class Job {
       auto& socket = sockets_[static_cast<std::size_t>(rank)];
       if (!socket || !socket->is_open()) continue;
       socket->read([&](std::string_view line) { hear(rank, line); });
-      if (!socket->is_open()) board_.ended(rank, {.status = std::nullopt, .asked = phase_ > Phase::kBlaming});
+      if (!socket->is_open())
+        board_.ended(rank, {.status = std::nullopt, .asked = phase_ > JobPhase::kBlaming});
     }
     for (LineStream* stream : {&mpirun_.out(), &mpirun_.err()})
       stream->read([&](std::string_view line) { hear_mpirun(line); });
@@ -112,8 +113,8 @@ class Job {
     } else if (line.starts_with("started ")) {
       board_.started(rank, std::string(line.substr(8)));
       // Orders that were given before it could hear them.
-      if (phase_ == Phase::kTerminating) order(rank, "terminate");
-      if (phase_ > Phase::kTerminating) order(rank, "kill");
+      if (phase_ == JobPhase::kTerminating) order(rank, "terminate");
+      if (phase_ > JobPhase::kTerminating) order(rank, "kill");
     } else if (const auto end = parse_end(line)) {
       board_.ended(rank, *end);
     }
@@ -129,35 +130,35 @@ class Job {
     // Where nothing has begun, nothing has to be saved.
     const bool begun = board_.any_started();
     if (!begun) mpirun_.send_signal(SIGTERM);
-    enter(Phase::kTerminating, begun ? request_.patience.interrupt : request_.patience.terminate);
+    enter(JobPhase::kTerminating, begun ? request_.patience.interrupt : request_.patience.terminate);
     order_all("terminate");
   }
 
   void advance() {
     const bool over = now() >= deadline_;
     switch (phase_) {
-      case Phase::kRunning:
+      case JobPhase::kRunning:
         if (board_.all_good()) return leave();
         if (board_.any_failed() || board_.all_ended() || mpirun_.poll_end())
-          enter(Phase::kBlaming, request_.patience.blame);
+          enter(JobPhase::kBlaming, request_.patience.blame);
         return;
-      case Phase::kBlaming:
+      case JobPhase::kBlaming:
         if (!over && !board_.all_ended()) return;
         failure_ = find_failure();
-        enter(Phase::kTerminating, request_.patience.terminate);
+        enter(JobPhase::kTerminating, request_.patience.terminate);
         order_all("terminate");
         return;
-      case Phase::kTerminating:
+      case JobPhase::kTerminating:
         if (gone()) return leave();
         hurry_stragglers();
         if (!over) return;
-        enter(Phase::kKilling, request_.patience.kill);
+        enter(JobPhase::kKilling, request_.patience.kill);
         order_all("kill");
         return;
-      case Phase::kKilling:
+      case JobPhase::kKilling:
         if (gone() || over) leave();
         return;
-      case Phase::kLeaving:
+      case JobPhase::kLeaving:
         return;
     }
     unreachable();
@@ -192,11 +193,11 @@ class Job {
   }
 
   void leave() {
-    enter(Phase::kLeaving, request_.patience.leave);
+    enter(JobPhase::kLeaving, request_.patience.leave);
     order_all("bye");
   }
 
-  void enter(Phase phase, std::chrono::milliseconds patience) {
+  void enter(JobPhase phase, std::chrono::milliseconds patience) {
     phase_ = phase;
     deadline_ = now() + patience;
   }
@@ -217,7 +218,7 @@ class Job {
   ChildProcess mpirun_;
   RankBoard board_;
   std::vector<std::optional<LaunchSocket>> sockets_;  // by rank; nothing before it said hello
-  Phase phase_ = Phase::kRunning;
+  JobPhase phase_ = JobPhase::kRunning;
   TimePoint deadline_ = TimePoint::max();
   std::optional<TimePoint> first_end_;  // of a rank that was to stop
   bool stopped_ = false;
