@@ -20,6 +20,12 @@ constexpr Wording kWordings[]{
      "add --tp, or leave --sequence-parallel out"},
     {"give the model type;", "name it with --model-type;"},
     {"make the dataset with a sequence for each sentence", "make the dataset with --split-sentences"},
+    {"a lower learning rate or a longer warm-up", "a lower --learning-rate or more --warmup-steps"},
+    {"a new run from its weights", "a new run with --init-from"},
+    {"in which all steps have one batch size",
+     "in which all steps have one batch size: --trace-wait, --trace-active"},
+    {"name the tokenizer that the dataset was made with",
+     "name the tokenizer that the dataset was made with: --tokenizer, or Megatron's flags for one"},
     {"start as many ranks as the plan needs", "start as many ranks as the plan needs: nadi launch -n N ..."},
 };
 

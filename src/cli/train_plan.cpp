@@ -27,7 +27,7 @@ Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int6
   apply_pipeline_flags(flags, config, plan);
   const std::int64_t model_ranks = plan.tp * plan.cp * plan.pp;
   const std::string sizes = format("tp {} x cp {} x pp {}", plan.tp, plan.cp, plan.pp);
-  const std::string start = "start as many ranks as the plan needs: --num-ranks N, or mpirun -n N";
+  const std::string start = "start the number of ranks that the plan needs: --num-ranks N, or mpirun -n N";
   if (flags.given("--dp") && plan.world_size() != ranks)
     throw usage_error(format("the plan needs {} x dp {} = {} ranks; {} {} running", sizes, plan.dp,
                              plan.world_size(), ranks, ranks == 1 ? "is" : "are"),

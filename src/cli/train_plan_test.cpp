@@ -25,7 +25,7 @@ TEST(TrainPlan, CopiesOfTheModelTakeAllRanks) {
 }
 
 TEST(TrainPlan, RanksThatDoNotFitAreNamed) {
-  const std::string hint = " | start as many ranks as the plan needs: --num-ranks N, or mpirun -n N";
+  const std::string hint = " | start the number of ranks that the plan needs: --num-ranks N, or mpirun -n N";
   EXPECT_EQ(refusal_for_tests("gpt2 --tp 2 --pp 2", 6),
             "6 ranks do not divide into copies of the model on tp 2 x cp 1 x pp 2 = 4 ranks" + hint);
   EXPECT_EQ(refusal_for_tests("gpt2 --tp 2", 1),
