@@ -25,6 +25,12 @@ std::vector<std::string_view> names_of(const Enumerators& enumerators) {
 
 }  // namespace
 
+std::vector<std::string_view> dtype_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, dtype] : kDTypes) names.push_back(name);
+  return names;
+}
+
 std::vector<std::string_view> optimizer_names() {
   return names_of(kOptimizers);
 }

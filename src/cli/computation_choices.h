@@ -16,6 +16,7 @@ namespace nadi {
 inline constexpr std::array kOptimizers{OptimizerKind::kAdamW, OptimizerKind::kAdam, OptimizerKind::kSgd,
                                         OptimizerKind::kSgdSai};
 
+std::vector<std::string_view> dtype_names();
 std::vector<std::string_view> optimizer_names();
 
 // --attention, and the choice of it that means one op.
