@@ -59,6 +59,9 @@ set(NADI_INTERNAL_HEADERS
 file(GLOB nadi_kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cpu/*.h)
 list(REMOVE_ITEM nadi_kernel_headers engine/cpu/cpu_engine.h)
 list(APPEND NADI_INTERNAL_HEADERS ${nadi_kernel_headers})
+# Reports are for the program: tables as JSON need json.h.
+file(GLOB nadi_report_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/report/*.h)
+list(APPEND NADI_INTERNAL_HEADERS ${nadi_report_headers})
 # Of communication over MPI, too.
 file(GLOB nadi_mpi_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/comm/mpi_*.h)
 list(REMOVE_ITEM nadi_mpi_headers engine/comm/mpi_session.h)

@@ -5,7 +5,7 @@
 
 #include "nadi/chakra/chakra_writer.h"
 #include "nadi/cli/run_for_tests.h"
-#include "nadi/report/analyze_tables.h"
+#include "nadi/report/analysis_tables.h"
 #include "nadi/trace/common_attributes.h"
 
 namespace nadi {

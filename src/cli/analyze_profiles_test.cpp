@@ -14,7 +14,7 @@
 #include "nadi/cli/train_for_tests.h"
 #include "nadi/convert/converted_trace.h"
 #include "nadi/pytorch/kineto_reader.h"
-#include "nadi/report/analyze_verdict.h"
+#include "nadi/report/verdict_text.h"
 #include "nadi/testing/source_folder.h"
 
 namespace nadi {

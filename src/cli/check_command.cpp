@@ -11,9 +11,10 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/check/check_traces.h"
-#include "nadi/cli/check_report.h"
+#include "nadi/cli/file_kind_hints.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/report/check_report.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
 #include "nadi/trace/file_patterns.h"
@@ -84,7 +85,10 @@ class CheckCommand : public Command {
     if (flags.given("--json"))
       console.out << dump_json(check_json(report));
     else
-      print_check(report, console);
+      print_check(report, console.out,
+                  {.style = style_for(console),
+                   .more = "; --limit shows more",
+                   .hint_for = [](FileKind kind) { return hint_for(kind, "check"); }});
     if (report.findings.total(Severity::kError) > 0)
       throw SaidFailure{.exit_code = exit_code(ErrorKind::kInput)};
   }

@@ -1,6 +1,5 @@
 // nadi convert
-#include <algorithm>
-#include <map>
+#include <array>
 #include <memory>
 #include <ostream>
 #include <utility>
@@ -9,19 +8,14 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
-#include "nadi/base/version.h"
-#include "nadi/chakra/trace_files.h"
-#include "nadi/cli/convert_input.h"
-#include "nadi/cli/convert_output.h"
-#include "nadi/cli/convert_report.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/convert/converted_trace.h"
-#include "nadi/pytorch/kineto_reader.h"
+#include "nadi/convert/convert_files.h"
+#include "nadi/input/content_kind.h"
+#include "nadi/report/convert_report.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/progress_line.h"
-#include "nadi/trace/common_attributes.h"
-#include "nadi/trace/rank_files.h"
+#include "nadi/trace/file_patterns.h"
 
 namespace nadi {
 namespace {
@@ -30,274 +24,120 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMegabyte = 1'000'000;
 constexpr std::array<std::string_view, 2> kTimeUnits{"us", "ns"};
+constexpr std::array kTimeUnitValues{KinetoTimeUnit::kMicroseconds, KinetoTimeUnit::kNanoseconds};
 
-// How far the reading of all files has come.
-class ReadProgress {
- public:
-  ReadProgress(const ConvertInput& input, Console& console) : line_(console, "MB", steady_clock()) {
-    for (const auto* files : {&input.chakra, &input.devices, &input.hosts})
-      for (const fs::path& file : *files) total_ += size_of(file);
-  }
-
-  // The file that is read next.
-  void begin(const fs::path& file) {
-    done_ += current_;
-    current_ = size_of(file);
-  }
-  std::function<void(std::uint64_t)> within_file() {
-    // A compressed file unpacks to more than its size.
-    return [this](std::uint64_t bytes) { update(std::min(static_cast<std::int64_t>(bytes), current_)); };
-  }
-  void update(std::int64_t bytes) { line_.update((done_ + bytes) / kMegabyte, total_ / kMegabyte); }
-
- private:
-  static std::int64_t size_of(const fs::path& file) {
-    std::error_code unknown;
-    const std::uintmax_t size = fs::file_size(file, unknown);
-    return unknown ? 0 : static_cast<std::int64_t>(size);
-  }
-
-  ProgressLine line_;
-  std::int64_t total_ = 0;
-  std::int64_t done_ = 0;     // of files that were read
-  std::int64_t current_ = 0;  // size of the file that is being read
-};
-
-bool is_kept_for_simulators(std::string_view name) {
-  namespace names = attribute_name;
-  constexpr std::array kKept{
-      names::kIsCpuOp,      names::kNumOps,       names::kTensorSize,        names::kCommType,
-      names::kCommSize,     names::kCommSrc,      names::kCommDst,           names::kCommTag,
-      names::kCommPriority, names::kProcessGroup, names::kInvolvedDimensions};
-  return std::ranges::find(kKept, name) != kKept.end() || name == "category" || name == "stream" ||
-         name == "device";
+void add_input_flags(Flags& flags) {
+  flags.set_positional(
+      {.name = "FILE...",
+       .help = "profiles of PyTorch (Kineto), traces of its host, or Chakra traces (.et of any version, or "
+               "JSON), plain, gzip or zstd; a pattern in quotes stands for all files that fit, one per rank",
+       .many = true,
+       .fallback = "--input, or --device and --host"});
+  flags.add({.names = {"--input"},
+             .value = "FILE...",
+             .help = "the same as FILE...",
+             .fallback = "none",
+             .group = "input",
+             .many = true});
+  flags.add({.names = {"--host"},
+             .value = "FILE...",
+             .help = "execution traces of PyTorch's host, in the order of the profiles; without profiles, "
+                     "traces without times are made of them",
+             .fallback = "none",
+             .group = "input",
+             .many = true});
+  flags.add({.names = {"--device"},
+             .value = "FILE...",
+             .help = "profiles of PyTorch (Kineto)",
+             .fallback = "none",
+             .group = "input",
+             .many = true});
 }
 
-class Conversion {
- public:
-  Conversion(const Flags& flags, Console& console)
-      : flags_(flags),
-        console_(console),
-        input_(resolve_convert_input(flags)),
-        output_(resolve_convert_output(flags)),
-        lenient_(flags.given("--lenient")),
-        options_{.simulate_only = flags.given("--simulate-only"), .num_ops = flags.given("--num-ops")},
-        files_(output_),
-        progress_(input_, console) {
-    refuse_existing_files();
+void add_output_flags(Flags& flags) {
+  std::string summaries;
+  std::vector<std::string_view> names;
+  for (const ConvertFormatEntry& entry : convert_formats()) {
+    summaries += format("{}{}: {}", summaries.empty() ? "" : "; ", entry.name, entry.summary);
+    names.push_back(entry.name);
   }
+  flags.add({.names = {"--output"},
+             .value = "OUT",
+             .help =
+                 "where to write: run.0.et is a file; run is the start of names, run.0.et and so on, a file "
+                 "for each rank; missing folders are made",
+             .fallback = "required",
+             .group = "output"});
+  flags.add({.names = {"--format"},
+             .value = "FORMAT",
+             .help = summaries,
+             .fallback = std::string(convert_formats()[0].name),
+             .choices = names,
+             .group = "output"});
+  flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
+}
 
-  ConvertSummary run() {
-    summary_.format = output_.format;
-    for (std::size_t i = 0; i < input_.chakra.size(); ++i) convert_chakra(i);
-    for (std::size_t i = 0; i < input_.devices.size(); ++i) convert_profile(i);
-    if (input_.devices.empty())
-      for (std::size_t i = 0; i < input_.hosts.size(); ++i) convert_host(i);
-    const bool has_groups = !groups_.empty();
-    if (has_groups) summary_.groups_file = output_.groups_file();
-    files_.publish(has_groups ? groups_.to_json() : "");
-    std::ranges::stable_sort(summary_.files, {}, &ConvertedFile::rank);
-    return std::move(summary_);
-  }
+// A file that was given as one kind and is of the other.
+void refuse_other(const std::vector<fs::path>& files, FileKind other, std::string_view is,
+                  std::string_view flag) {
+  for (const fs::path& file : files)
+    if (content_kind(file) == other)
+      throw usage_error(format("{} is {}", file.string(), is), format("give it with {}", flag));
+}
 
- private:
-  // As far as names are known before the work.
-  void refuse_existing_files() const {
-    if (output_.overwrite == Overwrite::kRefuse && output_.is_file) refuse_existing(output_.file_of(0));
-    if (output_.is_file && input_.traces() > 1)
-      throw usage_error(
-          format("-o {} is one file, and there are {} traces", output_.name.string(), input_.traces()),
-          "give the start of the names, without the rank and the end");
-    if (flags_.given("--rank") && input_.traces() > 1) throw usage_error("--rank is for one trace");
-    if (options_.num_ops && !input_.chakra.empty())
-      throw usage_error(format("--num-ops makes no sense with {}", input_.chakra[0].string()),
-                        "it is for profiles of PyTorch; Chakra traces have num_ops or have no shapes");
-  }
+ConvertInput resolve_input(const Flags& flags) {
+  ConvertInput input{.devices = expand_files(flags.texts("--device")),
+                     .hosts = expand_files(flags.texts("--host"))};
+  refuse_missing(input.hosts);
+  refuse_missing(input.devices);
+  refuse_other(input.hosts, FileKind::kKineto, "a profile, not a trace of the host", "--device");
+  refuse_other(input.devices, FileKind::kPytorchHost, "a trace of the host, not a profile", "--host");
+  std::vector<std::string> words = flags.texts("--input");
+  if (flags.has_positional())
+    words.insert(words.end(), flags.positionals().begin(), flags.positionals().end());
+  add_files(input, words.empty() ? std::vector<fs::path>{} : expand_traces(words));
+  if (input.empty()) throw usage_error("nothing to convert", "nadi convert run_kineto.json -o run.0.et");
+  return input;
+}
 
-  void convert_chakra(std::size_t i) {
-    const fs::path& path = input_.chakra[i];
-    progress_.begin(path);
-    ChakraReadOptions reading;
-    reading.progress = progress_.within_file();
-    if (lenient_) {
-      reading.damaged_records = DamagedRecords::kSkip;
-      reading.missing_parents = MissingParents::kDrop;
-    }
-    TraceFileReport read;
-    Trace trace = read_any_trace(path, reading, &read);
-    const std::int64_t rank =
-        rank_of(nadi::rank_of(trace.metadata), parse_rank_file_name(path).rank, i, path);
-    ConvertedFile& file = summary_.files.emplace_back();
-    file.nodes = trace.size();
-    for (std::size_t row = 0; row < trace.size(); ++row)
-      file.edges += trace.ctrl_deps(row).size() + trace.data_deps(row).size();
-    file.dropped_dependencies = read.stats.dropped_dependencies;
-    const JsonRecordCounts damage{.records = read.stats.nodes,
-                                  .bytes = read.stats.bytes,
-                                  .dropped_records = read.stats.dropped_records,
-                                  .replaced_characters = read.stats.replaced_characters,
-                                  .cut_short = read.stats.cut_short,
-                                  .first_dropped_byte = read.stats.first_dropped_byte,
-                                  .first_dropped_reason = read.stats.first_dropped_reason};
-    if (damage.damaged() && trace.size() == 0)
-      throw input_error({.file = path.string()}, "nothing in this file is a node of a trace",
-                        "PyTorch's traces are JSON; Chakra's are .et, or JSON with nodes");
-    if (damage.damaged()) file.damage.emplace_back(path.string(), damage);
-    // What `inclusive_ns` told of nodes of the host, which is left out for simulators.
-    if (options_.simulate_only && trace.text_number("inclusive_ns") &&
-        trace.metadata.attributes.find("host_durations") == nullptr)
-      trace.metadata.attributes.add_text("host_durations", "exclusive");
-    TraceNode whole;
-    const auto get = [&](std::size_t row, TraceNode& node) {
-      if (!options_.simulate_only) {
-        trace.get(row, node);
-        return;
-      }
-      trace.get(row, whole);
-      keep_for_simulators(whole, node);
-    };
-    write(file, rank, trace.metadata, {.size = trace.size(), .get = get});
-  }
+ConvertOutput resolve_output(const Flags& flags) {
+  const std::optional<std::string> name = flags.text("--output");
+  if (!name) throw usage_error("-o, --output is missing", "-o run.0.et writes that file");
+  if (name->ends_with('/'))
+    throw usage_error(format("-o takes a file or the start of file names, and '{}' is a folder", *name),
+                      format("-o {0}run writes {0}run.0.et", *name));
+  const std::optional<std::size_t> choice = flags.choice("--format");
+  const ConvertFormatEntry& entry = convert_formats()[choice.value_or(0)];
+  ConvertOutput output{.name = *name,
+                       .is_file = false,
+                       .format = entry.format,
+                       .overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse};
+  const std::string extension = output.name.extension().string();
+  if (extension == ".json" && !choice)
+    throw usage_error(format("unknown output format for {}", *name),
+                      "pass --format chakra-json, kineto or node-link");
+  if ((extension == ".json" || extension == ".et") && extension != entry.extension)
+    throw usage_error(
+        format("--format {} writes {} files, and -o names {}", entry.name, entry.extension, *name));
+  output.is_file = extension == entry.extension;
+  return output;
+}
 
-  static void keep_for_simulators(const TraceNode& whole, TraceNode& node) {
-    node.clear();
-    node.id = whole.id;
-    node.name = whole.name;
-    node.type = whole.type;
-    node.ctrl_deps = whole.ctrl_deps;
-    node.data_deps = whole.data_deps;
-    node.start = whole.start;
-    node.duration = whole.duration;
-    for (const TraceAttribute& attribute : whole.attributes)
-      if (is_kept_for_simulators(attribute.name)) node.attributes.add_borrowed(attribute);
-  }
-
-  void convert_profile(std::size_t i) {
-    const fs::path& path = input_.devices[i];
-    progress_.begin(path);
-    const bool nanoseconds = flags_.choice("--time-unit").value_or(0) == 1;
-    const auto kineto = std::make_shared<const KinetoTrace>(read_kineto(
-        path, {.damage = damage(),
-               .time_unit = nanoseconds ? KinetoTimeUnit::kNanoseconds : KinetoTimeUnit::kMicroseconds,
-               .attributes = true,
-               .progress = progress_.within_file()}));
-    std::shared_ptr<const HostTrace> host;
-    if (!input_.hosts.empty()) host = read_host(i);
-    const std::vector<ProfiledRank> ranks = profiled_ranks(*kineto);
-    if (ranks.size() > 1) {
-      if (host != nullptr)
-        throw usage_error(format("{} holds {} processes, and {} one", path.string(), ranks.size(),
-                                 input_.hosts[i].string()));
-      if (output_.is_file || flags_.given("--rank"))
-        throw usage_error(format("{} holds {} ranks", path.string(), ranks.size()),
-                          "give -o the start of the names, without the rank and the end");
-    }
-    for (std::size_t k = 0; k < ranks.size(); ++k) {
-      const std::size_t place = ranks.size() > 1 ? k : i;
-      const auto by_name = output_.is_file ? parse_rank_file_name(output_.name).rank : std::nullopt;
-      const std::int64_t rank = rank_of(ranks[k].rank, by_name, place, path);
-      convert_rank({.kineto = kineto, .host = host, .process = ranks[k].process, .rank = rank});
-    }
-  }
-
-  void convert_host(std::size_t i) {
-    const fs::path& path = input_.hosts[i];
-    const std::shared_ptr<const HostTrace> host = read_host(i);
-    const auto by_output = output_.is_file ? parse_rank_file_name(output_.name).rank : std::nullopt;
-    convert_rank({.host = host, .rank = rank_of(by_output, parse_rank_file_name(path).rank, i, path)});
-  }
-
-  std::shared_ptr<const HostTrace> read_host(std::size_t i) {
-    progress_.begin(input_.hosts[i]);
-    return std::make_shared<const HostTrace>(read_host_trace(
-        input_.hosts[i], {.damage = damage(),
-                          .attributes = !options_.simulate_only || options_.num_ops,  // shapes are among them
-                          .progress = progress_.within_file()}));
-  }
-
-  JsonDamage damage() const { return lenient_ ? JsonDamage::kSkip : JsonDamage::kRefuse; }
-
-  void convert_rank(const ConversionSource& source) {
-    const ConvertedTrace trace(source, groups_, options_);
-    const ConversionReport& report = trace.report();
-    if (source.kineto != nullptr && source.host != nullptr) check_pair(source, report);
-    if (trace.size() == 0)
-      throw input_error(
-          {.file = source.kineto != nullptr ? source.kineto->file : source.host->file},
-          source.kineto != nullptr ? "no event of this profile becomes a node" : "this trace has no nodes");
-    ConvertedFile& file = summary_.files.emplace_back();
-    file.nodes = report.nodes;
-    file.edges = report.control_edges + report.data_edges;
-    file.report = report;
-    file.has_host = source.host != nullptr;
-    file.has_profile = source.kineto != nullptr;
-    file.host_left_open = source.host != nullptr && source.host->damage.left_open;
-    file.own_run = trace.is_own_run();
-    if (source.kineto != nullptr) {
-      file.without_duration = source.kineto->counts.without_duration;
-      file.unfinished = source.kineto->counts.unfinished;
-      if (source.kineto->counts.damage.damaged())
-        file.damage.emplace_back(source.kineto->file, source.kineto->counts.damage);
-    }
-    if (source.host != nullptr && source.host->damage.damaged())
-      file.damage.emplace_back(source.host->file, source.host->damage);
-    GlobalMetadata metadata = trace.metadata();
-    metadata.attributes.add_text("nadi_version", version());
-    write(file, source.rank, metadata,
-          {.size = trace.size(), .get = [&](std::size_t row, TraceNode& node) { trace.get(row, node); }});
-  }
-
-  void check_pair(const ConversionSource& source, const ConversionReport& report) const {
-    // A profile that began late may have no ops at all.
-    if (report.matched == 0 && report.host_nodes > 0 && report.unmatched_events > 0)
-      throw input_error({.file = source.host->file},
-                        format("no node of this trace is an op of {}", source.kineto->file),
-                        "both have to be of the same rank and run, recorded at the same time");
-    const auto is_thread = [](const KinetoLane& lane) { return !lane.device; };
-    const auto of_host = [&](const KinetoLane& lane) { return lane.process == source.host->process; };
-    if (source.host->process != 0 && std::ranges::any_of(source.kineto->lanes, is_thread) &&
-        std::ranges::none_of(source.kineto->lanes, of_host))
-      console_.info() << format("note: {} is of process {}, and {} of another\n", source.host->file,
-                                source.host->process, source.kineto->file);
-  }
-
-  // What the file says, else what its name or that of the output does, else its place.
-  std::int64_t rank_of(const std::optional<std::int64_t>& said, const std::optional<std::int64_t>& by_name,
-                       std::size_t place, const fs::path& path) {
-    const std::int64_t rank =
-        flags_.integer("--rank", 0)
-            .value_or(said.value_or(by_name.value_or(static_cast<std::int64_t>(place))));
-    const auto [other, is_new] = ranks_.emplace(rank, path);
-    if (!is_new)
-      throw usage_error(format("{} and {} are both of rank {}", other->second.string(), path.string(), rank),
-                        "give the traces of one run, one for each rank");
-    return rank;
-  }
-
-  void write(ConvertedFile& file, std::int64_t rank, const GlobalMetadata& metadata,
-             const NodeSource& nodes) {
-    file.rank = rank;
-    file.file = output_.file_of(rank);
-    file.bytes = files_.write(rank, metadata, nodes, [&](std::size_t) { console_.check_interrupted(); });
-  }
-
-  const Flags& flags_;
-  Console& console_;
-  const ConvertInput input_;
-  const ConvertOutput output_;
-  const bool lenient_;
-  const ConversionOptions options_;
-  GroupNumbers groups_;
-  std::map<std::int64_t, fs::path> ranks_;  // that were converted
-  ConvertSummary summary_;
-  ConvertFiles files_;
-  ReadProgress progress_;
-};
+void check_flags(const Flags& flags, const ConvertInput& input, const ConvertOutput& output) {
+  if (output.is_file && input.traces() > 1)
+    throw usage_error(
+        format("-o {} is one file, and there are {} traces", output.name.string(), input.traces()),
+        "give the start of the names, without the rank and the extension");
+  if (flags.given("--rank") && input.traces() > 1) throw usage_error("--rank is for one trace");
+  if (flags.given("--num-ops") && !input.chakra.empty())
+    throw usage_error(format("--num-ops makes no sense with {}", input.chakra[0].string()),
+                      "it is for profiles of PyTorch; Chakra traces have num_ops or have no shapes");
+}
 
 class ConvertCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
-    add_convert_input_flags(flags);
+    add_input_flags(flags);
     flags.add({.names = {"--lenient"},
                .help = "go on where a file is damaged, and count what is dropped",
                .group = "input"});
@@ -312,7 +152,7 @@ class ConvertCommand : public Command {
                .help = "whose trace it is",
                .fallback = "what the file says",
                .group = "input"});
-    add_convert_output_flags(flags);
+    add_output_flags(flags);
     flags.add({.names = {"--simulate-only"},
                .help = "keep only what simulators read: smaller files",
                .group = "output"});
@@ -324,11 +164,26 @@ class ConvertCommand : public Command {
   }
 
   void run(const Flags& flags, Console& console) const override {
-    const ConvertSummary summary = Conversion(flags, console).run();
+    const ConvertInput input = resolve_input(flags);
+    const ConvertOutput output = resolve_output(flags);
+    check_flags(flags, input, output);
+    ProgressLine progress(console, "MB", steady_clock());
+    const ConvertSummary summary = convert_files(
+        input, output,
+        {.lenient = flags.given("--lenient"),
+         .simulate_only = flags.given("--simulate-only"),
+         .num_ops = flags.given("--num-ops"),
+         .time_unit = kTimeUnitValues[flags.choice("--time-unit").value_or(0)],
+         .rank = flags.integer("--rank", 0),
+         .progress = [&](std::int64_t done,
+                         std::int64_t total) { progress.update(done / kMegabyte, total / kMegabyte); },
+         .note = [&](const std::string& text) { console.info() << "note: " << text << '\n'; }});
     if (flags.given("--json"))
       console.out << dump_json(convert_json(summary));
     else
-      print_convert(summary, console);
+      print_convert(summary, console.out,
+                    {.add_host = "--host adds the host's trace",
+                     .add_profile = "--device adds the profile of the same run"});
   }
 };
 

@@ -7,7 +7,6 @@
 #include "nadi/base/json.h"
 #include "nadi/chakra/trace_summary.h"
 #include "nadi/cli/step_flags.h"
-#include "nadi/cli/trace_report.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/model/catalogue.h"
@@ -16,6 +15,7 @@
 #include "nadi/report/step_json.h"
 #include "nadi/report/step_text.h"
 #include "nadi/report/step_view.h"
+#include "nadi/report/trace_report.h"
 #include "nadi/terminal/console.h"
 
 namespace nadi {
@@ -32,7 +32,7 @@ void show_trace(const Flags& flags, Console& console) {
   if (flags.given("--json"))
     console.out << dump_json(trace_json(summary));
   else
-    print_trace(summary, console);
+    print_trace(summary, console.out, {.style = style_for(console), .more = ", in --json"});
 }
 
 Rank resolve_rank(const Flags& flags, const Plan& plan) {

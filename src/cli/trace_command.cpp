@@ -80,26 +80,6 @@ std::vector<Rank> all_ranks(const Plan& plan) {
   return ranks;
 }
 
-// By stage: the program of those that one of the ranks is in.
-std::vector<std::unique_ptr<Program>> programs_of(const ResolvedStep& step, const std::vector<Rank>& ranks) {
-  std::vector<std::unique_ptr<Program>> programs(static_cast<std::size_t>(step.plan.pp));
-  for (const Rank rank : ranks) {
-    const std::int64_t stage = coordinates_of(step.plan, rank).pp;
-    std::unique_ptr<Program>& program = programs[static_cast<std::size_t>(stage)];
-    if (program == nullptr)
-      program = std::make_unique<Program>(build_step(step.config, step.request, step.plan, stage));
-  }
-  return programs;
-}
-
-RankTraceReport write_traces(const ResolvedStep& step, const TraceOutput& output,
-                             const RankTraceOptions& options) {
-  const std::vector<std::unique_ptr<Program>> programs = programs_of(step, options.ranks);
-  std::vector<const Program*> borrowed;
-  for (const std::unique_ptr<Program>& program : programs) borrowed.push_back(program.get());
-  return write_rank_traces(step.plan, borrowed, output.prefix, options);
-}
-
 void print_report(const RankTraceReport& report, const std::vector<Rank>& ranks, const TraceOutput& output,
                   Console& console) {
   const bool alone = ranks.size() == 1;
@@ -171,7 +151,8 @@ class TraceCommand : public Command {
         .metadata = metadata_of(resolved),
         .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); }};
     check_file_count(static_cast<std::int64_t>(options.ranks.size()), "");
-    const RankTraceReport report = write_traces(step, output, options);
+    const RankTraceReport report =
+        write_step_traces(step.config, step.request, step.plan, output.prefix, options);
     if (flags.given("--json"))
       console.out << dump_json(report_json(resolved, report, options.ranks, output));
     else

@@ -1,9 +1,9 @@
-// Tables of what changed between two runs; see analyze_tables.h.
+// Tables of what changed between two runs; see analysis_tables.h.
 #include <algorithm>
 
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/base/format.h"
-#include "nadi/report/analyze_tables.h"
+#include "nadi/report/analysis_tables.h"
 
 namespace nadi {
 namespace {

@@ -1,8 +1,11 @@
 // Traces of the ranks of a plan as Chakra files: <prefix>.<rank>.et for each rank, and the process groups
 // that they name in <prefix>.groups.json ({"1": [0, 1], ...}).
 //
+//   const RankTraceReport report = write_step_traces(config, {.kind = StepKind::kTrain}, plan, "out/step",
+//   {});
+//
 //   std::vector<const Program*> stages = ...;                   // build_step() of each pipeline stage
-//   const RankTraceReport report = write_rank_traces(plan, stages, "out/step", {});
+//   const RankTraceReport same = write_rank_traces(plan, stages, "out/step", {});
 //
 // The nodes are those of StepTracer (step_trace.h). Ranks of a stage run the same program, so its nodes are
 // encoded once and the files put together from them (stage_encoding.h); two threads write. The bytes depend
@@ -31,6 +34,9 @@
 #include "nadi/unroll/step_trace.h"
 
 namespace nadi {
+
+struct ModelConfig;
+struct StepRequest;
 
 struct RankTraceOptions {
   TraceFlavor flavor = TraceFlavor::kChakra;
@@ -61,6 +67,10 @@ struct RankTraceReport {
 // existing file or a rank outside of the plan, environment when a file cannot be written, infeasible for what
 // the flavor cannot express.
 RankTraceReport write_rank_traces(const Plan& plan, std::span<const Program* const> programs,
+                                  const std::filesystem::path& prefix, const RankTraceOptions& options);
+
+// The same of a step: builds the programs of the stages that `options.ranks` are in.
+RankTraceReport write_step_traces(const ModelConfig& config, const StepRequest& request, const Plan& plan,
                                   const std::filesystem::path& prefix, const RankTraceOptions& options);
 
 // Reference: one rank's file, node by node. The oracle for the above, which it serves where a stage has only

@@ -1,4 +1,4 @@
-#include "nadi/report/analyze_tables.h"
+#include "nadi/report/analysis_tables.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,12 +6,12 @@
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/analysis/verdict.h"
 #include "nadi/base/error.h"
-#include "nadi/report/analyze_cells.h"
+#include "nadi/report/analysis_cells.h"
 
 namespace nadi {
 namespace {
 
-using namespace analyze_cells;
+using namespace analysis_cells;
 
 bool any_clock(const RunAnalysis& run) {
   return std::ranges::any_of(run.ranks,

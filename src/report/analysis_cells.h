@@ -1,4 +1,4 @@
-// Cells that the tables of an analysis share. Internal to analyze_tables.cpp and analyze_rank_tables.cpp.
+// Cells that the tables of an analysis share. Internal to analysis_tables.cpp and analysis_rank_tables.cpp.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/report/report_table.h"
 
-namespace nadi::analyze_cells {
+namespace nadi::analysis_cells {
 
 inline ReportCell text(std::string_view value) {
   return std::string(value);
@@ -40,11 +40,11 @@ inline ReportColumn rank_column() {
   return {"rank", "rank", CellKind::kCount, Shown::kAlways, "all"};
 }
 
-}  // namespace nadi::analyze_cells
+}  // namespace nadi::analysis_cells
 
 namespace nadi {
 
-// In analyze_rank_tables.cpp: what ranks say to each other, and the path through them.
+// In analysis_rank_tables.cpp: what ranks say to each other, and the path through them.
 ReportTable communication_table(const RunAnalysis& run);
 ReportTable straggler_table(const RunAnalysis& run);
 ReportTable collective_table(const RunAnalysis& run);

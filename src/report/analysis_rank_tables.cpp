@@ -1,14 +1,14 @@
-// Tables about what ranks have to do with one another; see analyze_tables.h.
+// Tables about what ranks have to do with one another; see analysis_tables.h.
 #include <algorithm>
 #include <optional>
 
 #include "nadi/analysis/run_analysis.h"
-#include "nadi/report/analyze_cells.h"
+#include "nadi/report/analysis_cells.h"
 
 namespace nadi {
 namespace {
 
-using namespace analyze_cells;
+using namespace analysis_cells;
 
 Nanoseconds median_compute(const RunAnalysis& run) {
   std::vector<Nanoseconds> times;

@@ -1,4 +1,4 @@
-#include "nadi/cli/analyze_input.h"
+#include "nadi/analysis/analyze_files.h"
 
 #include <functional>
 #include <map>
@@ -12,20 +12,12 @@
 #include "nadi/convert/converted_trace.h"
 #include "nadi/input/content_kind.h"
 #include "nadi/pytorch/kineto_reader.h"
-#include "nadi/terminal/console.h"
-#include "nadi/terminal/progress_line.h"
 #include "nadi/trace/rank_files.h"
 
 namespace nadi {
 namespace {
 
 namespace fs = std::filesystem;
-
-void note(Console& console, const fs::path& file, std::uint64_t count, std::string_view what) {
-  if (count > 0)
-    console.info() << format("note: {}: {} {}\n", file.string(),
-                             with_thousands(static_cast<std::int64_t>(count)), what);
-}
 
 GroupSizes group_sizes(const fs::path& trace) {
   const fs::path file = parse_rank_file_name(trace).groups_file;
@@ -37,22 +29,7 @@ GroupSizes group_sizes(const fs::path& trace) {
   return sizes;
 }
 
-Trace read_trace(const fs::path& file, bool lenient, Console& console) {
-  ChakraReadOptions options{.progress = [&console](std::uint64_t) { console.check_interrupted(); }};
-  if (lenient) {
-    options.damaged_records = DamagedRecords::kSkip;
-    options.missing_parents = MissingParents::kDrop;
-  }
-  TraceFileReport report;
-  Trace trace = read_any_trace(file, options, &report);
-  note(console, file, report.stats.dropped_dependencies, "dependencies on nodes that are not there dropped");
-  note(console, file, report.stats.dropped_records, "damaged records dropped");
-  note(console, file, report.stats.replaced_characters, "control characters taken as spaces");
-  if (report.stats.cut_short) console.info() << format("note: {} is cut short\n", file.string());
-  return trace;
-}
-
-// What the files are.
+// The files by kind.
 struct AnalyzeInput {
   std::vector<fs::path> chakra = {}, profiles = {}, hosts = {};
 };
@@ -68,8 +45,9 @@ AnalyzeInput sort_files(const std::vector<fs::path>& files) {
         .push_back(file);
   }
   if (!input.chakra.empty() && input.chakra.size() < files.size())
-    throw usage_error(format("{} is a Chakra trace, and others are of PyTorch", input.chakra[0].string()),
-                      "analyze them on their own, or convert all of them: nadi convert");
+    throw usage_error(
+        format("{} is a Chakra trace, and other files are of PyTorch", input.chakra[0].string()),
+        "analyze them on their own, or convert all of them to Chakra traces first");
   if (!input.profiles.empty() && !input.hosts.empty() && input.hosts.size() != input.profiles.size())
     throw usage_error(
         format("{} traces of the host and {} profiles", input.hosts.size(), input.profiles.size()),
@@ -79,28 +57,26 @@ AnalyzeInput sort_files(const std::vector<fs::path>& files) {
 
 class RunReading {
  public:
-  RunReading(AnalysisOptions options, bool lenient, Console& console)
-      : options_(std::move(options)), lenient_(lenient), console_(console) {}
+  explicit RunReading(const AnalyzeFilesOptions& options) : reading_(options), options_(options.analysis) {}
 
   RunAnalysis run(const std::vector<fs::path>& files) {
     const AnalyzeInput input = sort_files(files);
     options_.groups = group_sizes(files.front());
     if (files.size() > 1) options_.groups.try_emplace("0", static_cast<std::int64_t>(files.size()));
-    ProgressLine progress(console_, "traces", steady_clock());
     const bool hosts_alone = input.profiles.empty();
-    const auto total =
+    total_ =
         static_cast<std::int64_t>(input.chakra.size() + (hosts_alone ? input.hosts : input.profiles).size());
     for (std::size_t i = 0; i < input.chakra.size(); ++i) {
-      progress.update(static_cast<std::int64_t>(i), total);
-      const Trace trace = read_trace(input.chakra[i], lenient_, console_);
+      begin(i);
+      const Trace trace = read_trace(input.chakra[i]);
       add(trace, input.chakra[i], nadi::rank_of(trace.metadata), i);
     }
     for (std::size_t i = 0; i < input.profiles.size(); ++i) {
-      progress.update(static_cast<std::int64_t>(i), total);
+      begin(i);
       add_profile(input.profiles[i], input.hosts.empty() ? nullptr : &input.hosts[i], i);
     }
     for (std::size_t i = 0; hosts_alone && i < input.hosts.size(); ++i) {
-      progress.update(static_cast<std::int64_t>(i), total);
+      begin(i);
       const std::int64_t rank = number_of(std::nullopt, input.hosts[i], i);
       const ConvertedTrace converted({.host = read_host(input.hosts[i]), .rank = rank}, groups_);
       add(to_trace(converted), input.hosts[i], rank, i);
@@ -110,9 +86,46 @@ class RunReading {
   }
 
  private:
-  JsonDamage damage() const { return lenient_ ? JsonDamage::kSkip : JsonDamage::kRefuse; }
+  JsonDamage damage() const { return reading_.lenient ? JsonDamage::kSkip : JsonDamage::kRefuse; }
+
+  void begin(std::size_t trace) {
+    done_ = static_cast<std::int64_t>(trace);
+    tick();
+  }
+  void tick() const {
+    if (reading_.progress) reading_.progress(done_, total_);
+  }
   std::function<void(std::uint64_t)> watch() const {
-    return [this](std::uint64_t) { console_.check_interrupted(); };
+    return [this](std::uint64_t) { tick(); };
+  }
+
+  void note(const fs::path& file, std::string_view text) const {
+    if (reading_.note) reading_.note(format("{}{}", file.string(), text));
+  }
+  void note(const fs::path& file, std::uint64_t count, std::string_view what) const {
+    if (count > 0) note(file, format(": {} {}", with_thousands(static_cast<std::int64_t>(count)), what));
+  }
+  void note_damage(const fs::path& file, std::uint64_t records, std::uint64_t characters,
+                   bool cut_short) const {
+    note(file, records, "damaged records dropped");
+    note(file, characters, "control characters taken as spaces");
+    if (cut_short) note(file, " is cut short");
+  }
+  void note_damage(const fs::path& file, const JsonRecordCounts& damage) const {
+    note_damage(file, damage.dropped_records, damage.replaced_characters, damage.cut_short);
+  }
+
+  Trace read_trace(const fs::path& file) const {
+    ChakraReadOptions options{.progress = watch()};
+    if (reading_.lenient) {
+      options.damaged_records = DamagedRecords::kSkip;
+      options.missing_parents = MissingParents::kDrop;
+    }
+    TraceFileReport report;
+    Trace trace = read_any_trace(file, options, &report);
+    note(file, report.stats.dropped_dependencies, "dependencies on nodes that are not there dropped");
+    note_damage(file, report.stats.dropped_records, report.stats.replaced_characters, report.stats.cut_short);
+    return trace;
   }
 
   std::shared_ptr<const HostTrace> read_host(const fs::path& file) {
@@ -126,7 +139,7 @@ class RunReading {
     const auto kineto = std::make_shared<const KinetoTrace>(
         read_kineto(file, {.damage = damage(), .attributes = true, .progress = watch()}));
     note_damage(file, kineto->counts.damage);
-    note(console_, file, kineto->counts.without_duration, "events without a duration dropped");
+    note(file, kineto->counts.without_duration, "events without a duration dropped");
     const std::shared_ptr<const HostTrace> host = host_file != nullptr ? read_host(*host_file) : nullptr;
     const std::vector<ProfiledRank> ranks = profiled_ranks(*kineto);
     if (ranks.size() > 1 && host != nullptr)
@@ -154,7 +167,7 @@ class RunReading {
     const auto [other, is_new] = ranks_.emplace(rank, file);
     if (!is_new)
       throw usage_error(format("{} and {} are both of rank {}", other->second.string(), file.string(), rank),
-                        "give the traces of one run; --against takes those of another");
+                        "give the traces of one run, one for each rank");
     add_rank(run_, {.trace = trace, .file = file.string(), .rank = rank}, options_);
   }
 
@@ -164,15 +177,9 @@ class RunReading {
     return parse_rank_file_name(file).rank.value_or(static_cast<std::int64_t>(place));
   }
 
-  void note_damage(const fs::path& file, const JsonRecordCounts& damage) {
-    note(console_, file, damage.dropped_records, "damaged records dropped");
-    note(console_, file, damage.replaced_characters, "control characters taken as spaces");
-    if (damage.cut_short) console_.info() << format("note: {} is cut short\n", file.string());
-  }
-
-  AnalysisOptions options_;
-  const bool lenient_;
-  Console& console_;
+  const AnalyzeFilesOptions& reading_;
+  AnalysisOptions options_;  // with the sizes of groups that files name
+  std::int64_t done_ = 0, total_ = 0;
   GroupNumbers groups_;
   std::map<std::int64_t, fs::path> ranks_;
   RunAnalysis run_;
@@ -180,9 +187,8 @@ class RunReading {
 
 }  // namespace
 
-RunAnalysis analyze_files(const std::vector<fs::path>& files, AnalysisOptions options, bool lenient,
-                          Console& console) {
-  return RunReading(std::move(options), lenient, console).run(files);
+RunAnalysis analyze_files(const std::vector<fs::path>& files, const AnalyzeFilesOptions& options) {
+  return RunReading(options).run(files);
 }
 
 }  // namespace nadi

@@ -1,4 +1,4 @@
-#include "nadi/cli/check_report.h"
+#include "nadi/report/check_report.h"
 
 #include <algorithm>
 #include <map>
@@ -14,14 +14,12 @@
 #include "nadi/base/units.h"
 #include "nadi/base/version.h"
 #include "nadi/check/check_traces.h"
-#include "nadi/cli/file_kind_hints.h"
-#include "nadi/terminal/console.h"
 #include "nadi/terminal/printable.h"
 
 namespace nadi {
 namespace {
 
-// What one simulator says about all files: points that several files share are one.
+// The verdict of one simulator on all files. A point that several files share is listed once.
 struct PointOfAll {
   SimulatorPoint point;  // with the nodes of all files
   std::uint64_t files = 0;
@@ -88,12 +86,8 @@ Json points_json(const std::vector<PointOfAll>& points) {
   return list;
 }
 
-std::string_view article(std::uint64_t count) {
-  return count == 1 ? "" : "s";
-}
-
 std::string counted(std::uint64_t count, std::string_view what) {
-  return format("{} {}{}", with_thousands(static_cast<std::int64_t>(count)), what, article(count));
+  return format("{} {}{}", with_thousands(static_cast<std::int64_t>(count)), what, count == 1 ? "" : "s");
 }
 
 // "out/run.0.et: rank 0, node 17 'aten::mm': "
@@ -121,7 +115,7 @@ std::string painted(Severity severity, std::string_view text, bool colour) {
   unreachable();
 }
 
-void print_findings(const CheckReport& report, Console& console) {
+void print_findings(const CheckReport& report, std::ostream& out, const CheckTextOptions& options) {
   for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote}) {
     for (const auto& [id, entry] : report.findings.by_rule()) {
       if (entry.rule->severity != severity) continue;
@@ -129,18 +123,18 @@ void print_findings(const CheckReport& report, Console& console) {
       for (const Finding& finding : report.findings.kept()) {
         if (finding.rule != entry.rule) continue;
         ++shown;
-        console.out << painted(severity, to_string(severity), console.colour_out) << ": " << place_of(finding)
-                    << finding.message << " [" << id << "]\n";
+        out << painted(severity, to_string(severity), options.style.colour) << ": " << place_of(finding)
+            << finding.message << " [" << id << "]\n";
       }
       if (entry.findings > shown)
-        console.out << format("  {} more of {}; --limit shows more\n",
-                              with_thousands(static_cast<std::int64_t>(entry.findings - shown)), id);
+        out << format("  {} more of {}{}\n",
+                      with_thousands(static_cast<std::int64_t>(entry.findings - shown)), id, options.more);
     }
   }
 }
 
 void print_points(const std::vector<PointOfAll>& points, std::string_view label, bool several,
-                  Console& console) {
+                  std::ostream& out) {
   for (const PointOfAll& entry : points) {
     std::string line = format("  {}: {}", label, entry.point.what);
     std::string where;
@@ -150,23 +144,23 @@ void print_points(const std::vector<PointOfAll>& points, std::string_view label,
       where += format("{}{}, first node {} {}", where.empty() ? "" : ", ", counted(entry.point.nodes, "node"),
                       to_number(*entry.point.first), quote_for_message(entry.point.first_name));
     if (!where.empty()) line += format(" ({})", where);
-    console.out << line << "\n";
+    out << line << "\n";
   }
 }
 
-void print_verdicts(const CheckReport& report, Console& console) {
+void print_verdicts(const CheckReport& report, std::ostream& out, const ReportStyle& style) {
   const std::vector<VerdictOfAll> verdicts = verdicts_of_all(report);
   if (verdicts.front().files == 0) return;
-  console.out << "\n";
+  out << "\n";
   const bool several = verdicts.front().files > 1;
   for (const VerdictOfAll& verdict : verdicts) {
     const std::string takes = several ? "takes them" : "takes it";
     const std::string refuses =
         several ? format("refuses {} of {} traces", verdict.refused, verdict.files) : "refuses it";
-    console.out << format("{}: {} ({})\n", console.heading(verdict.simulator->name),
-                          verdict.refused == 0 ? takes : refuses, verdict.simulator->title);
-    print_points(verdict.refusals, "refused", several, console);
-    print_points(verdict.remarks, "remark", several, console);
+    out << format("{}: {} ({})\n", style.heading(verdict.simulator->name),
+                  verdict.refused == 0 ? takes : refuses, verdict.simulator->title);
+    print_points(verdict.refusals, "refused", several, out);
+    print_points(verdict.remarks, "remark", several, out);
   }
 }
 
@@ -218,26 +212,26 @@ Json check_json(const CheckReport& report) {
           {"simulators", std::move(said)}};
 }
 
-void print_check(const CheckReport& report, Console& console) {
+void print_check(const CheckReport& report, std::ostream& out, const CheckTextOptions& options) {
   std::uint64_t nodes = 0;
   std::uint64_t edges = 0;
   for (const CheckedFile& file : report.files) {
     nodes += file.stats.nodes;
     edges += file.edges;
   }
-  console.out << format("{}: {}, {} dependencies", counted(report.files.size(), "trace"),
-                        counted(nodes, "node"), with_thousands(static_cast<std::int64_t>(edges)));
-  if (report.runs > 0) console.out << format("; ranks of {} compared", counted(report.runs, "run"));
-  console.out << "\n";
-  print_findings(report, console);
+  out << format("{}: {}, {} dependencies", counted(report.files.size(), "trace"), counted(nodes, "node"),
+                with_thousands(static_cast<std::int64_t>(edges)));
+  if (report.runs > 0) out << format("; ranks of {} compared", counted(report.runs, "run"));
+  out << "\n";
+  print_findings(report, out, options);
   for (const CheckedFile& file : report.files)
-    if (file.other_kind)
-      if (const std::string hint = hint_for(*file.other_kind, "check"); !hint.empty())
-        console.out << format("  hint: {}: {}\n", file.path.string(), hint);
-  print_verdicts(report, console);
-  console.out << format("\n{}, {}, {}\n", counted(report.findings.total(Severity::kError), "error"),
-                        counted(report.findings.total(Severity::kWarning), "warning"),
-                        counted(report.findings.total(Severity::kNote), "note"));
+    if (file.other_kind && options.hint_for)
+      if (const std::string hint = options.hint_for(*file.other_kind); !hint.empty())
+        out << format("  hint: {}: {}\n", file.path.string(), hint);
+  print_verdicts(report, out, options.style);
+  out << format("\n{}, {}, {}\n", counted(report.findings.total(Severity::kError), "error"),
+                counted(report.findings.total(Severity::kWarning), "warning"),
+                counted(report.findings.total(Severity::kNote), "note"));
 }
 
 }  // namespace nadi

@@ -1,4 +1,4 @@
-#include "nadi/report/analyze_verdict.h"
+#include "nadi/report/verdict_text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,12 @@
-#include "nadi/cli/convert_report.h"
+#include "nadi/report/convert_report.h"
 
 #include <algorithm>
+#include <array>
 #include <ostream>
 
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
-#include "nadi/terminal/console.h"
+#include "nadi/convert/convert_files.h"
 #include "nadi/terminal/wrap.h"
 
 namespace nadi {
@@ -26,49 +27,66 @@ std::string joined(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// The counts of a conversion: what JSON calls them, and which ones are summed over files.
+struct Count {
+  std::string_view key;
+  std::uint64_t ConversionReport::*member;
+};
+constexpr std::array kCountsBeforeEvents{
+    Count{"host_nodes", &ConversionReport::host_nodes},
+    Count{"matched", &ConversionReport::matched},
+    Count{"unmatched_host_nodes", &ConversionReport::unmatched_host},
+    Count{"unmatched_events", &ConversionReport::unmatched_events},
+    Count{"removed_dependencies", &ConversionReport::removed_dependencies},
+};
+constexpr std::array kCountsAfterEvents{
+    Count{"device_ops_by_correlation", &ConversionReport::by_correlation},
+    Count{"device_ops_by_external_id", &ConversionReport::by_external_id},
+    Count{"device_ops_without_launch", &ConversionReport::without_launch},
+    Count{"recorded_syncs", &ConversionReport::recorded_syncs},
+    Count{"inferred_syncs", &ConversionReport::inferred_syncs},
+    Count{"device_ops_held_up", &ConversionReport::held_up},
+    Count{"inferred_dependencies_left_out", &ConversionReport::yielded_inferred},
+    Count{"recorded_dependencies_left_out", &ConversionReport::yielded_recorded},
+    Count{"host_gaps", &ConversionReport::gaps},
+    Count{"waiting_gaps", &ConversionReport::waits},
+    Count{"device_gaps", &ConversionReport::device_gaps},
+    Count{"background_events", &ConversionReport::background},
+    Count{"collectives", &ConversionReport::collectives},
+    Count{"sends", &ConversionReport::sends},
+    Count{"receives", &ConversionReport::receives},
+    Count{"unknown_communication", &ConversionReport::unknown_communication},
+    Count{"communication_without_device_op", &ConversionReport::without_device_op},
+    Count{"unknown_groups", &ConversionReport::unknown_groups},
+    Count{"device_ops_with_work", &ConversionReport::with_work},
+    Count{"device_ops_without_work", &ConversionReport::without_work},
+};
+
 ConversionReport sum_of(const std::vector<ConvertedFile>& files) {
   ConversionReport sum;
   for (const ConvertedFile& file : files) {
     if (!file.report) continue;
     const ConversionReport& report = *file.report;
-    sum.host_nodes += report.host_nodes;
-    sum.matched += report.matched;
-    sum.unmatched_host += report.unmatched_host;
-    sum.unmatched_events += report.unmatched_events;
-    sum.removed_dependencies += report.removed_dependencies;
+    for (const Count& count : kCountsBeforeEvents) sum.*count.member += report.*count.member;
+    for (const Count& count : kCountsAfterEvents) sum.*count.member += report.*count.member;
     for (std::size_t i = 0; i < kKinetoCategoryCount; ++i) {
       sum.taken[i] += report.taken[i];
       sum.dropped[i] += report.dropped[i];
     }
-    sum.by_correlation += report.by_correlation;
-    sum.by_external_id += report.by_external_id;
-    sum.without_launch += report.without_launch;
-    sum.recorded_syncs += report.recorded_syncs;
-    sum.inferred_syncs += report.inferred_syncs;
-    sum.held_up += report.held_up;
-    sum.yielded_inferred += report.yielded_inferred;
-    sum.yielded_recorded += report.yielded_recorded;
-    sum.gaps += report.gaps;
-    sum.waits += report.waits;
-    sum.device_gaps += report.device_gaps;
-    sum.background += report.background;
-    sum.collectives += report.collectives;
-    sum.sends += report.sends;
-    sum.receives += report.receives;
-    sum.unknown_communication += report.unknown_communication;
-    sum.without_device_op += report.without_device_op;
-    sum.unknown_groups += report.unknown_groups;
-    sum.with_work += report.with_work;
-    sum.without_work += report.without_work;
   }
   return sum;
 }
 
-void print_line(Console& console, std::string_view label, const std::string& text) {
-  console.out << labelled(format("  {}", label), kColumn, words_of(text));
+// "times: --device adds the profile"
+std::string with_advice(std::string text, const std::string& advice) {
+  return advice.empty() ? text : text + ": " + advice;
 }
 
-void print_host(const ConversionReport& report, Console& console) {
+void print_line(std::ostream& out, std::string_view label, const std::string& text) {
+  out << labelled(format("  {}", label), kColumn, words_of(text));
+}
+
+void print_host(const ConversionReport& report, std::ostream& out) {
   std::string text = format("{} of {} nodes matched", counted(report.matched), counted(report.host_nodes));
   if (report.unmatched_host > 0) text += format(", {} without times", counted(report.unmatched_host));
   text += format("; {} of the profile not in the host's trace",
@@ -76,10 +94,10 @@ void print_host(const ConversionReport& report, Console& console) {
   if (report.removed_dependencies > 0)
     text += format("; {} on nodes that are not there removed",
                    counted(report.removed_dependencies, "dependency", "dependencies"));
-  print_line(console, "host", text);
+  print_line(out, "host", text);
 }
 
-void print_events(const ConversionReport& report, Console& console) {
+void print_events(const ConversionReport& report, std::ostream& out) {
   std::vector<std::string> taken;
   std::vector<std::string> dropped;
   std::uint64_t taken_count = 0;
@@ -93,12 +111,12 @@ void print_events(const ConversionReport& report, Console& console) {
       dropped.push_back(
           format("{} {} ({})", counted(report.dropped[i]), to_string(category), dropped_because(category)));
   }
-  print_line(console, "events", format("{} became nodes: {}", counted(taken_count), joined(taken)));
+  print_line(out, "events", format("{} became nodes: {}", counted(taken_count), joined(taken)));
   if (dropped_count > 0)
-    print_line(console, "", format("{} did not: {}", counted(dropped_count), joined(dropped)));
+    print_line(out, "", format("{} did not: {}", counted(dropped_count), joined(dropped)));
 }
 
-void print_device(const ConversionReport& report, Console& console) {
+void print_device(const ConversionReport& report, std::ostream& out) {
   const std::uint64_t total = report.by_correlation + report.by_external_id + report.without_launch;
   if (total > 0) {
     std::string text = format("{}: launches found {} by correlation, {} by external id", counted(total),
@@ -109,19 +127,19 @@ void print_device(const ConversionReport& report, Console& console) {
           "not show) {} for {} stream only",
           counted(report.without_launch), report.without_launch == 1 ? "waits" : "wait",
           report.without_launch == 1 ? "its" : "their");
-    print_line(console, "device ops", text);
+    print_line(out, "device ops", text);
   }
   if (report.recorded_syncs + report.inferred_syncs > 0)
-    print_line(console, "synchronisation",
+    print_line(out, "synchronisation",
                format("{} recorded, {} inferred from times", counted(report.recorded_syncs),
                       counted(report.inferred_syncs)));
   if (report.held_up > 0)
-    print_line(console, "contention",
+    print_line(out, "contention",
                format("{} for another stream that kept the device busy",
                       counted(report.held_up, "device op waits", "device ops wait")));
   if (report.yielded_inferred + report.yielded_recorded > 0)
     print_line(
-        console, "contradictions",
+        out, "contradictions",
         format("{} left out, since events would wait for one another in a circle: {} inferred, {} "
                "recorded",
                counted(report.yielded_inferred + report.yielded_recorded, "dependency", "dependencies"),
@@ -132,13 +150,13 @@ void print_device(const ConversionReport& report, Console& console) {
     if (report.device_gaps > 0)
       text += format("; {} before device ops, for work that the profile does not show",
                      counted(report.device_gaps));
-    print_line(console, "host gaps", text);
+    print_line(out, "host gaps", text);
   }
   if (report.background > 0)
-    print_line(console, "background", counted(report.background, "overlapping event", "overlapping events"));
+    print_line(out, "background", counted(report.background, "overlapping event", "overlapping events"));
 }
 
-void print_work(const ConversionReport& report, Console& console) {
+void print_work(const ConversionReport& report, std::ostream& out) {
   const std::uint64_t total = report.with_work + report.without_work;
   if (total == 0) return;
   std::string text =
@@ -146,10 +164,10 @@ void print_work(const ConversionReport& report, Console& console) {
   if (report.without_work > 0)
     text += format("; {} without known shapes: 1 op and 1 byte each, which takes no time",
                    counted(report.without_work));
-  print_line(console, "num_ops", text);
+  print_line(out, "num_ops", text);
 }
 
-void print_communication(const ConversionReport& report, Console& console) {
+void print_communication(const ConversionReport& report, std::ostream& out) {
   std::vector<std::string> parts;
   if (report.collectives > 0) parts.push_back(counted(report.collectives, "collective", "collectives"));
   if (report.sends > 0) parts.push_back(counted(report.sends, "send", "sends"));
@@ -162,20 +180,20 @@ void print_communication(const ConversionReport& report, Console& console) {
   if (report.unknown_groups > 0)
     parts.push_back(
         format("{} of unknown ranks", counted(report.unknown_groups, "process group", "process groups")));
-  if (!parts.empty()) print_line(console, "communication", joined(parts));
+  if (!parts.empty()) print_line(out, "communication", joined(parts));
 }
 
-void print_damage(const ConvertedFile& file, Console& console) {
+void print_damage(const ConvertedFile& file, std::ostream& out) {
   if (file.without_duration > 0)
-    print_line(console, "dropped",
+    print_line(out, "dropped",
                format("{} without a duration", counted(file.without_duration, "event", "events")));
   if (file.host_left_open)
     print_line(
-        console, "host",
+        out, "host",
         "the trace has no end, since its observer was not unregistered: ops that had not ended are missing");
   if (file.unfinished > 0)
     print_line(
-        console, "dropped",
+        out, "dropped",
         format("{} that had not ended when the profile did", counted(file.unfinished, "event", "events")));
   for (const auto& [name, damage] : file.damage) {
     std::vector<std::string> parts;
@@ -190,10 +208,10 @@ void print_damage(const ConvertedFile& file, Console& console) {
       parts.push_back(format("{} taken as spaces",
                              counted(damage.replaced_characters, "control character", "control characters")));
     if (damage.cut_short) parts.emplace_back("the file is cut short");
-    print_line(console, "damage", format("{}: {}", name, joined(parts)));
+    print_line(out, "damage", format("{}: {}", name, joined(parts)));
   }
   if (file.dropped_dependencies > 0)
-    print_line(console, "dropped",
+    print_line(out, "dropped",
                format("{} on nodes that are not there",
                       counted(file.dropped_dependencies, "dependency", "dependencies")));
 }
@@ -209,33 +227,11 @@ Json events_json(const ConversionReport& report) {
 }
 
 Json report_json(const ConversionReport& report) {
-  return Json{{"span_ns", report.span.count()},
-              {"host_nodes", report.host_nodes},
-              {"matched", report.matched},
-              {"unmatched_host_nodes", report.unmatched_host},
-              {"unmatched_events", report.unmatched_events},
-              {"removed_dependencies", report.removed_dependencies},
-              {"events", events_json(report)},
-              {"device_ops_by_correlation", report.by_correlation},
-              {"device_ops_by_external_id", report.by_external_id},
-              {"device_ops_without_launch", report.without_launch},
-              {"recorded_syncs", report.recorded_syncs},
-              {"inferred_syncs", report.inferred_syncs},
-              {"device_ops_held_up", report.held_up},
-              {"inferred_dependencies_left_out", report.yielded_inferred},
-              {"recorded_dependencies_left_out", report.yielded_recorded},
-              {"host_gaps", report.gaps},
-              {"waiting_gaps", report.waits},
-              {"device_gaps", report.device_gaps},
-              {"background_events", report.background},
-              {"collectives", report.collectives},
-              {"sends", report.sends},
-              {"receives", report.receives},
-              {"unknown_communication", report.unknown_communication},
-              {"communication_without_device_op", report.without_device_op},
-              {"unknown_groups", report.unknown_groups},
-              {"device_ops_with_work", report.with_work},
-              {"device_ops_without_work", report.without_work}};
+  Json object{{"span_ns", report.span.count()}};
+  for (const Count& count : kCountsBeforeEvents) object[std::string(count.key)] = report.*count.member;
+  object["events"] = events_json(report);
+  for (const Count& count : kCountsAfterEvents) object[std::string(count.key)] = report.*count.member;
+  return object;
 }
 
 Json damage_json(const ConvertedFile& file) {
@@ -276,16 +272,16 @@ Json convert_json(const ConvertSummary& summary) {
       {"groups_file", summary.groups_file.empty() ? Json(nullptr) : Json(summary.groups_file.string())}};
 }
 
-void print_convert(const ConvertSummary& summary, Console& console) {
+void print_convert(const ConvertSummary& summary, std::ostream& out, const ConvertAdvice& advice) {
   for (const ConvertedFile& file : summary.files) {
-    console.out << format("{}: rank {}, {} nodes, {} edges, ", file.file.string(), file.rank,
-                          counted(file.nodes), counted(file.edges));
-    if (file.report && !file.has_profile) console.out << "no times, ";
-    if (file.report && file.has_profile) console.out << format("{}, ", to_string(file.report->span));
-    console.out << format("{}\n", to_string(file.bytes));
+    out << format("{}: rank {}, {} nodes, {} edges, ", file.file.string(), file.rank, counted(file.nodes),
+                  counted(file.edges));
+    if (file.report && !file.has_profile) out << "no times, ";
+    if (file.report && file.has_profile) out << format("{}, ", to_string(file.report->span));
+    out << format("{}\n", to_string(file.bytes));
   }
   if (!summary.groups_file.empty())
-    console.out << format("{}: the groups of ranks that they name\n", summary.groups_file.string());
+    out << format("{}: the groups of ranks that they name\n", summary.groups_file.string());
   const bool of_pytorch =
       std::ranges::any_of(summary.files, [](const ConvertedFile& file) { return file.report.has_value(); });
   const bool of_hosts = std::ranges::any_of(
@@ -293,27 +289,27 @@ void print_convert(const ConvertSummary& summary, Console& console) {
   if (of_pytorch) {
     const ConversionReport sum = sum_of(summary.files);
     if (of_hosts)
-      print_line(console, "host",
+      print_line(out, "host",
                  format("{}, in the order of their threads", counted(sum.host_nodes, "node", "nodes")));
     else if (sum.host_nodes > 0)
-      print_host(sum, console);
-    if (!of_hosts) print_events(sum, console);
-    print_device(sum, console);
-    print_work(sum, console);
-    print_communication(sum, console);
+      print_host(sum, out);
+    if (!of_hosts) print_events(sum, out);
+    print_device(sum, out);
+    print_work(sum, out);
+    print_communication(sum, out);
   }
-  for (const ConvertedFile& file : summary.files) print_damage(file, console);
+  for (const ConvertedFile& file : summary.files) print_damage(file, out);
   const bool alone = std::ranges::any_of(summary.files, [](const ConvertedFile& file) {
     return file.report && !file.has_host && !file.own_run;
   });
   if (alone)
     print_line(
-        console, "not known",
-        "values and ids of tensors, outputs, op schemas, which op called which beyond what times tell: "
-        "--host adds the host's trace");
+        out, "not known",
+        with_advice(
+            "values and ids of tensors, outputs, op schemas, which op called which beyond what times tell",
+            advice.add_host));
   if (of_hosts)
-    print_line(console, "not known",
-               "times, kernels and their streams: --device adds the profile of the same run");
+    print_line(out, "not known", with_advice("times, kernels and their streams", advice.add_profile));
 }
 
 }  // namespace nadi

@@ -1,0 +1,51 @@
+#include "nadi/convert/convert_input.h"
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/input/content_kind.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+void add_file(ConvertInput& input, const fs::path& file) {
+  switch (content_kind(file)) {
+    case FileKind::kKineto:
+      input.devices.push_back(file);
+      return;
+    case FileKind::kPytorchHost:
+      input.hosts.push_back(file);
+      return;
+    case FileKind::kNodeLink:
+      throw input_error({.file = file.string()}, "graphs in node-link form can be written but not read",
+                        "convert the trace that it was made from");
+    default:  // a Chakra trace; of any other or damaged file the reader says what is wrong
+      input.chakra.push_back(file);
+      return;
+  }
+}
+
+}  // namespace
+
+void refuse_missing(std::span<const fs::path> files) {
+  for (const fs::path& file : files) {
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) throw input_error({.file = file.string()}, "there is no such file");
+  }
+}
+
+void add_files(ConvertInput& input, std::span<const fs::path> files) {
+  refuse_missing(files);
+  for (const fs::path& file : files) add_file(input, file);
+  if (!input.chakra.empty() && !(input.hosts.empty() && input.devices.empty()))
+    throw usage_error(
+        format("{} is not a file of PyTorch, and the other files are", input.chakra[0].string()),
+        "convert Chakra traces on their own");
+  if (!input.devices.empty() && !input.hosts.empty() && input.hosts.size() != input.devices.size())
+    throw usage_error(
+        format("{} traces of the host and {} profiles", input.hosts.size(), input.devices.size()),
+        "they are taken in pairs, in the order of their names");
+}
+
+}  // namespace nadi
