@@ -3,8 +3,8 @@
 //   split_documents("969,30,1", 2000).train          // documents 0 to 1937
 //
 // Weights, up to three, separated by ',' or '/'; those that are left out are 0. Each part gets its share of
-// the documents, rounded (halves to the even number), in the order of the dataset. What the roundings make
-// too many or too few is taken from the first part, or given to it.
+// the documents, rounded (halves to the even number), in the order of the dataset. The first part absorbs
+// the rounding error.
 #pragma once
 
 #include <cstdint>

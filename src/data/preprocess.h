@@ -6,8 +6,8 @@
 //       {.inputs = {"arxiv.jsonl"}, .output_prefix = "data/arxiv", .workers = 2}, *tokenizer);
 //   // data/arxiv_text_document.bin and .idx
 //
-// One thread, the caller's, reads and writes; the workers parse and tokenize blocks of lines in between. A
-// few blocks are under way at a time, so memory does not depend on the size of the input.
+// The thread of the caller reads and writes; worker threads parse and tokenize blocks of lines. Few blocks
+// are in memory at a time, so memory does not depend on the size of the input.
 //
 // A document is a line. One without tokens stays a document, with no sequence, as in Megatron since 2023
 // (before, it was left out); the report counts them. Sentences are split by sentence_splitter.h.

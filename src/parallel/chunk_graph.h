@@ -1,5 +1,5 @@
-// The graph of a chunk of consecutive layers: what one pipeline stage computes for one micro-batch, forward
-// and backward, with what it receives from and sends to its neighbours. A model that is not cut is one chunk.
+// The graph of a chunk of consecutive layers: the work of one pipeline stage for one micro-batch, forward and
+// backward, with its messages to and from the neighbouring stages. An unsplit model is one chunk.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ namespace nadi {
 
 struct ChunkRequest {
   ForwardOptions options;         // seq_length: of this rank
-  std::int64_t whole_tokens = 0;  // of a sequence, over all context ranks
-  std::int64_t number = 0;        // of the chunk in the model's order
-  std::int64_t chunks = 1;        // of the model
+  std::int64_t whole_tokens = 0;  // tokens of a sequence on all context-parallel ranks
+  std::int64_t number = 0;        // position of the chunk in the model
+  std::int64_t chunks = 1;        // chunks of the model
   std::int64_t first_layer = 0;
   std::int64_t end_layer = 0;
   Recompute recompute = {};

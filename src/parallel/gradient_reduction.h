@@ -1,6 +1,6 @@
-// What happens to gradients between backward passes and optimizer: buckets of them are summed over the ranks
-// that hold the same parameters, and the optimizer runs, on whole parameters or (ZeRO stage 1) on each
-// data-parallel rank's part of every bucket.
+// From the gradients of the backward passes to the update: buckets of gradients are summed over the ranks
+// that hold the same parameters; then the optimizer runs, on whole parameters or (ZeRO stage 1) on the part
+// of every bucket that a data-parallel rank owns.
 //
 // A bucket can be reduced as soon as the backward pass of the last micro-batch has written the last of its
 // gradients, while the pass goes on: ready_after says when. Parameters that more than the data-parallel ranks
@@ -40,8 +40,8 @@ struct ReductionGraph {
   OpSpan optimizer;
 };
 
-// Gradients that fill a bucket: few enough that the last of them, which nothing hides, are a small part, and
-// enough for bandwidth. At most as Megatron has it; a small model's are cut into as many pieces all the same.
+// Size of a bucket: small enough that the last bucket, whose reduction overlaps with nothing, is a small
+// part; large enough for bandwidth. At most Megatron's size; small models have as many buckets.
 inline constexpr std::int64_t kMostBucketElements = 40'000'000;
 inline constexpr std::int64_t kFewestBucketElements = 1'000'000;
 inline constexpr std::int64_t kBucketsPerRank = 16;

@@ -1,5 +1,5 @@
-// What the ranks of a plan hold, seen as the one model that it is a part of: which elements of which whole
-// tensor lie where on which rank, and who writes them, so that a checkpoint is the same files whatever the
+// Maps the variables of the ranks of a plan to the tensors of the whole model: which elements of which tensor
+// are on which rank, and which rank writes them. A checkpoint therefore has the same files under every
 // plan.
 //
 //   const LogicalState state(config, plan, stages);                  // programs of all stages
@@ -17,8 +17,8 @@
 //   - copies: data-parallel ranks, whatever tensor parallelism does not split, embeddings tied across stages.
 //     The first rank that has a copy writes it.
 //
-// Pieces are blocks of equally long runs at equal distances, a few per tensor and not one per row, and are
-// made when they are asked for. Cost of construction: a pass over the tensors of the programs.
+// A piece is a block of runs of equal length at equal distances, so that a tensor has a few pieces, not one
+// per row. Pieces are made on request. Cost of construction: a pass over the tensors of the programs.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +65,7 @@ struct LogicalTensor {
 struct LogicalPiece {
   std::size_t tensor = 0;  // in LogicalState::tensors()
   std::string variable = {};
-  bool writes = false;  // whether it is this rank that writes it to a checkpoint
+  bool writes = false;  // whether this rank writes the piece to a checkpoint
   std::vector<ElementBlock> blocks = {};
 
   std::int64_t elements() const;

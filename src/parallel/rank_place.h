@@ -1,4 +1,4 @@
-// Where a rank stands in a plan: its coordinates, its layers and whom it communicates with.
+// The place of a rank in a plan: its coordinates, its layers, and the ranks that it communicates with.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct RankPlace {
   Rank rank{};
   Coordinates at;
   std::vector<std::int64_t> layers = {};  // numbers of the transformer layers that it has, ascending
-  // All kinds, groups of one included; that of tied embeddings only where the rank is in it.
+  // One group of each kind, including groups of one rank; the embedding group only if the rank is a member.
   std::vector<RankGroup> groups = {};
 };
 

@@ -6,11 +6,11 @@
 
 namespace nadi {
 
-// The request against the model: a sequence longer than the model's positions, generating with one that
-// cannot.
+// Checks the request against the model: for example a sequence longer than the model's positions, or a
+// model that does not generate text.
 void check_request(const ModelConfig& config, const StepRequest& request);
 
-// The plan against the model, the request and itself: heads that do not divide, layers that do not add up.
+// Checks the plan against the model and the request: for example heads that do not divide over the ranks.
 void check_plan(const ModelConfig& config, const StepRequest& request, const Plan& plan);
 
 }  // namespace nadi
