@@ -30,8 +30,6 @@ std::vector<std::string_view> names_of_simulators() {
   return names;
 }
 
-constexpr std::int64_t kMegabyte = 1'000'000;
-
 CheckReport check_with_progress(const std::vector<std::filesystem::path>& files, CheckOptions options,
                                 Console& console) {
   std::vector<std::int64_t> ends;  // of each file, in bytes of all
@@ -44,7 +42,7 @@ CheckReport check_with_progress(const std::vector<std::filesystem::path>& files,
   options.progress = [&](std::size_t file, std::uint64_t bytes) {
     const std::int64_t before = file == 0 ? 0 : ends[file - 1];
     const std::int64_t done = std::min(before + static_cast<std::int64_t>(bytes), ends[file]);
-    progress.update(done / kMegabyte, ends.back() / kMegabyte);
+    progress.update(Bytes{done}, Bytes{ends.back()});
   };
   return check_traces(files, options);
 }

@@ -31,6 +31,10 @@ std::vector<std::string_view> dtype_names() {
   return names;
 }
 
+std::vector<std::string_view> device_names() {
+  return {"cpu", "cuda"};
+}
+
 std::vector<std::string_view> optimizer_names() {
   return names_of(kOptimizers);
 }

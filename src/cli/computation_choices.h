@@ -17,6 +17,7 @@ inline constexpr std::array kOptimizers{OptimizerKind::kAdamW, OptimizerKind::kA
                                         OptimizerKind::kSgdSai};
 
 std::vector<std::string_view> dtype_names();
+std::vector<std::string_view> device_names();  // also of devices that this build does not have
 std::vector<std::string_view> optimizer_names();
 
 // --attention, and the choice of it that means one op.

@@ -22,7 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMegabyte = 1'000'000;
 constexpr std::array<std::string_view, 2> kTimeUnits{"us", "ns"};
 constexpr std::array kTimeUnitValues{KinetoTimeUnit::kMicroseconds, KinetoTimeUnit::kNanoseconds};
 
@@ -54,7 +53,7 @@ void add_input_flags(Flags& flags) {
              .many = true});
 }
 
-void add_output_flags(Flags& flags) {
+void add_convert_output_flags(Flags& flags) {
   std::string summaries;
   std::vector<std::string_view> names;
   for (const ConvertFormatEntry& entry : convert_formats()) {
@@ -152,7 +151,7 @@ class ConvertCommand : public Command {
                .help = "whose trace it is",
                .fallback = "what the file says",
                .group = "input"});
-    add_output_flags(flags);
+    add_convert_output_flags(flags);
     flags.add({.names = {"--simulate-only"},
                .help = "keep only what simulators read: smaller files",
                .group = "output"});
@@ -168,16 +167,16 @@ class ConvertCommand : public Command {
     const ConvertOutput output = resolve_output(flags);
     check_flags(flags, input, output);
     ProgressLine progress(console, "MB", steady_clock());
-    const ConvertSummary summary = convert_files(
-        input, output,
-        {.lenient = flags.given("--lenient"),
-         .simulate_only = flags.given("--simulate-only"),
-         .num_ops = flags.given("--num-ops"),
-         .time_unit = kTimeUnitValues[flags.choice("--time-unit").value_or(0)],
-         .rank = flags.integer("--rank", 0),
-         .progress = [&](std::int64_t done,
-                         std::int64_t total) { progress.update(done / kMegabyte, total / kMegabyte); },
-         .note = [&](const std::string& text) { console.info() << "note: " << text << '\n'; }});
+    const ConvertSummary summary =
+        convert_files(input, output,
+                      {.lenient = flags.given("--lenient"),
+                       .simulate_only = flags.given("--simulate-only"),
+                       .num_ops = flags.given("--num-ops"),
+                       .time_unit = kTimeUnitValues[flags.choice("--time-unit").value_or(0)],
+                       .rank = flags.integer("--rank", 0),
+                       .progress = [&](std::int64_t done,
+                                       std::int64_t total) { progress.update(Bytes{done}, Bytes{total}); },
+                       .note = [&](const std::string& text) { console.info() << "note: " << text << '\n'; }});
     if (flags.given("--json"))
       console.out << dump_json(convert_json(summary));
     else

@@ -27,13 +27,12 @@
 namespace nadi {
 namespace {
 
-constexpr std::array<std::string_view, 2> kDevices{"cpu", "cuda"};
 // Prompts per batch by default. Larger batches need more memory.
 constexpr std::int64_t kDefaultBatchSize = 8;
 // Where neither MODEL nor --model-config is given.
 constexpr std::string_view kDefaultModel = "gpt3-125m";
 
-void add_model_flags(Flags& flags) {
+void add_generate_model_flags(Flags& flags) {
   constexpr std::string_view kGroup = "model and prompts";
   flags.set_positional(
       {.name = "MODEL",
@@ -58,7 +57,7 @@ void add_model_flags(Flags& flags) {
   add("--num-input-tokens", "N", "length of a prompt of random tokens, in place of a text", "none");
 }
 
-void add_output_flags(Flags& flags) {
+void add_generate_output_flags(Flags& flags) {
   const GeneratorOptions defaults;
   std::string_view group = "output";
   const auto add = [&](std::string_view name, std::string_view value, std::string help,
@@ -97,7 +96,7 @@ void add_output_flags(Flags& flags) {
              .value = "WHERE",
              .help = "device that computes",
              .fallback = "cpu",
-             .choices = {kDevices.begin(), kDevices.end()},
+             .choices = device_names(),
              .group = group});
   add("--threads", "N", "compute threads of each rank", "one per core, or a rank's share of them");
   add("--tp", "N", "tensor-parallel ranks; they are started unless mpirun or srun has started them",
@@ -241,8 +240,8 @@ void write_trace(const GenerationRequest& request, const Generator& generator, c
 class GenerateCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
-    add_model_flags(flags);
-    add_output_flags(flags);
+    add_generate_model_flags(flags);
+    add_generate_output_flags(flags);
     flags.show_first({"--prompt", "--num-input-tokens", "--num-output-tokens", "--tokenizer", "--temperature",
                       "--top-k", "--top-p", "--greedy", "--tp", "--trace", "--json"});
   }

@@ -45,7 +45,7 @@ constexpr std::array kTensors{
 };
 
 template <typename Table>
-std::vector<std::string_view> names_of(const Table& table) {
+std::vector<std::string_view> entry_names(const Table& table) {
   std::vector<std::string_view> names;
   for (const auto& entry : table) names.push_back(entry.name);
   return names;
@@ -123,13 +123,13 @@ class TraceCommand : public Command {
                .value = "WHOM",
                .help = summaries_of(kTargets),
                .fallback = std::string(kTargets[0].name),
-               .choices = names_of(kTargets),
+               .choices = entry_names(kTargets),
                .group = "output"});
     flags.add({.names = {"--tensors"},
                .value = "WHICH",
                .help = format("nodes that list their tensors' names and shapes; {}", summaries_of(kTensors)),
                .fallback = std::string(kTensors[0].name),
-               .choices = names_of(kTensors),
+               .choices = entry_names(kTensors),
                .group = "output"});
     add_step_flags(flags);
     flags.show_first({"--output", "--force", "--step", "--batch-size", "--seq-length", "--dtype", "--tp",

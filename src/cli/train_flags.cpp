@@ -13,7 +13,6 @@
 namespace nadi {
 namespace {
 
-constexpr std::array<std::string_view, 2> kDevices{"cpu", "cuda"};
 constexpr std::array<std::string_view, 2> kLogFormats{"nadi", "megatron"};
 
 // Adds flags below one heading.
@@ -123,7 +122,7 @@ void add_training_flags(Flags& flags) {
              .value = "WHERE",
              .help = "device to compute on",
              .fallback = "cpu",
-             .choices = {kDevices.begin(), kDevices.end()}});
+             .choices = device_names()});
   group.number("--threads", "threads of each rank", "one per core");
   group.toggle("--no-memory-check", "start even if less memory is free than the step needs");
 }

@@ -35,7 +35,7 @@ Plan plan_of(const GeneratorOptions& options) {
   return {.tp = options.world != nullptr ? options.world->size() : 1};
 }
 
-using Prompts = std::span<const std::vector<TokenId>>;
+using PromptTokens = std::span<const std::vector<TokenId>>;
 
 }  // namespace
 
@@ -80,7 +80,7 @@ class Generator::State {
   }
 
   // The prompts from number `first` on, as many as fit a batch.
-  void run_batch(Prompts prompts, std::size_t first, const TokenCallback& callback,
+  void run_batch(PromptTokens prompts, std::size_t first, const TokenCallback& callback,
                  GenerationResult& result) {
     const std::size_t count = std::min(prompts.size() - first, static_cast<std::size_t>(options_.batch_size));
     set_prompts(prompts.subspan(first, count));
@@ -128,7 +128,7 @@ class Generator::State {
  private:
   // Rows without a prompt, in a batch that is not full, hold one token: the work is the same, the result is
   // left alone.
-  void set_prompts(Prompts prompts) {
+  void set_prompts(PromptTokens prompts) {
     const std::int64_t width = options_.input_tokens;
     std::vector<std::int32_t> ids(options_.batch_size * width, 0);
     std::vector<std::int32_t> lengths(options_.batch_size, 1);
@@ -178,7 +178,7 @@ Generator::Generator(const ModelConfig& config, const GeneratorOptions& options)
 
 Generator::~Generator() = default;
 
-GenerationResult Generator::generate(Prompts prompts, const TokenCallback& callback) {
+GenerationResult Generator::generate(PromptTokens prompts, const TokenCallback& callback) {
   GenerationResult result;
   result.generations.resize(prompts.size());
   for (const std::vector<TokenId>& prompt : prompts)

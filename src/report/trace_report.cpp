@@ -16,7 +16,7 @@
 namespace nadi {
 namespace {
 
-constexpr std::size_t kTextColumn = 17;
+constexpr std::size_t kTraceTextColumn = 17;
 constexpr std::size_t kShownGroups = 20;
 
 Json number_json(const TraceAttribute& attribute) {
@@ -127,11 +127,11 @@ Json trace_json(const TraceSummary& summary) {
 }
 
 void print_trace(const TraceSummary& summary, std::ostream& out, const TraceTextOptions& options) {
-  out << options.style.heading(summary.file) << '\n' << facts_text(trace_facts(summary), kTextColumn);
+  out << options.style.heading(summary.file) << '\n' << facts_text(trace_facts(summary), kTraceTextColumn);
   std::vector<std::string> metadata;
   for (const TraceAttribute& attribute : summary.metadata.attributes)
     metadata.push_back(format("{}={}", printable(attribute.name), printable(value_text(attribute))));
-  if (!metadata.empty()) out << labelled("metadata", kTextColumn, metadata);
+  if (!metadata.empty()) out << labelled("metadata", kTraceTextColumn, metadata);
   for (const ReportTable& table : group_tables(summary))
     if (!table.rows.empty())
       out << '\n'

@@ -51,4 +51,9 @@ void ProgressLine::update(std::int64_t done, std::int64_t total) {
   shown_at_ = now;
 }
 
+void ProgressLine::update(Bytes done, Bytes total) {
+  constexpr std::int64_t kMegabyte = 1'000'000;
+  update(done.count() / kMegabyte, total.count() / kMegabyte);
+}
+
 }  // namespace nadi

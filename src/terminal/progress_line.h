@@ -30,6 +30,8 @@ class ProgressLine {
 
   // Also notices Ctrl-C: throws Interrupted.
   void update(std::int64_t done, std::int64_t total);
+  // The same, shown in megabytes.
+  void update(Bytes done, Bytes total);
 
  private:
   Console& console_;
