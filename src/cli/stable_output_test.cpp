@@ -59,6 +59,7 @@ TEST(StableOutput, HashesAreThoseOfTheTable) {
     for (const auto& [path, hash] : after)
       if (const auto known = before.find(path); known == before.end() || known->second != hash)
         written[path] = hash;
+    if (!expected.contains("-")) written.erase("-");  // it holds times
     EXPECT_EQ(written, expected);
     before = after;
     ++commands;
