@@ -18,10 +18,10 @@
 namespace nadi {
 namespace {
 
-constexpr std::size_t kTextColumn = 12;
+constexpr std::size_t kStepColumn = 12;
 
 std::string labelled(std::string_view label, const std::vector<std::string>& words) {
-  return nadi::labelled(label, kTextColumn, words);
+  return nadi::labelled(label, kStepColumn, words);
 }
 
 std::vector<std::string> model_words(const ModelConfig& config) {
