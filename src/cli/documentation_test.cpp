@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "nadi/cli/commands.h"
-#include "nadi/megatron/megatron_flags.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/command_line/command.h"
+#include "nadi/megatron/megatron_flags.h"
 #include "nadi/terminal/wrap.h"
 #include "nadi/testing/source_folder.h"
 

@@ -5,12 +5,12 @@
 
 #include "nadi/base/version.h"
 #include "nadi/cli/commands.h"
-#include "nadi/megatron/megatron_flags.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flag_aliases.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/job/find_program.h"
+#include "nadi/megatron/megatron_flags.h"
 #include "nadi/terminal/wrap.h"
 
 namespace nadi {

@@ -71,8 +71,7 @@ std::vector<DataPath> parse_data_path(std::span<const std::string> words) {
     if (!(weight > 0) || !std::isfinite(weight))
       throw usage_error(format("data path: a weight of {} is not positive", words[i]));
     if (is_folder(words[i + 1]))
-      throw usage_error(
-          format("data path: '{}' is a folder, and a weight is for one dataset", words[i + 1]));
+      throw usage_error(format("data path: '{}' is a folder, and a weight is for one dataset", words[i + 1]));
     paths.push_back({.prefix = indexed_dataset_prefix(words[i + 1]), .weight = weight});
   }
   return paths;

@@ -24,8 +24,7 @@ void with_cache_hint(const std::function<void()>& write) {
     write();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kEnvironment) throw;
-    throw Error(error.kind(), error.place(), error.message(),
-                "choose another folder for the index maps");
+    throw Error(error.kind(), error.place(), error.message(), "choose another folder for the index maps");
   }
 }
 

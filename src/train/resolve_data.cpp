@@ -6,6 +6,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/round_up.h"
 #include "nadi/data/hugging_face_cache.h"
 #include "nadi/data/sample_batches.h"
 #include "nadi/data/sample_squad.h"
@@ -62,7 +63,8 @@ class Resolver {
     ResolvedTrainData resolved;
     resolved.tokenizer = tokenizer(resolved.tokenizer_name);
     const Tokenizer& tokenizer = *resolved.tokenizer;
-    if (config_.vocabulary == 0) config_.vocabulary = round_up(tokenizer.vocabulary_size());
+    if (config_.vocabulary == 0)
+      config_.vocabulary = rounded_up(tokenizer.vocabulary_size(), request_.vocabulary_multiple);
     check_vocabulary(tokenizer, config_.vocabulary);
     const Objective objective = objective_of(config_.architecture);
     check_special_tokens(tokenizer, objective);
@@ -195,11 +197,6 @@ class Resolver {
     return text + format("tokenizer: {}, {} tokens; the model has room for {}\n", data.tokenizer_name,
                          with_thousands(data.tokenizer->vocabulary_size()),
                          with_thousands(config_.vocabulary));
-  }
-
-  std::int64_t round_up(std::int64_t vocabulary) const {
-    const std::int64_t multiple = request_.vocabulary_multiple;
-    return (vocabulary + multiple - 1) / multiple * multiple;
   }
 
   TrainDataRequest& request_;

@@ -4,6 +4,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/round_up.h"
 #include "nadi/base/units.h"
 #include "nadi/data/megatron_data.h"
 #include "nadi/data/tokenizer_check.h"
@@ -74,7 +75,7 @@ ResolvedTrainData resolve_indexed_data(TrainDataRequest request, ModelConfig& co
   if (config.vocabulary == 0) {
     const std::int64_t multiple = request.vocabulary_multiple;
     const std::int64_t tokens = tokenizer != nullptr ? tokenizer->vocabulary_size() : data.largest_token + 1;
-    config.vocabulary = (tokens + multiple - 1) / multiple * multiple;
+    config.vocabulary = rounded_up(tokens, multiple);
     if (tokenizer == nullptr)
       listener.warning(format(
           "neither a vocabulary size nor a tokenizer is given: the largest token of the data is {}, so "
