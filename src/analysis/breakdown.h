@@ -1,4 +1,4 @@
-// What the device of a rank did with its time: computed, communicated, moved memory, or nothing.
+// How the device of a rank spent its time: computing, communicating, copying memory, or idle.
 //
 //   const Breakdown breakdown = break_down(timeline);
 //   breakdown.compute + breakdown.exposed_communication + breakdown.exposed_memory + breakdown.idle

@@ -1,12 +1,13 @@
-// The chain of nodes that decided when a run ended: from the last node back through the dependency that ended
-// last, and so on to one that waited for nothing. It goes across ranks.
+// The critical path: the chain of dependent nodes that determines the end time. It is followed backward from
+// the node that ended last, through the dependency that ended last, to a node without dependencies, across
+// ranks.
 //
 //   const CriticalPath path = critical_path(timeline);                         // of one rank
 //   const std::vector<CriticalPath> paths = critical_paths(forests, ranks, meetings);
 //   path.host + path.compute + path.communication + path.memory + path.waiting == path.end - path.start
 //
-// Each moment of the path belongs to the node that was running on it, or to nobody known. Two kinds of the
-// latter: from the end of a launch call to the start on the device ("launch delay"), and all else
+// Each moment of the path belongs to the node that was running, or to no traced node. There are two kinds of
+// the latter: from the end of a launch call to the start on the device ("launch delay"), and all other time
 // ("untraced"). Time of the host between two ops belongs to the op that encloses it. path_forest.h says what
 // a node waited for.
 //

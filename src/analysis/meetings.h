@@ -1,5 +1,5 @@
-// Calls of different ranks that take place together: the collectives of a group, and a message's two ends.
-// Tells the time that a call waited for a late rank from the time of the transfer.
+// Matches calls of different ranks: the collectives of a group, and the two ends of a message. For each call
+// it separates the time spent waiting for a late rank from the time of the transfer.
 //
 //   const Meetings meetings(ranks);                             // RankCalls of each rank
 //   meetings.of_call(rank, call).wait                           // positions in `ranks` and its calls

@@ -1,5 +1,5 @@
-// What one rank says to the others, and when: its collectives and messages, in a form that is small enough to
-// be kept for all ranks while their traces come and go.
+// The communication of one rank: its collectives and messages with their times, in a form that is small
+// enough to keep for all ranks after their traces are released.
 //
 //   std::vector<RankCalls> ranks;
 //   ranks.push_back(calls_of(timeline, rank));

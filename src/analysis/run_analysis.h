@@ -1,4 +1,4 @@
-// All questions about the traces of a run's ranks at once.
+// The whole analysis of a run, from the traces of its ranks.
 //
 //   RunAnalysis run;
 //   for (each rank) {
@@ -87,13 +87,13 @@ struct RankInput {
   std::int64_t rank = 0;
 };
 
-// Throws Error: input where the trace is none that can be replayed (trace_check.h), usage for a step that it
+// Throws Error: input for a trace that cannot be replayed (trace_check.h), usage for a step that the trace
 // does not have.
 void add_rank(RunAnalysis& run, const RankInput& input, const AnalysisOptions& options);
 
-// Puts the ranks in order, and finds what can only be said about all of them: stragglers, waiting told from
-// transfer, the critical path, and the sizes of groups that no file tells, taken as the number of ranks that
-// use them.
+// Puts the ranks in order and computes what needs all of them: stragglers, waiting time apart from transfer
+// time, the critical path, and the sizes of groups that no file lists. Such a group has as many members as
+// ranks that use it.
 void finish(RunAnalysis& run);
 
 }  // namespace nadi

@@ -1,11 +1,11 @@
-// Who let the others wait: what each rank waited for others in collectives, and they for it.
+// Stragglers: how long each rank waited for others in collectives, and how long others waited for it.
 //
 //   const Meetings meetings(ranks);                             // RankCalls of each rank
 //   const Stragglers stragglers = find_stragglers(ranks, meetings);
 //   for (const StragglerRank& rank : stragglers.ranks) use(rank.rank, rank.caused, rank.suffered);
 //
-// meetings.h says how collectives are matched and how waiting is told from the transfer. Messages are not
-// counted: a stage of a pipeline that comes after another is not late.
+// meetings.h says how collectives are matched and how waiting time is separated from transfer time. Messages
+// are not counted: a pipeline stage that runs after another stage is not late.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace nadi {
 struct StragglerRank {
   std::int64_t rank = 0;
   std::int64_t collectives = 0;  // matched
-  std::int64_t last = 0;         // of these, in how many it came last
-  Nanoseconds caused = {};       // what others waited in these, summed over them
-  Nanoseconds suffered = {};     // what it waited itself
+  std::int64_t last = 0;         // collectives in which this rank came last
+  Nanoseconds caused = {};       // waiting time of the others, summed over collectives
+  Nanoseconds suffered = {};     // its own waiting time
 };
 
 struct StragglerCollective {

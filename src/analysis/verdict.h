@@ -1,4 +1,4 @@
-// What limits a step, and by how much: the answer that the tables of an analysis add up to.
+// What limits a step, and by how much: the summary of an analysis.
 //
 //   finish(run);
 //   const Verdict verdict = judge(run);

@@ -1,4 +1,4 @@
-// What kind of work a node of the device does, told by its name: the few kinds that people think in.
+// The kind of work that a device node does, derived from its name.
 //
 //   work_kind("nvjet_sm90_tst_96x128_64x7_2x1_v_bz_TNN")     // WorkKind::kMatrixProduct
 //   for (const KindRow& row : kind_rows(timeline)) use(to_string(row.kind), row.time, row.work.per_second());

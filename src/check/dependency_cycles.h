@@ -1,5 +1,5 @@
-// Nodes of a trace that wait for each other in circles, found all at once and also where ids repeat or
-// parents are missing. (check_no_cycle() of the room trace stops at the first.)
+// The dependency cycles of a trace, all of them, also in traces with repeated ids or missing parents.
+// (check_no_cycle() in trace/ stops at the first cycle.)
 #pragma once
 
 #include <cstdint>

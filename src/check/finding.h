@@ -1,4 +1,4 @@
-// What checking a trace brings to light: findings of rules, many of which may be of the same kind.
+// The findings of a check: violations of rules, counted per rule.
 //
 //   Findings findings(/*kept_per_rule=*/10);
 //   if (findings.count(rule::kSelfDependency))           // false once enough of them are kept

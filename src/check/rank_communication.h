@@ -1,5 +1,5 @@
-// What one rank says to others: its collectives and messages in the order in which it starts them, in a form
-// that is small enough to be kept for all ranks while their traces come and go.
+// The communication of one rank: its collectives and messages in the order of their starts, in a form that is
+// small enough to keep for all ranks after their traces are released.
 #pragma once
 
 #include <cstdint>

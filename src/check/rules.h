@@ -11,7 +11,7 @@ namespace rule {
 
 // One file.
 inline constexpr Rule kUnreadable{"unreadable", Severity::kError, "the file is damaged, or no Chakra trace"};
-inline constexpr Rule kDamaged{"damaged", Severity::kWarning, "records were left out (--lenient)"};
+inline constexpr Rule kDamaged{"damaged", Severity::kWarning, "damaged records were skipped"};
 inline constexpr Rule kUnknownFields{"unknown-fields", Severity::kNote,
                                      "fields that the schema does not have"};
 inline constexpr Rule kDuplicateId{"duplicate-id", Severity::kError, "two nodes have the same id"};

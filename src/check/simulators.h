@@ -1,7 +1,8 @@
-// Whether simulators of Chakra traces would take a trace, and what they would not make of it as it was meant.
+// Whether simulators of Chakra traces accept a trace, and which parts they would simulate differently than
+// meant.
 //
-// What each asks for was read in its source, at the version that its entry names. An entry is a file of its
-// own and a line in simulators.cpp.
+// The requirements of each simulator were read in its source, at the version that its entry names. A
+// simulator is a file of its own and a line in simulators.cpp.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ struct SimulatedNode {
   const CommonAttributes& attributes;
 };
 
-// Something about nodes, or about the file, that a simulator stops at or takes otherwise than it is meant.
+// A property of nodes or of the file that a simulator refuses, or simulates differently than meant.
 struct SimulatorPoint {
   std::string what;  // "attribute comm_size is missing"
   std::uint64_t nodes = 0;

@@ -39,24 +39,25 @@ class AnalyzeCommand : public Command {
          .many = true});
     flags.add({.names = {"--against"},
                .value = "FILE...",
-               .help = "what changed from FILE... to these: traces of another run",
+               .help = "compare with these traces of an earlier run: what changed from them to FILE...",
                .fallback = "none",
                .many = true});
-    flags.add({.names = {"--step"}, .value = "N", .help = "only this step", .fallback = "all"});
+    flags.add({.names = {"--step"}, .value = "N", .help = "analyze only this step", .fallback = "all"});
     flags.add({.names = {"--lenient"},
-               .help = "pass over what is damaged, and dependencies on nodes that are not in the file"});
-    flags.add({.names = {"--consecutive-gap"},
-               .value = "NS",
-               .help =
-                   "gaps below this many nanoseconds, of work launched in time, are what it costs to start "
-                   "one kernel after the other",
-               .fallback = "30"});
+               .help = "skip damaged records, and dependencies on nodes that are not in the file"});
+    flags.add(
+        {.names = {"--consecutive-gap"},
+         .value = "NS",
+         .help =
+             "gaps shorter than this many nanoseconds, before work launched in time, count as the cost of "
+             "starting one kernel after another",
+         .fallback = "30"});
     flags.add({.names = {"--full-queue"},
                .value = "N",
                .help = "length at which a stream's queue counts as full",
                .fallback = "1024"});
     flags.add({.names = {"--all"},
-               .help = "print every table, and not only those that the verdict is made of",
+               .help = "print every table, not only those behind the verdict",
                .group = "output"});
     flags.add({.names = {"--table"},
                .value = "NAME",
@@ -66,16 +67,16 @@ class AnalyzeCommand : public Command {
                .group = "output"});
     flags.add({.names = {"--top"},
                .value = "N",
-               .help = "rows of each table that are printed; 0 for all",
+               .help = "rows printed of each table; 0 prints all",
                .fallback = std::to_string(kShownRows),
                .group = "output"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
     flags.add({.names = {"--csv"},
-               .help = "print the table as CSV; with -o all tables as files",
+               .help = "print the table as CSV; with -o, write all tables as files",
                .group = "output"});
     flags.add({.names = {"--output"},
                .value = "FOLDER",
-               .help = "with --csv: where to write NAME.csv for each table",
+               .help = "with --csv: the folder for NAME.csv of each table",
                .fallback = "none",
                .group = "output"});
     flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
@@ -123,7 +124,7 @@ class AnalyzeCommand : public Command {
       throw usage_error("--csv and --json exclude each other");
     if (flags.given("--csv") && !flags.given("--output") && !output.table)
       throw usage_error("--csv prints one table, and there are many",
-                        "say which with --table, or where to write all of them with -o FOLDER");
+                        "name it with --table, or write all of them with -o FOLDER");
     if (flags.given("--output") && !flags.given("--csv")) throw usage_error("-o, --output is for --csv");
     return output;
   }

@@ -58,14 +58,14 @@ class CheckCommand : public Command {
          .many = true});
     flags.add({.names = {"--simulator"},
                .value = "NAME",
-               .help = "an error if this one would refuse a trace",
-               .fallback = "each one's verdict is printed",
+               .help = "report an error if this simulator would refuse a trace",
+               .fallback = "the verdict of each is printed",
                .choices = names_of_simulators(),
                .repeatable = true});
-    flags.add({.names = {"--lenient"}, .help = "leave out records that are damaged, and go on"});
+    flags.add({.names = {"--lenient"}, .help = "skip damaged records and continue"});
     flags.add({.names = {"--limit"},
                .value = "N",
-               .help = "how many findings of each rule are printed; all are counted",
+               .help = "findings printed for each rule; all of them are counted",
                .fallback = format("{}", kShownPerRule),
                .group = "output"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});

@@ -40,8 +40,8 @@ void add_input_flags(Flags& flags) {
              .many = true});
   flags.add({.names = {"--host"},
              .value = "FILE...",
-             .help = "execution traces of PyTorch's host, in the order of the profiles; without profiles, "
-                     "traces without times are made of them",
+             .help = "execution traces of PyTorch's host, in the order of the profiles; without profiles "
+                     "the output has no times",
              .fallback = "none",
              .group = "input",
              .many = true});
@@ -60,13 +60,14 @@ void add_convert_output_flags(Flags& flags) {
     summaries += format("{}{}: {}", summaries.empty() ? "" : "; ", entry.name, entry.summary);
     names.push_back(entry.name);
   }
-  flags.add({.names = {"--output"},
-             .value = "OUT",
-             .help =
-                 "where to write: run.0.et is a file; run is the start of names, run.0.et and so on, a file "
-                 "for each rank; missing folders are made",
-             .fallback = "required",
-             .group = "output"});
+  flags.add(
+      {.names = {"--output"},
+       .value = "OUT",
+       .help =
+           "a file, run.0.et, or the start of file names: run writes run.0.et and so on, one file per rank; "
+           "missing folders are created",
+       .fallback = "required",
+       .group = "output"});
   flags.add({.names = {"--format"},
              .value = "FORMAT",
              .help = summaries,
@@ -137,18 +138,16 @@ class ConvertCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
     add_input_flags(flags);
-    flags.add({.names = {"--lenient"},
-               .help = "go on where a file is damaged, and count what is dropped",
-               .group = "input"});
+    flags.add({.names = {"--lenient"}, .help = "skip damaged records and count them", .group = "input"});
     flags.add({.names = {"--time-unit"},
                .value = "UNIT",
-               .help = "what times of a profile count: some programs write nanoseconds",
+               .help = "unit of the times in a profile: some programs write nanoseconds",
                .fallback = std::string(kTimeUnits[0]),
                .choices = {kTimeUnits.begin(), kTimeUnits.end()},
                .group = "input"});
     flags.add({.names = {"--rank"},
                .value = "N",
-               .help = "whose trace it is",
+               .help = "rank of the trace",
                .fallback = "what the file says",
                .group = "input"});
     add_convert_output_flags(flags);
@@ -156,8 +155,8 @@ class ConvertCommand : public Command {
                .help = "keep only what simulators read: smaller files",
                .group = "output"});
     flags.add({.names = {"--num-ops"},
-               .help = "give kernels num_ops and tensor_size, by the shapes that were recorded of the ops "
-                       "that launched them: simulators with a roofline ask for them",
+               .help = "give kernels num_ops and tensor_size, computed from the recorded shapes of the ops "
+                       "that launched them: roofline simulators need both",
                .group = "output"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
   }

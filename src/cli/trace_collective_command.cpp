@@ -71,12 +71,12 @@ class TraceCollectiveCommand : public Command {
                           .choices = names_of_kinds(false)});
     flags.add({.names = {"--bytes"},
                .value = "SIZE",
-               .help = "what each rank puts in: bytes, or with a unit: 1MB, 1MiB, 64k",
+               .help = "contribution of each rank: bytes, or with a unit: 1MB, 1MiB, 64k",
                .fallback = "required"});
     flags.add({.names = {"--ranks"}, .value = "N", .help = "how many ranks", .fallback = "required"});
     flags.add({.names = {"--op"},
                .value = "OP",
-               .help = format("how values are put together; {}", join(names_of_kinds(true), ", ")),
+               .help = format("reduction, for {}", join(names_of_kinds(true), ", ")),
                .fallback = std::string(reductions()[0]),
                .choices = {reductions().begin(), reductions().end()}});
     add_trace_output_flags(flags);

@@ -30,7 +30,7 @@ struct TargetEntry {
 };
 constexpr std::array kTargets{
     TargetEntry{"chakra", "tools that follow the schema", TraceFlavor::kChakra},
-    TargetEntry{"astra-sim", "that simulator: data dependencies only, communication of a rank in order",
+    TargetEntry{"astra-sim", "the simulator: data dependencies only, the communication of a rank in order",
                 TraceFlavor::kAstraSim},
 };
 struct TensorsEntry {
@@ -116,7 +116,7 @@ class TraceCommand : public Command {
     add_trace_output_flags(flags);
     flags.add({.names = {"--ranks"},
                .value = "LIST",
-               .help = "whose traces to write, such as 0,8-15",
+               .help = "ranks whose traces are written, such as 0,8-15",
                .fallback = "all",
                .group = "output"});
     flags.add({.names = {"--for"},

@@ -176,7 +176,7 @@ TEST_F(TraceCommandTest, NamesWhatIsWrongWithTheOutput) {
             "error: -o takes the start of file names, and 'out/' is a folder\n"
             "  hint: -o out/step writes out/step.0.et\n");
   EXPECT_EQ(run("trace gpt2 -o out.d/gpt2.0.et").err,
-            "error: -o takes file names without their end, not 'out.d/gpt2.0.et'\n"
+            "error: -o takes the start of file names, not 'out.d/gpt2.0.et'\n"
             "  hint: -o out.d/gpt2 writes out.d/gpt2.0.et\n");
   EXPECT_THAT(run("trace gpt2 -o l70.1023.et").err, HasSubstr("  hint: -o l70 writes l70.0.et\n"));
   for (const char* arguments : {"", " -o out/", " -o a.et"})

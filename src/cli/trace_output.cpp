@@ -11,11 +11,13 @@ std::filesystem::path TraceOutput::file_of(std::int64_t rank) const {
 }
 
 void add_trace_output_flags(Flags& flags) {
-  flags.add({.names = {"--output"},
-             .value = "PREFIX",
-             .help = "where to write: PREFIX.0.et and so on, a file for each rank; missing folders are made",
-             .fallback = "required",
-             .group = "output"});
+  flags.add(
+      {.names = {"--output"},
+       .value = "PREFIX",
+       .help =
+           "start of the file names: PREFIX.0.et and so on, one file per rank; missing folders are created",
+       .fallback = "required",
+       .group = "output"});
   flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
   flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
 }
@@ -39,7 +41,7 @@ TraceOutput resolve_trace_output(const Flags& flags) {
     const std::size_t before_rank = start.find_last_not_of("0123456789");
     if (before_rank != std::string::npos && before_rank + 1 < start.size() && start[before_rank] == '.')
       start.resize(before_rank);
-    throw usage_error(format("-o takes file names without their end, not '{}'", *prefix),
+    throw usage_error(format("-o takes the start of file names, not '{}'", *prefix),
                       format("-o {0} writes {0}.0.et", start));
   }
   return {.prefix = *prefix, .overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse};

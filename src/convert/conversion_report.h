@@ -1,4 +1,4 @@
-// What a conversion did with what it was given, in numbers: whatever was dropped, guessed or could not be
+// What a conversion did with its input, in numbers. Everything that was dropped, guessed or could not be
 // matched is counted here.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Which nodes of the host's trace and which events of the profile are the same: those with the same
+// Matches nodes of the host's trace with events of the profile: the two have the same
 // record-function id ("rf_id", "Record function id").
 #pragma once
 

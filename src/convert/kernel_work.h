@@ -1,4 +1,4 @@
-// What each kernel of a profile computes and moves, for simulators that time it by a roofline.
+// FLOPs and bytes of each kernel of a profile, for simulators that use a roofline model.
 //
 //   const KernelWork work({.graph = graph, .kineto = kineto, .host = host, ...});
 //   add_work(node, work.of(number).flops, work.of(number).bytes);

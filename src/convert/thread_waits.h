@@ -1,4 +1,4 @@
-// What a host thread waited for of other threads, told by times.
+// Which ops of other threads a host thread waited for, inferred from times.
 //
 // A thread that does nothing for more than kWaitLength, while an op of another thread ends, is taken to have
 // waited for the last such op, as the main thread does for the one that runs the backward pass: its gap then

@@ -69,7 +69,7 @@ ReportTable communication_table(const RunAnalysis& run) {
 
 ReportTable straggler_table(const RunAnalysis& run) {
   ReportTable table{.name = "stragglers",
-                    .title = "Stragglers: who let the others wait",
+                    .title = "Stragglers: ranks that the others waited for",
                     .note = run.stragglers.measure == WaitMeasure::kArrival
                                 ? "by the starts of matched collectives"
                                 : "by the durations of matched collectives: the ranks' clocks look unrelated",
@@ -95,7 +95,7 @@ ReportTable straggler_table(const RunAnalysis& run) {
 
 ReportTable collective_table(const RunAnalysis& run) {
   ReportTable table{.name = "collectives",
-                    .title = "Collectives in which was waited most",
+                    .title = "Collectives with the longest waits",
                     .columns = {{"group", "group", CellKind::kText},
                                 {"number", "number"},
                                 {"kind", "kind", CellKind::kText},
@@ -111,7 +111,7 @@ ReportTable collective_table(const RunAnalysis& run) {
 
 ReportTable critical_path_table(const RunAnalysis& run) {
   const bool several = run.ranks.size() > 1;
-  std::string note = "the chain of nodes that decided when the run ended; waiting: nobody known ran";
+  std::string note = "the chain of dependent nodes that determines the end time; waiting: no traced node ran";
   if (run.path_crosses_ranks)
     note += "; across ranks, by their clocks as recorded";
   else if (several)

@@ -97,14 +97,14 @@ void print_heading(const RunAnalysis& run, std::string_view label, std::ostream&
   out << line << "\n";
   if (first.left_out > 0)
     out << format("{} nodes of other steps are left out\n", with_thousands(first.left_out));
-  if (replayed) out << "the files have no starts: those of a replay are used\n";
+  if (replayed) out << "the files have no start times: those of a replay are used\n";
   if (untimed > 0) out << format("{} nodes have no times\n", with_thousands(untimed));
   if (without_launch > 0)
     out << format("{} nodes of the device have no launch call\n", with_thousands(without_launch));
   if (run.ranks.size() > 1 && span.count() > 0)
     out << (run.stragglers.measure == WaitMeasure::kArrival
                 ? "clocks of ranks are taken as recorded\n"
-                : "clocks of ranks look unrelated: waiting is told by durations\n");
+                : "clocks of ranks look unrelated: waiting is computed from durations\n");
   if (run.stragglers.unmatched > 0)
     out << format("{} collectives have no partner on another rank\n",
                   with_thousands(run.stragglers.unmatched));

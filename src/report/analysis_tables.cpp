@@ -113,7 +113,7 @@ ReportTable work_table(const RunAnalysis& run) {
   ReportTable table{
       .name = "work",
       .title = "Work",
-      .note = "longest chain: nodes that depend on one another; FLOPs: of the heaviest chain",
+      .note = "longest chain: nodes that depend on one another; FLOPs: of the chain with the most work",
       .columns = {rank_column(),
                   {"compute_nodes", "compute nodes"},
                   {"communication_nodes", "communication nodes", CellKind::kCount, Shown::kUnlessZero},
@@ -205,30 +205,31 @@ LaneIdle idle_sum_of(const RunAnalysis& run) {
 }
 
 ReportTable idle_table(const RunAnalysis& run) {
-  ReportTable table{.name = "idle",
-                    .title = "Why the device was idle between two nodes",
-                    .note =
-                        "host: the next launch came too late; sync: it did since the host had waited for the "
-                        "device; kernel: in time, a short gap; dependency: waited for another lane",
-                    .columns = {rank_column(),
-                                {"lane", "lane", CellKind::kText},
-                                {"idle_ns", "idle", CellKind::kTime},
-                                {"host_share", "host", CellKind::kShare, Shown::kUnlessZero},
-                                {"host_ns", "", CellKind::kTime, Shown::kIfRoom},
-                                {"synchronisation_share", "sync", CellKind::kShare, Shown::kUnlessZero},
-                                {"synchronisation_ns", "", CellKind::kTime, Shown::kIfRoom},
-                                {"kernel_share", "kernel", CellKind::kShare, Shown::kUnlessZero},
-                                {"kernel_ns", "", CellKind::kTime, Shown::kIfRoom},
-                                {"dependency_share", "dependency", CellKind::kShare, Shown::kUnlessZero},
-                                {"dependency_ns", "", CellKind::kTime, Shown::kIfRoom},
-                                {"other_share", "other", CellKind::kShare},
-                                {"other_ns", "", CellKind::kTime, Shown::kIfRoom},
-                                {"longest_ns", "longest", CellKind::kTime},
-                                {"host_gaps", "", CellKind::kCount, Shown::kToPrograms},
-                                {"synchronisation_gaps", "", CellKind::kCount, Shown::kToPrograms},
-                                {"kernel_gaps", "", CellKind::kCount, Shown::kToPrograms},
-                                {"dependency_gaps", "", CellKind::kCount, Shown::kToPrograms},
-                                {"other_gaps", "", CellKind::kCount, Shown::kToPrograms}}};
+  ReportTable table{
+      .name = "idle",
+      .title = "Why the device was idle between two nodes",
+      .note =
+          "host: the next launch came too late; sync: the same, because the host had waited "
+          "for the device; kernel: launched in time, a short gap; dependency: waited for another lane",
+      .columns = {rank_column(),
+                  {"lane", "lane", CellKind::kText},
+                  {"idle_ns", "idle", CellKind::kTime},
+                  {"host_share", "host", CellKind::kShare, Shown::kUnlessZero},
+                  {"host_ns", "", CellKind::kTime, Shown::kIfRoom},
+                  {"synchronisation_share", "sync", CellKind::kShare, Shown::kUnlessZero},
+                  {"synchronisation_ns", "", CellKind::kTime, Shown::kIfRoom},
+                  {"kernel_share", "kernel", CellKind::kShare, Shown::kUnlessZero},
+                  {"kernel_ns", "", CellKind::kTime, Shown::kIfRoom},
+                  {"dependency_share", "dependency", CellKind::kShare, Shown::kUnlessZero},
+                  {"dependency_ns", "", CellKind::kTime, Shown::kIfRoom},
+                  {"other_share", "other", CellKind::kShare},
+                  {"other_ns", "", CellKind::kTime, Shown::kIfRoom},
+                  {"longest_ns", "longest", CellKind::kTime},
+                  {"host_gaps", "", CellKind::kCount, Shown::kToPrograms},
+                  {"synchronisation_gaps", "", CellKind::kCount, Shown::kToPrograms},
+                  {"kernel_gaps", "", CellKind::kCount, Shown::kToPrograms},
+                  {"dependency_gaps", "", CellKind::kCount, Shown::kToPrograms},
+                  {"other_gaps", "", CellKind::kCount, Shown::kToPrograms}}};
   const auto add = [&](ReportCell rank, const LaneIdle& lane) {
     const Nanoseconds total = lane.total();
     if (total == Nanoseconds{}) return;
@@ -285,7 +286,7 @@ ReportTable host_op_table(const RunAnalysis& run) {
   const bool clock = any_clock(run);
   ReportTable table{.name = "host-ops",
                     .title = "Ops of the host",
-                    .note = "time: theirs alone; device: of all that was launched within them, at any depth",
+                    .note = "time: without nested ops; device: all work launched within the op, at any depth",
                     .columns = {{"name", "op", CellKind::kText},
                                 {"nodes", "nodes"},
                                 {"time_ns", "time", CellKind::kTime},
@@ -366,7 +367,8 @@ ReportTable launch_table(const RunAnalysis& run) {
   ReportTable table{.name = "launches",
                     .title = "Launches",
                     .note =
-                        "delay: from call to device; shorter: than its call; slow: call over 50 us; late: "
+                        "delay: from the call to the start on the device; shorter: work shorter than its "
+                        "call; slow: call over 50 us; late: "
                         "delay over 100 us",
                     .columns = {{"rank", "rank"},
                                 {"activity", "of", CellKind::kText},

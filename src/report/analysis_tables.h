@@ -19,7 +19,7 @@ std::vector<std::string> summary_table_names(const RunAnalysis& run);
 // What changed from one run to the other. Both must have been analysed with AnalysisOptions::profile.
 std::vector<ReportTable> comparison_tables(const RunAnalysis& before, const RunAnalysis& after);
 
-// Names of all tables that there can be, for --table.
+// Names of all tables, whether or not a run has rows for them.
 std::vector<std::string> analysis_table_names();
 std::vector<std::string> comparison_table_names();
 

@@ -77,7 +77,7 @@ ConversionReport sum_of(const std::vector<ConvertedFile>& files) {
   return sum;
 }
 
-// "times: --device adds the profile"
+// "<text>: <advice>"
 std::string with_advice(std::string text, const std::string& advice) {
   return advice.empty() ? text : text + ": " + advice;
 }
