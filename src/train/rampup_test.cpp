@@ -176,7 +176,7 @@ TEST_F(RampUp, ATraceIsOfOneSize) {
   options_.trace = {.folder = folder_ / "traces", .name = "run", .wait = 1, .warmup = 0, .active = 2};
   const auto error = error_of([&] { run_.train(options_); });
   ASSERT_TRUE(error);
-  EXPECT_THAT(error->message(), HasSubstr("steps 2 to 3 are to be traced, and the batch grows from 2 to 4"));
+  EXPECT_THAT(error->message(), HasSubstr("the tracing window, steps 2 to 3, has batches of 2 and of 4"));
   // Steps 1 and 2 have two samples each, 5 and 6 have six.
   for (const std::int64_t wait : {0, 4}) {
     options_.trace->wait = wait;
