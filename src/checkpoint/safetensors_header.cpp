@@ -143,7 +143,7 @@ class HeaderBuilder : public nlohmann::json_sax<Json> {
       case In::kNothing:
         break;  // does not happen: the text begins with '{'
       case In::kNames:
-        return fail("the header is not a JSON object");
+        return fail("its entry is not a JSON object");
       case In::kMetadata:
         return fail(format("the value of {} is not a text", quoted_name(field_)));
       case In::kTensor:

@@ -145,7 +145,7 @@ TEST_F(SafetensorsReaderTest, LyingHeaders) {
   EXPECT_THAT(error_of_header("{} x").message(), HasSubstr("not valid JSON"));
   EXPECT_THAT(error_of_header(std::string("{\"\xff\":1}")).message(), HasSubstr("not valid JSON"));
   EXPECT_THAT(error_of_header(R"({"t":1})").message(),
-              HasSubstr("tensor 't': the header says something else"));
+              HasSubstr("tensor 't': its entry is not a JSON object"));
   EXPECT_THAT(error_of_header(R"({"__metadata__":{"a":1}})").message(),
               HasSubstr("value of 'a' is not a text"));
   EXPECT_THAT(error_of_header(R"({"__metadata__":{"a":"1","a":"1"}})").message(), HasSubstr("appears twice"));

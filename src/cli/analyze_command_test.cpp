@@ -136,8 +136,9 @@ TEST(Analyze, Text) {
   EXPECT_THAT(result.out,
               ContainsRegex("\n[0-9]+ more tables: --all prints them, --table NAME one of them\n$"));
   const CliRun all = run("analyze out/run.0.et out/run.1.et --all");
-  EXPECT_THAT(all.out,
-              HasSubstr("Stragglers: ranks that the others waited for\n(by the starts of matched collectives)\n"));
+  EXPECT_THAT(
+      all.out,
+      HasSubstr("Stragglers: ranks that the others waited for\n(by the starts of matched collectives)\n"));
   EXPECT_THAT(all.out, HasSubstr("Lanes"));
   EXPECT_THAT(all.out, Not(HasSubstr("more tables")));
   for (const std::string& text : {result.out, all.out})

@@ -1,16 +1,9 @@
 #include "nadi/cli/flag_hints.h"
 
-#include <string_view>
-
 namespace nadi {
 namespace {
 
-struct Wording {
-  std::string_view library;
-  std::string_view program;
-};
-
-constexpr Wording kWordings[]{
+constexpr FlagWording kWordings[]{
     {"read the file leniently", "use --lenient"},
     {"declare that times are in nanoseconds", "use --time-unit ns"},
     {"compute in bf16", "add --dtype bf16"},
@@ -19,6 +12,12 @@ constexpr Wording kWordings[]{
     {"use several tensor-parallel ranks, or no sequence parallelism",
      "add --tp, or leave --sequence-parallel out"},
     {"give the model type;", "name it with --model-type;"},
+    {"choose another folder for the index maps",
+     "choose another folder for the index maps with --data-cache-path"},
+    {"give the traces of one run, one for each rank",
+     "give the traces of one run, one for each rank; --against compares two runs"},
+    {"convert all of them to Chakra traces first",
+     "turn all of them into Chakra traces with 'nadi convert' first"},
     {"make the dataset with a sequence for each sentence", "make the dataset with --split-sentences"},
     {"a lower learning rate or a longer warm-up", "a lower --learning-rate or more --warmup-steps"},
     {"a new run from its weights", "a new run with --init-from"},
@@ -31,8 +30,12 @@ constexpr Wording kWordings[]{
 
 }  // namespace
 
+std::span<const FlagWording> flag_wordings() {
+  return kWordings;
+}
+
 std::string hint_with_flags(std::string hint) {
-  for (const Wording& wording : kWordings)
+  for (const FlagWording& wording : kWordings)
     if (const std::size_t at = hint.find(wording.library); at != std::string::npos)
       hint.replace(at, wording.library.size(), wording.program);
   return hint;

@@ -125,7 +125,7 @@ TEST(NodeOrder, OpsThatCallEachOtherAreDamage) {
     const Converted converted({.host = host});
     FAIL() << "not refused";
   } catch (const Error& error) {
-    EXPECT_THAT(error.message(), HasSubstr("'other' (node 3) is called by '" + std::string(40, 'k') + "…"));
+    EXPECT_THAT(error.message(), HasSubstr("(node 2) -> 'other' (node 3) -> '" + std::string(40, 'k') + "…"));
     EXPECT_LT(error.message().size(), 400U);
   }
 }

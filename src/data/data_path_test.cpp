@@ -44,7 +44,7 @@ TEST_F(DataPathTest, MistakesAreNamed) {
     EXPECT_EQ(error.kind(), kind);
     return std::string(error.what());
   };
-  EXPECT_THAT(message({}, ErrorKind::kUsage), HasSubstr("names no dataset"));
+  EXPECT_THAT(message({}, ErrorKind::kUsage), HasSubstr("no dataset is named"));
   EXPECT_THAT(message({"0.3", "a", "b"}, ErrorKind::kUsage), HasSubstr("'0.3' is a weight, but"));
   EXPECT_THAT(message({"0", "a"}, ErrorKind::kUsage), HasSubstr("a weight of 0 is not positive"));
   EXPECT_THAT(message({"nan", "a"}, ErrorKind::kUsage), HasSubstr("nan"));

@@ -206,7 +206,7 @@ TEST_F(GptIndexTest, AFolderThatCannotBeWrittenGetsAHint) {
   options.folder = folder_ / "d.idx";  // a file
   const Error error = error_of([&] { GptIndex(data, options); });
   EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
-  EXPECT_THAT(error.hint(), HasSubstr("--data-cache-path"));
+  EXPECT_THAT(error.hint(), HasSubstr("another folder for the index maps"));
 }
 
 }  // namespace

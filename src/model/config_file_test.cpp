@@ -137,7 +137,7 @@ TEST_F(ConfigFile, AMissingTypeCanBeGiven) {
   text.erase(text.find("  \"model_type\""), std::string("  \"model_type\": \"gpt2\",\n").size());
   const Error error = error_of(text);
   EXPECT_THAT(error.message(), HasSubstr("model_type"));
-  EXPECT_THAT(error.hint(), HasSubstr("--model-type"));
+  EXPECT_THAT(error.hint(), HasSubstr("give the model type; known: gpt2, bert, llama"));
   EXPECT_EQ(load_model_config(write(text), "gpt2").layers, 12);
   EXPECT_EQ(error_of(text, "gtp2").kind(), ErrorKind::kUsage);
 }
