@@ -9,6 +9,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # GCC 12 warns about std::string::insert and operator+ (PR 105651) and about vectors in temporaries of aggregates.
   list(APPEND NADI_COMPILE_OPTIONS -Wno-restrict -Wno-array-bounds -Wno-maybe-uninitialized)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+  # GCC 13 takes a handle to a document (JsonValue) for the owner of the texts that it gives references to.
+  list(APPEND NADI_COMPILE_OPTIONS -Wno-dangling-reference)
+endif()
 if(CMAKE_UNITY_BUILD)
   # Several sources in one are no reason for these; the preset `dev` compiles each alone and has them.
   list(APPEND NADI_COMPILE_OPTIONS -Wno-shadow -Wno-subobject-linkage)
