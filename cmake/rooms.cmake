@@ -133,7 +133,6 @@ function(nadi_sanitized_test name)
   endif()
   cmake_parse_arguments(ARG "" "" "TESTS;SOURCES;FOLDERS" ${ARGN})
   add_executable(${name}_test ${ARG_TESTS} ${ARG_SOURCES})
-  set_target_properties(${name}_test PROPERTIES UNITY_BUILD OFF)
   target_compile_options(${name}_test PRIVATE ${NADI_COMPILE_OPTIONS}
     -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(${name}_test PRIVATE -fsanitize=address,undefined)
