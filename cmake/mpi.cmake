@@ -13,7 +13,7 @@ endif()
 # allocated at its end is not ours to find.
 set(NADI_MPI_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=1
-  ASAN_OPTIONS=detect_leaks=0)
+  HWLOC_COMPONENTS=-gl ASAN_OPTIONS=detect_leaks=0)
 
 # nadi_mpi_run(comm_mpi_4ranks RANKS 4 TIMEOUT 60 COMMAND comm_mpi_test)
 # A test that starts a command on so many ranks; it fails when one of them does. With EXIT_CODE: unless the

@@ -61,6 +61,9 @@ ChildOptions mpirun_command(const LaunchRequest& request, const std::filesystem:
     environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
     environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
   }
+  // mpirun asks hwloc what the machine has, and hwloc's component for OpenGL looks for ten X servers. Where
+  // `localhost` is not in /etc/hosts, each look is a question to the name server, of which any may take 5 s.
+  if (std::getenv("HWLOC_COMPONENTS") == nullptr) environment.emplace_back("HWLOC_COMPONENTS", "-gl");
   words.insert(words.end(), request.supervisor.begin(), request.supervisor.end());
   words.insert(words.end(), request.command.begin(), request.command.end());
   return options;
