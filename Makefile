@@ -2,9 +2,14 @@
 
 BUILD  := build/release
 PREFIX ?= /usr/local
-# `dev` is the same build with warnings as errors, for work on Nadi itself.
-PRESET ?= release
-CMAKE   = cmake --preset $(PRESET)
+# PRESET=dev and others of CMakePresets.json; without it a folder that is configured stays as it is.
+ifdef PRESET
+CMAKE = cmake --preset $(PRESET)
+else ifneq ($(wildcard $(BUILD)/build.ninja),)
+CMAKE = cmake $(BUILD)
+else
+CMAKE = cmake --preset release
+endif
 
 # One job per core, but no more than the memory allows: the larger sources take close to 1 GiB each.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemAvailable:/ { jobs = int($$2 / 1048576) } \
