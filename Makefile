@@ -51,7 +51,7 @@ build-tests: test-dependencies ## compile program, tests and tools
 	$(CMAKE) -DNADI_BUILD_TESTS=ON
 	cmake --build $(BUILD) --parallel $(JOBS)
 
-test: demo ## set-up and demo, then every test
+test: dependencies ## set-up, then every test
 	$(MAKE) build-tests
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS)
 
