@@ -11,8 +11,8 @@ else
 CMAKE = cmake --preset release
 endif
 
-# One job per core, but no more than the memory allows: the larger sources take close to 1 GiB each.
-JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemAvailable:/ { jobs = int($$2 / 1048576) } \
+# One job per core, but no more than the memory allows: the larger sources take up to 1.2 GiB each.
+JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemAvailable:/ { jobs = int($$2 / 1310720) } \
 	END { if (jobs == 0 || jobs > cores) jobs = jobs == 0 ? 1 : cores; print jobs }' /proc/meminfo)
 
 SOURCES = $(shell find src bench examples tests \( -name '*.h' -o -name '*.cpp' \) -print)
