@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "nadi/base/atomic_file.h"
+#include "nadi/testing/temporary_folder.h"
 
 namespace nadi {
 namespace {
@@ -19,14 +20,11 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 class FileOutputTest : public testing::Test {
  protected:
-  FileOutputTest() : path_(testing::TempDir() + "/nadi_file_output_XXXXXX") {
-    descriptor_ = mkstemp(path_.data());
+  FileOutputTest() {
+    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
     EXPECT_GE(descriptor_, 0);
   }
-  ~FileOutputTest() override {
-    ::close(descriptor_);
-    ::unlink(path_.c_str());
-  }
+  ~FileOutputTest() override { ::close(descriptor_); }
 
   // Byte i of the file, whatever the pieces.
   static char expected(std::int64_t i) { return static_cast<char>(i * 2654435761u >> 13); }
@@ -80,7 +78,8 @@ class FileOutputTest : public testing::Test {
     return ::statfs(path_.c_str(), &status) == 0 && status.f_type == kTmpfs;
   }
 
-  std::string path_;
+  const TemporaryFolder folder_;
+  const std::string path_ = (folder_ / "output").string();
   int descriptor_ = -1;
 };
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "nadi/base/ascii.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json_position.h"
 #include "nadi/base/json_source.h"
@@ -67,7 +68,7 @@ std::string found_value(const JsonSource& source, const Json& node) {
   std::string_view written = std::string_view(source.text).substr(at.begin, at.end - at.begin);
   if (written.size() <= kMost) return std::string(written);
   std::size_t cut = kMost;
-  while ((static_cast<unsigned char>(written[cut]) & 0xC0) == 0x80) --cut;  // not inside a character
+  while (is_continuation(written[cut])) --cut;  // not inside a character
   return std::string(written.substr(0, cut)) + "...";
 }
 

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "nadi/base/random.h"
+#include "nadi/testing/temporary_folder.h"
 
 namespace nadi {
 namespace {
@@ -81,14 +82,13 @@ TEST(ReadJson, ValuesSurviveMovingTheDocument) {
 }
 
 TEST(ReadJson, ReadsAFile) {
-  std::string path = testing::TempDir() + "/nadi_json_XXXXXX";
-  ASSERT_GE(mkstemp(path.data()), 0);
+  const TemporaryFolder folder;
+  const std::string path = (folder / "a.json").string();
   std::ofstream(path) << "\xEF\xBB\xBF{\"a\": x}\n";  // with a byte-order mark
   const Error error = error_of([&] { read_json(path); });
   EXPECT_THAT(error.what(), HasSubstr(path + ":1:"));
   std::ofstream(path) << "{\"a\": 1}\n";
   EXPECT_EQ(read_json(path).root().at("a").as_int64(), 1);
-  std::remove(path.c_str());
 }
 
 TEST(ReadJson, NamesAFileItCannotRead) {
