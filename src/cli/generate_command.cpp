@@ -20,9 +20,9 @@
 #include "nadi/model/config_file.h"
 #include "nadi/report/generate_output.h"
 #include "nadi/report/generate_report.h"
+#include "nadi/run/rank_clock.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/silent_console.h"
-#include "nadi/train/rank_clock.h"
 
 namespace nadi {
 namespace {

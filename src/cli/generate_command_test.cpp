@@ -8,10 +8,10 @@
 #include "nadi/model/config_file.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"
+#include "nadi/run/weights.h"
 #include "nadi/text/bpe_trainer.h"
 #include "nadi/text/tokenizer.h"
 #include "nadi/text/utf8.h"
-#include "nadi/train/weights.h"
 
 namespace nadi {
 namespace {

@@ -7,7 +7,7 @@
 #include "nadi/model/compute_dtypes.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/kineto_merge.h"
-#include "nadi/train/rank_clock.h"
+#include "nadi/run/rank_clock.h"
 #include "nadi/unroll/plan_metadata.h"
 
 namespace nadi {

@@ -11,7 +11,7 @@
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"
-#include "nadi/train/sharded_state.h"
+#include "nadi/run/sharded_state.h"
 
 namespace nadi {
 namespace {

@@ -14,8 +14,8 @@
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"
+#include "nadi/run/weights.h"
 #include "nadi/testing/temporary_folder.h"
-#include "nadi/train/weights.h"
 
 namespace nadi {
 namespace {

@@ -1,4 +1,4 @@
-#include "nadi/train/run_recorder.h"
+#include "nadi/run/run_recorder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -25,9 +25,9 @@
 #include "nadi/parallel/gradient_reduction.h"
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/program_summary.h"
+#include "nadi/run/run_recorder.h"
 #include "nadi/train/batch_schedule.h"
 #include "nadi/train/learning_rate.h"
-#include "nadi/train/run_recorder.h"
 #include "nadi/train/train_listener.h"
 
 namespace nadi {

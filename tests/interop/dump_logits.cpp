@@ -17,9 +17,9 @@
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops.h"
 #include "nadi/model/model.h"
+#include "nadi/run/weights.h"
 #include "nadi/text/bpe_trainer.h"
 #include "nadi/text/wordpiece_trainer.h"
-#include "nadi/train/weights.h"
 
 namespace nadi {
 namespace {

@@ -1,4 +1,4 @@
-#include "nadi/train/sharded_state_transfer.h"
+#include "nadi/run/sharded_state_transfer.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "nadi/train/sharded_state.h"
+#include "nadi/run/sharded_state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

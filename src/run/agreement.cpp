@@ -1,4 +1,4 @@
-#include "nadi/train/agreement.h"
+#include "nadi/run/agreement.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "nadi/train/run_recorder.h"
+#include "nadi/run/run_recorder.h"
 
 #include "nadi/base/error.h"
 #include "nadi/recording/kineto_merge.h"

@@ -1,4 +1,4 @@
-#include "nadi/train/weights.h"
+#include "nadi/run/weights.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,12 +8,12 @@
 
 #include "nadi/base/atomic_folder.h"
 #include "nadi/checkpoint/files_for_tests.h"
+#include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/engine/comm/thread_world_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/train/sharded_state.h"
-#include "nadi/train/small_run_for_tests.h"
+#include "nadi/run/sharded_state.h"
 
 namespace nadi {
 namespace {

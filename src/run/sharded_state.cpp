@@ -1,4 +1,4 @@
-#include "nadi/train/sharded_state.h"
+#include "nadi/run/sharded_state.h"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 #include "nadi/engine/comm/communicator.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/train/sharded_state_transfer.h"
-#include "nadi/train/weights.h"
+#include "nadi/run/sharded_state_transfer.h"
+#include "nadi/run/weights.h"
 
 namespace nadi {
 namespace {

@@ -1,9 +1,9 @@
-#include "nadi/train/rank_clock.h"
+#include "nadi/run/rank_clock.h"
 
 #include "nadi/engine/comm/clock_offset.h"
 #include "nadi/engine/comm/communicator.h"
 #include "nadi/recording/run_traces.h"
-#include "nadi/train/agreement.h"
+#include "nadi/run/agreement.h"
 
 namespace nadi {
 

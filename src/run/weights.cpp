@@ -1,4 +1,4 @@
-#include "nadi/train/weights.h"
+#include "nadi/run/weights.h"
 
 #include <utility>
 
