@@ -1,0 +1,35 @@
+// The devices that programs can run on, and the engine of each.
+//
+//   const std::unique_ptr<Engine> engine = make_engine(options.device, {.threads = 2, .groups = &groups});
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace nadi {
+
+class Engine;
+class PlanGroups;
+
+enum class DeviceKind : std::uint8_t { kCpu };
+struct DeviceEntry {
+  DeviceKind kind;
+  std::string_view name;
+  std::string_view summary;
+};
+std::span<const DeviceEntry> devices();
+std::string_view to_string(DeviceKind kind);  // "cpu"
+
+struct EngineOptions {
+  int threads = 0;                     // of the host; 0: one per core that the process may run on
+  const PlanGroups* groups = nullptr;  // of this rank; nullptr: there are no others
+  // Every kernel takes that many times as long, by sleeping: a slower device, for experiments.
+  double slowdown = 1;
+};
+
+// Error (environment) when the machine lacks what the device needs.
+std::unique_ptr<Engine> make_engine(DeviceKind kind, const EngineOptions& options);
+
+}  // namespace nadi
