@@ -30,7 +30,7 @@ void run(const fs::path& prefix) {
   };
   const auto start = Clock::now();
   const Plan plan{.tp = 8, .dp = 32, .pp = 4, .micro_batches = 8};
-  const StepRequest request{.batch_size = 8, .micro_batches = 8, .seq_length = 8192, .dtype = DType::kBF16};
+  const StepRequest request{.batch_size = 8, .seq_length = 8192, .dtype = DType::kBF16};
   std::vector<Program> programs;
   for (std::int64_t stage = 0; stage < plan.pp; ++stage)
     programs.push_back(build_step(*find_built_in_model("llama3.1-70b"), request, plan, stage));

@@ -47,7 +47,7 @@ void build_rank(benchmark::State& state) {
   const ModelConfig& config = *find_built_in_model("llama3.1-405b");
   const Plan plan{
       .tp = 8, .dp = 128, .pp = 16, .sequence_parallel = true, .zero_stage = 1, .micro_batches = 16};
-  const StepRequest request{.batch_size = 16, .micro_batches = 16, .seq_length = 8192, .dtype = DType::kBF16};
+  const StepRequest request{.batch_size = 16, .seq_length = 8192, .dtype = DType::kBF16};
   for (auto _ : state) benchmark::DoNotOptimize(build_step(config, request, plan, state.range(0)));
 }
 BENCHMARK(build_rank)->Arg(0)->Arg(7)->Arg(15)->Unit(benchmark::kMillisecond);

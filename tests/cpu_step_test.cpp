@@ -68,12 +68,14 @@ Doubles values_of(const VariableView& view) {
 // The same program, variables and data on both engines.
 class Job {
  public:
-  Job(const ModelConfig& config, StepRequest request, int threads)
-      : program_(build_step(config, request)), request_(request), own_engine_({.threads = threads}) {
+  Job(const ModelConfig& config, const StepRequest& request, int threads, std::int64_t micro_batches = 1)
+      : program_(build_step(config, request, {.micro_batches = micro_batches})),
+        micro_batches_(micro_batches),
+        own_engine_({.threads = threads}) {
     use(own_engine_, config);
   }
-  Job(const ModelConfig& config, StepRequest request, CpuEngine& engine)
-      : program_(build_step(config, request)), request_(request), own_engine_({.threads = 1}) {
+  Job(const ModelConfig& config, const StepRequest& request, CpuEngine& engine)
+      : program_(build_step(config, request)), micro_batches_(1), own_engine_({.threads = 1}) {
     use(engine, config);
   }
 
@@ -82,9 +84,9 @@ class Job {
     if (CpuEngine::has_input(*loaded_, "update_number"))
       engine_->set_input<std::int64_t>(*loaded_, "update_number", step);
     store_.set("update_number", {static_cast<double>(number)});
-    std::vector<ReferenceSlot> slots(request_.micro_batches);
-    std::vector<ReferenceStore> inputs(request_.micro_batches);
-    for (std::int64_t m = 0; m < request_.micro_batches; ++m) set_micro_batch(m, number, inputs[m]);
+    std::vector<ReferenceSlot> slots(micro_batches_);
+    std::vector<ReferenceStore> inputs(micro_batches_);
+    for (std::int64_t m = 0; m < micro_batches_; ++m) set_micro_batch(m, number, inputs[m]);
     for (const Instruction& instruction : program_.instructions) {
       const Section& section = program_.section(instruction.section);
       ReferenceTask task{.graph = &program_.graph_of(section),
@@ -147,7 +149,7 @@ class Job {
   }
 
   void set_micro_batch(std::int64_t m, std::int64_t step, ReferenceStore& inputs) {
-    const std::int64_t sequences = kBatch / request_.micro_batches;
+    const std::int64_t sequences = kBatch / micro_batches_;
     const auto part = [&](const Doubles& all, std::int64_t each) {
       const auto first = all.begin() + m * sequences * each;
       return Doubles(first, first + sequences * each);
@@ -161,7 +163,7 @@ class Job {
   }
 
   Program program_;
-  StepRequest request_;
+  std::int64_t micro_batches_;
   CpuEngine own_engine_;
   CpuEngine* engine_ = nullptr;
   LoadedProgram* loaded_ = nullptr;
@@ -185,10 +187,11 @@ TEST_P(CpuStep, EqualsTheReference) {
   struct Variant {
     const char* name;
     StepRequest request;
+    std::int64_t micro_batches = 1;
   };
   const std::vector<Variant> variants{
       {"plain", {}},
-      {"micro-batches", {.micro_batches = 2}},
+      {"micro-batches", {}, 2},
       {"unfused", {.fused_attention = false}},
       {"recompute", {.recompute = {.granularity = Recompute::Granularity::kFull}}},
       {"selective",
@@ -199,7 +202,7 @@ TEST_P(CpuStep, EqualsTheReference) {
   for (const Variant& variant : variants)
     for (const int threads : {1, 2}) {
       SCOPED_TRACE(std::string(variant.name) + ", threads " + std::to_string(threads));
-      Job job(tiny_model(GetParam(), 2), request(variant.request), threads);
+      Job job(tiny_model(GetParam(), 2), request(variant.request), threads, variant.micro_batches);
       for (int number = 1; number <= 3; ++number) {
         job.step(number);
         EXPECT_NEAR(job.loss() / job.reference_loss(), 1, 1e-5);
@@ -242,7 +245,7 @@ TEST_P(CpuStep, RepeatsToTheBit) {
 
 TEST_P(CpuStep, RecordsWhatTheDryTraceSays) {
   for (const std::int64_t micro_batches : {1, 2}) {
-    Job job(tiny_model(GetParam(), 2), request({.micro_batches = micro_batches}), 1);
+    Job job(tiny_model(GetParam(), 2), request(), 1, micro_batches);
     ExecutedStep record{.step = 1};
     job.step(1, &record);
     const ExecutionTrace executed = trace_execution(job.program(), std::span(&record, 1));
@@ -279,7 +282,7 @@ TEST_P(CpuStep, ComparisonWithTheDryTraceSeesAForgottenOp) {
 
 TEST_P(CpuStep, AllocatesNothingWhileItRuns) {
   for (const bool fused : {true, false}) {
-    Job job(tiny_model(GetParam(), 2), request({.micro_batches = 2, .fused_attention = fused}), 2);
+    Job job(tiny_model(GetParam(), 2), request({.fused_attention = fused}), 2, 2);
     job.step(1);
     ExecutedStep record{.step = 2};
     record.ops.reserve(10'000);

@@ -22,8 +22,9 @@ constexpr std::int64_t kBatch = 2, kTokens = 5;
 // One job: a program, the variables, and a batch of data of which some targets do not count.
 class Job {
  public:
-  Job(const ModelConfig& config, StepRequest request)
-      : program_(build_step(config, request)), request_(request) {
+  Job(const ModelConfig& config, const StepRequest& request, std::int64_t micro_batches = 1)
+      : program_(build_step(config, request, {.micro_batches = micro_batches})),
+        micro_batches_(micro_batches) {
     const std::int64_t tokens = kBatch * kTokens;
     ids_ = random_integers("ids", tokens, config.vocabulary);
     types_ = random_integers("types", tokens, 2);
@@ -37,9 +38,9 @@ class Job {
   // Runs one step, or only its first instructions; the loss.
   double step(std::int64_t number = 1, std::size_t instructions = 1000) {
     store_.set("update_number", {static_cast<double>(number)});
-    std::vector<ReferenceSlot> slots(request_.micro_batches);
+    std::vector<ReferenceSlot> slots(micro_batches_);
     std::vector<ReferenceStore> inputs;
-    for (std::int64_t m = 0; m < request_.micro_batches; ++m) inputs.push_back(micro_batch(m, number));
+    for (std::int64_t m = 0; m < micro_batches_; ++m) inputs.push_back(micro_batch(m, number));
     for (std::size_t i = 0; i < std::min(instructions, program_.instructions.size()); ++i) {
       const Instruction& instruction = program_.instructions[i];
       const Section& section = program_.section(instruction.section);
@@ -66,7 +67,7 @@ class Job {
 
  private:
   ReferenceStore micro_batch(std::int64_t m, std::int64_t step) const {
-    const std::int64_t sequences = kBatch / request_.micro_batches;
+    const std::int64_t sequences = kBatch / micro_batches_;
     const auto part = [&](const Doubles& all) {
       const auto first = all.begin() + m * sequences * kTokens;
       return Doubles(first, first + sequences * kTokens);
@@ -82,7 +83,7 @@ class Job {
   }
 
   Program program_;
-  StepRequest request_;
+  std::int64_t micro_batches_;
   ReferenceStore store_;
   Doubles ids_, types_, targets_;
 };
@@ -188,7 +189,7 @@ TEST_P(TinyModel, RecomputationChangesNothing) {
 
 TEST_P(TinyModel, MicroBatchesAddUp) {
   Job whole(tiny_model(GetParam(), 2), request());
-  Job parts(tiny_model(GetParam(), 2), request({.micro_batches = 2}));
+  Job parts(tiny_model(GetParam(), 2), request(), 2);
   for (int i = 1; i <= 3; ++i) EXPECT_NEAR(parts.step(i), whole.step(i), 1e-12);
   EXPECT_LE(difference(whole.variables(Role::kParameter), parts.variables(Role::kParameter)), 1e-10);
 }

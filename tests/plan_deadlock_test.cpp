@@ -109,10 +109,7 @@ std::vector<int> stuck_ranks(std::vector<std::vector<Meeting>> ranks) {
 
 std::vector<std::vector<Meeting>> meetings_of(const ModelConfig& config, const Plan& plan,
                                               bool joined = true) {
-  const StepRequest request{.batch_size = plan.micro_batches,
-                            .micro_batches = plan.micro_batches,
-                            .seq_length = 16,
-                            .bucket_elements = 50};
+  const StepRequest request{.batch_size = plan.micro_batches, .seq_length = 16, .bucket_elements = 50};
   std::vector<Program> programs;
   for (std::int64_t stage = 0; stage < plan.pp; ++stage)
     programs.push_back(build_step(config, request, plan, stage));

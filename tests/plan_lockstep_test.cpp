@@ -26,7 +26,6 @@ class Cluster {
   Cluster(const ModelConfig& config, StepRequest request, const Plan& plan) : plan_(plan) {
     request.batch_size = kBatch / plan.dp;
     request.seq_length = kTokens;
-    request.micro_batches = plan.micro_batches;
     request.bucket_elements = 100;  // several buckets per chunk
     for (std::int64_t stage = 0; stage < plan.pp; ++stage)
       programs_.push_back(build_step(config, request, plan, stage));

@@ -53,7 +53,6 @@ class Job {
         engine_({.threads = 1, .groups = groups}) {
     request.batch_size = kBatch / plan.dp;
     request.seq_length = kTokens;
-    request.micro_batches = plan.micro_batches;
     request.bucket_elements = 100;  // several buckets per chunk
     program_ = build_step(config, request, plan, place_.pp);
     loaded_ = &engine_.load(program_);

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 void write_plan(const Plan& plan, const std::filesystem::path& prefix, TraceFlavor flavor) {
   StepRequest request{.seq_length = 8};
-  request.batch_size = request.micro_batches = plan.micro_batches;
+  request.batch_size = plan.micro_batches;
   std::vector<Program> programs;
   for (std::int64_t stage = 0; stage < plan.pp; ++stage)
     programs.push_back(build_step(even_model(), request, plan, stage));

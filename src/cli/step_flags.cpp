@@ -215,10 +215,10 @@ void resolve_batch(const Flags& flags, StepRequest& request, Plan& plan) {
     throw usage_error(
         format("a batch of {} does not divide into micro-batches of {}", request.batch_size, *micro),
         global ? "" : "the size of the batch is --global-batch-size");
-  request.micro_batches = plan.micro_batches = request.batch_size / *micro;
-  if (request.micro_batches > kMostMicroBatches)
+  plan.micro_batches = request.batch_size / *micro;
+  if (plan.micro_batches > kMostMicroBatches)
     throw usage_error(
-        format("a step of {} micro-batches; the limit is {}", request.micro_batches, kMostMicroBatches));
+        format("a step of {} micro-batches; the limit is {}", plan.micro_batches, kMostMicroBatches));
 }
 
 void resolve_tokens(const Flags& flags, const ModelConfig& config, StepRequest& request) {
@@ -282,8 +282,8 @@ std::vector<Setting> settings_of(const Flags& flags, const ModelConfig& config, 
   settings.add("batch_size", global ? "" : "--batch-size", request.batch_size);
   settings.add("global_batch_size", global ? "--global-batch-size" : "",
                checked_multiply(request.batch_size, plan.dp, "sequences"));
-  settings.add("micro_batch_size", "--micro-batch-size", request.batch_size / request.micro_batches);
-  settings.add("micro_batches", "", request.micro_batches, training);
+  settings.add("micro_batch_size", "--micro-batch-size", request.batch_size / plan.micro_batches);
+  settings.add("micro_batches", "", plan.micro_batches, training);
   settings.add("seq_length", "--seq-length", request.seq_length);
   settings.add("num_input_tokens", "--num-input-tokens", request.input_tokens);
   settings.add("num_output_tokens", "--num-output-tokens", request.output_tokens);

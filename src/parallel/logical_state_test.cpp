@@ -23,7 +23,6 @@ using Element = std::pair<std::string, std::int64_t>;
 struct Stages {
   Stages(const ModelConfig& config, const Plan& plan, StepRequest request) {
     request.batch_size = plan.micro_batches;
-    request.micro_batches = plan.micro_batches;
     request.seq_length = 8;
     request.bucket_elements = 100;
     for (std::int64_t stage = 0; stage < plan.pp; ++stage)
@@ -273,8 +272,7 @@ TEST(LogicalState, TablesOfLargeModelsAreSmall) {
   programs.reserve(plan.pp);
   for (std::int64_t stage = 0; stage < plan.pp; ++stage) {
     programs.push_back(
-        build_step(config, {.batch_size = 4, .micro_batches = 4, .seq_length = 4096, .dtype = DType::kBF16},
-                   plan, stage));
+        build_step(config, {.batch_size = 4, .seq_length = 4096, .dtype = DType::kBF16}, plan, stage));
     pointers.push_back(&programs.back());
   }
   const LogicalState state(config, plan, pointers);

@@ -9,9 +9,8 @@ namespace nadi {
 namespace {
 
 ProgramMemory memory_of(const Plan& plan, std::int64_t stage) {
-  return plan_program_memory(build_step(
-      even_model(), {.batch_size = plan.micro_batches, .micro_batches = plan.micro_batches, .seq_length = 4},
-      plan, stage));
+  return plan_program_memory(
+      build_step(even_model(), {.batch_size = plan.micro_batches, .seq_length = 4}, plan, stage));
 }
 
 std::vector<std::int64_t> places_of(const ProgramMemory& memory) {

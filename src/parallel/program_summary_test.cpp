@@ -219,7 +219,7 @@ TEST(ProgramSummary, MicroBatchesDoTheSameWorkInLessMemory) {
   const ModelConfig& gpt2 = *find_built_in_model("gpt2");
   const ProgramSummary whole = summarize(build_step(gpt2, {.batch_size = 4, .seq_length = 128}));
   const ProgramSummary parts =
-      summarize(build_step(gpt2, {.batch_size = 4, .micro_batches = 4, .seq_length = 128}));
+      summarize(build_step(gpt2, {.batch_size = 4, .seq_length = 128}, {.micro_batches = 4}));
   EXPECT_EQ(parts.total().linear, whole.total().linear);
   EXPECT_EQ(parts.total().attention, whole.total().attention);
   EXPECT_LT(parts.memory.activations.count(), whole.memory.activations.count() / 3);
@@ -273,7 +273,7 @@ TEST(ProgramSummary, GenerateCountsEachTokenAtItsPosition) {
 TEST(ProgramSummary, EarlyStagesHoldMoreMicroBatches) {
   const ModelConfig& gpt2 = *find_built_in_model("gpt2");
   const Plan plan{.pp = 4, .micro_batches = 8};
-  const StepRequest request{.batch_size = 8, .micro_batches = 8, .seq_length = 128};
+  const StepRequest request{.batch_size = 8, .seq_length = 128};
   std::vector<MemorySummary> stages;
   for (std::int64_t stage = 0; stage < 4; ++stage)
     stages.push_back(summarize(build_step(gpt2, request, plan, stage)).memory);

@@ -32,19 +32,10 @@ void check_request(const ModelConfig& config, const StepRequest& request) {
     require(value >= 1, format("{} must be at least 1, not {}", what, value));
   };
   positive(request.batch_size, "the batch size");
-  positive(request.micro_batches, "the number of micro-batches");
-  constexpr std::int64_t kMostMicroBatches = 100'000;
-  require(request.micro_batches <= kMostMicroBatches,
-          format("{} micro-batches are more than {}", request.micro_batches, kMostMicroBatches));
-  require(request.micro_batches == 1 || request.kind == StepKind::kTrain,
-          format("only training works in micro-batches, not a {} step", to_string(request.kind)));
   positive(request.recompute.layers, "the number of layers to recompute");
   require(request.recompute.layers <= config.layers,
           format("cannot recompute {} layers at a time: {} has {}", request.recompute.layers, config.name,
                  config.layers));
-  require(request.batch_size % request.micro_batches == 0,
-          format("a batch of {} does not divide into {} micro-batches", request.batch_size,
-                 request.micro_batches));
   require(!request.fp8 || request.dtype == DType::kBF16, "fp8 matrix products go with bf16 everything else",
           "compute in bf16");
   const bool training = request.kind == StepKind::kTrain || request.kind == StepKind::kEvaluate;
@@ -80,8 +71,16 @@ void check_plan(const ModelConfig& config, const StepRequest& request, const Pla
   constexpr std::int64_t kMostRanks = std::int64_t{1} << 30;
   require(plan.tp <= kMostRanks / plan.cp / plan.dp / plan.pp && plan.world_size() <= kMostRanks,
           "a plan has at most 2^30 ranks");
-  require(plan.micro_batches == request.micro_batches,
-          format("the plan has {} micro-batches, the request {}", plan.micro_batches, request.micro_batches));
+  require(plan.micro_batches >= 1,
+          format("the number of micro-batches must be at least 1, not {}", plan.micro_batches));
+  constexpr std::int64_t kMostMicroBatches = 100'000;
+  require(plan.micro_batches <= kMostMicroBatches,
+          format("{} micro-batches are more than {}", plan.micro_batches, kMostMicroBatches));
+  require(plan.micro_batches == 1 || request.kind == StepKind::kTrain,
+          format("only training works in micro-batches, not a {} step", to_string(request.kind)));
+  require(
+      request.batch_size % plan.micro_batches == 0,
+      format("a batch of {} does not divide into {} micro-batches", request.batch_size, plan.micro_batches));
   if (plan.tp > 1) {
     const std::string degrees = fitting_degrees(config);
     require(config.heads % plan.tp == 0,

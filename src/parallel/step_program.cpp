@@ -266,10 +266,6 @@ std::vector<std::int64_t> resolved_partition(const ModelConfig& config, const Pl
   return layers;
 }
 
-Program build_step(const ModelConfig& config, const StepRequest& request) {
-  return build_step(config, request, {.micro_batches = request.micro_batches}, 0);
-}
-
 Program build_step(const ModelConfig& config, const StepRequest& request, const Plan& plan,
                    std::int64_t stage) {
   check_request(config, request);

@@ -36,8 +36,7 @@ std::string_view to_string(StepKind kind);
 
 struct StepRequest {
   StepKind kind = StepKind::kTrain;
-  std::int64_t batch_size = 1;     // sequences per step
-  std::int64_t micro_batches = 1;  // training: equal parts of the batch, computed one by one
+  std::int64_t batch_size = 1;     // sequences per step, of one data-parallel rank
   std::int64_t seq_length = 1;     // training and evaluation: tokens per sequence
   std::int64_t input_tokens = 1;   // prefill, decode, generate: length of the prompt
   std::int64_t output_tokens = 1;  // generate: tokens made, the first of them by the prefill
@@ -57,14 +56,12 @@ struct StepRequest {
 
 // The program of a stage of a plan, the same for all its ranks: what tells those apart is in the values of
 // constants, through their shards, and in who is in their groups. In the request, batch_size counts the
-// sequences of one data-parallel rank; micro_batches are those of the plan. Throws Error (usage) with the
-// numbers when the request does not fit the model or the plan does not fit either: a sequence longer than the
-// model's positions, heads that do not divide, generating with a model that cannot.
-Program build_step(const ModelConfig& config, const StepRequest& request, const Plan& plan,
-                   std::int64_t stage);
-
-// On one rank.
-Program build_step(const ModelConfig& config, const StepRequest& request);
+// sequences of one data-parallel rank, which the plan divides into micro-batches. Without a plan: on one
+// rank, the whole batch at once. Throws Error (usage) with the numbers when the request does not fit the
+// model or the plan does not fit either: a sequence longer than the model's positions, heads that do not
+// divide, generating with a model that cannot.
+Program build_step(const ModelConfig& config, const StepRequest& request, const Plan& plan = {},
+                   std::int64_t stage = 0);
 
 // Transformer layers of each stage (each virtual stage, in the model's order): the plan's, or as even as can
 // be, longer ones first.

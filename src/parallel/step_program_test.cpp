@@ -36,7 +36,7 @@ TEST(StepProgram, TrainingRunsForwardBackwardOptimizer) {
 
 TEST(StepProgram, MicroBatchesShareTheirSections) {
   const Program program =
-      build_step(*find_built_in_model("gpt2"), {.batch_size = 4, .micro_batches = 2, .seq_length = 16});
+      build_step(*find_built_in_model("gpt2"), {.batch_size = 4, .seq_length = 16}, {.micro_batches = 2});
   EXPECT_THAT(schedule_of(program), ElementsAre("zero_gradients 0", "forward 0", "backward 0", "forward 1",
                                                 "backward 1", "optimizer 0"));
   for (const Op& op : program.graphs[0].ops())
@@ -73,9 +73,10 @@ TEST(StepProgram, Fp16HasADynamicLossScale) {
 }
 
 TEST(StepProgram, RefusesWhatDoesNotFitWithTheNumbers) {
-  const auto message = [](const char* model, const StepRequest& request) -> std::string {
+  const auto message = [](const char* model, const StepRequest& request,
+                          const Plan& plan = {}) -> std::string {
     try {
-      build_step(*find_built_in_model(model), request);
+      build_step(*find_built_in_model(model), request, plan);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kUsage);
       return error.message();
@@ -87,8 +88,10 @@ TEST(StepProgram, RefusesWhatDoesNotFitWithTheNumbers) {
   EXPECT_THAT(message("gpt2", {.kind = StepKind::kGenerate, .input_tokens = 1000, .output_tokens = 25}),
               HasSubstr("1025 tokens"));
   EXPECT_THAT(message("gpt2", {.batch_size = 0}), HasSubstr("batch size must be at least 1, not 0"));
-  EXPECT_THAT(message("gpt2", {.batch_size = 5, .micro_batches = 2}),
+  EXPECT_THAT(message("gpt2", {.batch_size = 5}, {.micro_batches = 2}),
               HasSubstr("a batch of 5 does not divide into 2 micro-batches"));
+  EXPECT_THAT(message("gpt2", {.kind = StepKind::kEvaluate, .batch_size = 2}, {.micro_batches = 2}),
+              HasSubstr("only training works in micro-batches, not a evaluate step"));
   EXPECT_THAT(message("bert-base-uncased", {.kind = StepKind::kGenerate}),
               HasSubstr("not a model that generates"));
   EXPECT_THAT(message("gpt2", {.fp8 = true}), HasSubstr("fp8 matrix products go with bf16"));
@@ -101,7 +104,7 @@ TEST(StepProgram, RefusesPlansThatDoNotFitWithTheNumbers) {
   const auto message = [](const char* model, const Plan& plan, StepRequest request = {}) -> std::string {
     if (request.kind == StepKind::kTrain) {
       request.seq_length = 64;
-      request.batch_size = request.micro_batches = plan.micro_batches;
+      request.batch_size = plan.micro_batches;
     }
     try {
       build_step(*find_built_in_model(model), request, plan, 0);
@@ -145,7 +148,7 @@ TEST(StepProgram, CutsLayersAsEvenlyAsCanBe) {
 }
 
 TEST(StepProgram, GradientsAreReducedWhileTheBackwardPassGoesOn) {
-  StepRequest request{.batch_size = 2, .micro_batches = 2, .seq_length = 16};
+  StepRequest request{.batch_size = 2, .seq_length = 16};
   request.bucket_elements = 30'000'000;
   const Program program = build_step(*find_built_in_model("gpt2"), request, {.dp = 2, .micro_batches = 2}, 0);
   // 124 M elements: the tied embedding of 39 M is ready last of all; what the blocks fill comes earlier. Only

@@ -82,8 +82,7 @@ TEST(ExecutionMemory, OfAPipelineStaysWithinWhatIsReserved) {
         Plan{.dp = 2, .micro_batches = 2}, Plan{.pp = 4, .micro_batches = 8}}) {
     most.clear();
     for (std::int64_t stage = 0; stage < plan.pp; ++stage) {
-      const Program program = build_step(
-          config, {.batch_size = 8, .micro_batches = plan.micro_batches, .seq_length = 16}, plan, stage);
+      const Program program = build_step(config, {.batch_size = 8, .seq_length = 16}, plan, stage);
       const ExecutionMemory memory(program);
       for (const ExecutedOp& call : execute_for_tests(program, 0, Nanoseconds{}).ops) {
         ASSERT_LE(memory.alive(call), memory.reserved());

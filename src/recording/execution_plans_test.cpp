@@ -63,7 +63,7 @@ class Stages {
     ModelConfig config = *find_built_in_model("gpt2");
     config.layers = 4;
     config.vocabulary = 64;
-    const StepRequest request{.batch_size = 4, .micro_batches = plan.micro_batches, .seq_length = 16};
+    const StepRequest request{.batch_size = 4, .seq_length = 16};
     for (std::int64_t stage = 0; stage < plan.pp; ++stage) {
       programs_.push_back(build_step(config, request, plan, stage));
       kinds_.merge(collective_groups(programs_.back()));

@@ -57,11 +57,10 @@ TEST(ExecutionSpans, OtherThreadsHaveCallsAlone) {
 
 TEST(ExecutionSpans, NeverOverlapInPartAndHoldEveryCallOnce) {
   for (const char* model : {"gpt2", "bert-base-uncased", "llama3.1-8b"}) {
-    const Program program = build_step(*find_built_in_model(model),
-                                       {.batch_size = 2,
-                                        .micro_batches = 2,
-                                        .seq_length = 16,
-                                        .recompute = {.granularity = Recompute::Granularity::kFull}});
+    const Program program = build_step(
+        *find_built_in_model(model),
+        {.batch_size = 2, .seq_length = 16, .recompute = {.granularity = Recompute::Granularity::kFull}},
+        {.micro_batches = 2});
     const ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{1000});
     std::vector<const ExecutionSpan*> open;
     std::size_t calls = 0;

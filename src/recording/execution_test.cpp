@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 Program training_step() {
-  return build_step(*find_built_in_model("gpt2"), {.batch_size = 4, .micro_batches = 2, .seq_length = 16});
+  return build_step(*find_built_in_model("gpt2"), {.batch_size = 4, .seq_length = 16}, {.micro_batches = 2});
 }
 
 // Why the trace of the step is not that of the program; "" when it is.
@@ -50,8 +50,8 @@ TEST(Execution, ARunThatFollowsItsProgramHasTheProgramsTrace) {
 TEST(Execution, OfARankOfAPlanIsBoundToTheRank) {
   const Plan plan{.tp = 2, .dp = 2, .pp = 2, .micro_batches = 2};
   const Rank rank{6};  // stage 1, data-parallel place 1, tensor-parallel place 0
-  const Program program = build_step(*find_built_in_model("gpt2"),
-                                     {.batch_size = 2, .micro_batches = 2, .seq_length = 16}, plan, 1);
+  const Program program =
+      build_step(*find_built_in_model("gpt2"), {.batch_size = 2, .seq_length = 16}, plan, 1);
   const ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{});
   const Trace run = trace_execution(program, std::span(&step, 1), {.plan = &plan, .rank = rank}).trace;
 

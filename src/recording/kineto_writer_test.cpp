@@ -128,7 +128,7 @@ TEST(KinetoWriter, AnnotatesStepsPhasesAndLayers) {
 // starts.
 TEST(KinetoWriter, EventsOfAThreadAreNested) {
   const Program program =
-      build_step(*find_built_in_model("gpt2"), {.batch_size = 2, .micro_batches = 2, .seq_length = 16});
+      build_step(*find_built_in_model("gpt2"), {.batch_size = 2, .seq_length = 16}, {.micro_batches = 2});
   const std::array steps{execute_for_tests(program, 0, Nanoseconds{17}),
                          execute_for_tests(program, 1, Nanoseconds{90'000'000})};
   const Json trace = Json::parse(text_of(program, steps, {.clock_origin = kMay}));

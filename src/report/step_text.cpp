@@ -118,7 +118,7 @@ void print_header(const StepView& view, Console& console) {
   const bool is_split = step.plan.world_size() > 1;
   const auto kind = std::ranges::find(step_kinds(), step.request.kind, &StepKindEntry::kind);
   const std::string micro_batches =
-      step.request.micro_batches > 1 ? format("; {} micro-batches", step.request.micro_batches) : "";
+      step.plan.micro_batches > 1 ? format("; {} micro-batches", step.plan.micro_batches) : "";
   console.out << console.heading(config.name) << '\n'
               << labelled("type", {std::string(to_string(config.architecture))})
               << labelled("shape", model_words(config))

@@ -70,7 +70,6 @@ class Job {
   Job(const ModelConfig& config, StepRequest request, const Plan& plan)
       : config_(config), plan_(plan), request_(request), world_(plan.world_size()) {
     request_.batch_size = plan.micro_batches;
-    request_.micro_batches = plan.micro_batches;
     request_.seq_length = 8;
     request_.bucket_elements = 1000;  // several per stage
     for (std::int64_t stage = 0; stage < plan.pp; ++stage)

@@ -278,10 +278,10 @@ class RecordedRun : public FolderTest {
     options_.accumulation = 2;
     options_.evaluate = false;
     options_.trace = RecorderOptions{.folder = folder_ / "traces", .name = "small"};
-    program_ = build_step(options_.config, {.batch_size = 4,
-                                            .micro_batches = 2,
-                                            .seq_length = options_.seq_length,
-                                            .optimizer = options_.optimizer});
+    program_ =
+        build_step(options_.config,
+                   {.batch_size = 4, .seq_length = options_.seq_length, .optimizer = options_.optimizer},
+                   {.micro_batches = 2});
   }
 
   const SmallRun run_{Architecture::kGpt2, {.samples = 20}};

@@ -10,7 +10,6 @@ namespace nadi {
 StepRequest training_request(const TrainOptions& options, std::int64_t micro_batches) {
   return {.kind = StepKind::kTrain,
           .batch_size = options.batch_size * micro_batches,
-          .micro_batches = micro_batches,
           .seq_length = options.seq_length,
           .dtype = options.dtype,
           .fused_attention = options.fused_attention,

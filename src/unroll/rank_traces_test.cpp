@@ -69,7 +69,7 @@ struct Stages {
 
   explicit Stages(const TraceCase& trace_case) : plan(trace_case.plan) {
     StepRequest request = trace_case.request;
-    request.batch_size = request.micro_batches = plan.micro_batches;
+    request.batch_size = plan.micro_batches;
     for (std::int64_t stage = 0; stage < plan.pp; ++stage)
       programs.push_back(build_step(even_model(), request, plan, stage));
     for (const Program& program : programs) pointers.push_back(&program);

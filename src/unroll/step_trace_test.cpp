@@ -21,8 +21,9 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Program step_of(const char* model, StepRequest request = {.batch_size = 2, .seq_length = 16}) {
-  return build_step(*find_built_in_model(model), request);
+Program step_of(const char* model, StepRequest request = {.batch_size = 2, .seq_length = 16},
+                const Plan& plan = {}) {
+  return build_step(*find_built_in_model(model), request, plan);
 }
 
 std::int64_t sum_of(const Trace& trace, std::string_view attribute) {
@@ -42,12 +43,13 @@ std::size_t row_named(const Trace& trace, std::string_view name, std::size_t fro
 TEST(StepTrace, IsReplayableAndAddsUpForEveryModelAndStep) {
   for (const ModelConfig& config : built_in_models()) {
     std::vector<StepRequest> requests{{.batch_size = 2, .seq_length = 16},
-                                      {.batch_size = 4, .micro_batches = 2, .seq_length = 16},
+                                      {.batch_size = 4, .seq_length = 16},
                                       {.kind = StepKind::kEvaluate, .seq_length = 16}};
     if (config.architecture != Architecture::kBert)
       requests.push_back({.kind = StepKind::kGenerate, .input_tokens = 4, .output_tokens = 3});
     for (const StepRequest& request : requests) {
-      const Program program = build_step(config, request);
+      const Plan plan{.micro_batches = request.batch_size == 4 ? 2 : 1};
+      const Program program = build_step(config, request, plan);
       const Trace trace = trace_step(program);
       check_trace(trace);
       const WorkSummary total = summarize(program).total();
@@ -97,7 +99,7 @@ TEST(StepTrace, AnUpdateWaitsForTheReadersOfWhatItOverwrites) {
 }
 
 TEST(StepTrace, NodesSayWhereTheyComeFrom) {
-  const Program program = step_of("gpt2", {.batch_size = 4, .micro_batches = 2, .seq_length = 16});
+  const Program program = step_of("gpt2", {.batch_size = 4, .seq_length = 16}, {.micro_batches = 2});
   const Trace trace = trace_step(program);
   const std::size_t first = row_named(trace, "transformer.h.3.mlp.c_fc.matmul.grad_b");
   const std::size_t row = row_named(trace, "transformer.h.3.mlp.c_fc.matmul.grad_b", first + 1);
@@ -147,8 +149,8 @@ TEST(StepTrace, WhatOnlyMovesMemoryIsOneOp) {
 TEST(StepTrace, ForAstraSimCommunicationKeepsTheOrderOfTheProgram) {
   const Plan plan{.dp = 2, .pp = 2, .micro_batches = 2};
   for (std::int64_t stage = 0; stage < plan.pp; ++stage) {
-    const Program program = build_step(*find_built_in_model("gpt2"),
-                                       {.batch_size = 2, .micro_batches = 2, .seq_length = 16}, plan, stage);
+    const Program program =
+        build_step(*find_built_in_model("gpt2"), {.batch_size = 2, .seq_length = 16}, plan, stage);
     StepTracer tracer(program, {.plan = &plan, .flavor = TraceFlavor::kAstraSim});
     std::optional<TraceNodeId> before;
     bool has_start = false;
