@@ -180,7 +180,7 @@ int run(int argc, char** argv) {
     const double seconds = now() - start;
     if (i == 0) continue;
     std::array<double, kPhaseCount> phases{};
-    for (const ExecutedOp& op : record.ops) {
+    for (const ExecutedKernel& op : record.kernels) {
       const Section& section = program.section(program.instructions[op.instruction].section);
       const Phase phase = program.graph_of(section).op(op.op).phase;
       phases[static_cast<std::size_t>(phase)] += static_cast<double>((op.end - op.start).count()) * 1e-9;

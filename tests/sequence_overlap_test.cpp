@@ -57,8 +57,8 @@ TEST(SequenceOverlap, CommunicationOfTheBackwardPassIsWaitedForWhenItIsNeeded) {
   for (const auto& error : errors) ASSERT_FALSE(error) << error->what();
 
   for (const ExecutedStep& record : records) {
-    std::map<std::string, ExecutedOp> ops;
-    for (const ExecutedOp& op : record.ops) {
+    std::map<std::string, ExecutedKernel> ops;
+    for (const ExecutedKernel& op : record.kernels) {
       const Section& section = program.section(program.instructions[op.instruction].section);
       ops[program.graph_of(section).op(op.op).name] = op;
     }

@@ -28,7 +28,7 @@ TEST(GenerationTrace, IsThreeFiles) {
                    {.name = "g", .metadata = {{"model", "tiny"}}});
 
   std::size_t calls = 0;
-  for (const ExecutedStep& step : generator.recorded()) calls += step.ops.size();
+  for (const ExecutedStep& step : generator.recorded()) calls += step.kernels.size();
   const Trace trace = read_chakra(files.chakra);
   ASSERT_EQ(trace.size(), calls);
   for (std::size_t row = 1; row < trace.size(); ++row)

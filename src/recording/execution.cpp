@@ -17,7 +17,13 @@ namespace {
 
 // What a run adds to the nodes of its program.
 constexpr std::string_view kStep = "step";
+constexpr std::string_view kThread = "thread";
+constexpr std::string_view kStream = "stream";
+constexpr std::string_view kDevice = "device";
+constexpr std::string_view kFusedInto = "fused_into";
 constexpr std::string_view kAlgorithmBandwidth = "algorithm_gb_per_second";
+constexpr std::string_view kAddedByRuns[] = {kStep,   kThread,    kStream,
+                                             kDevice, kFusedInto, kAlgorithmBandwidth};
 constexpr std::uint64_t kAbsent = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint32_t kNotANode = std::numeric_limits<std::uint32_t>::max();
 
@@ -45,13 +51,13 @@ class DrySteps {
 
   std::uint64_t nodes_per_step() const { return nodes_per_step_; }
 
-  // Which node of its step the call is.
-  std::uint64_t node_of(const ExecutedOp& executed) const {
-    const CallOrigin origin = origin_of(program_, executed);
+  // Which node of its step an op is.
+  std::uint64_t node_of(std::uint32_t instruction, OpId op) const {
+    const CallOrigin origin = origin_of(program_, instruction, op);
     const auto section = static_cast<std::size_t>(origin.instruction.section);
-    const std::uint32_t place = places_[section][index(executed.op) - origin.section.first_op];
+    const std::uint32_t place = places_[section][index(op) - origin.section.first_op];
     check(place != kNotANode, "a recorded op is not a view");
-    return first_nodes_[executed.instruction] + place;
+    return first_nodes_[instruction] + place;
   }
 
   // As it is in the first step, or as it is in a later one: then ids below nodes_per_step() are of the step
@@ -106,18 +112,29 @@ std::vector<TraceNodeId> waited_for(const Trace& trace, Nanoseconds start,
   return ids;
 }
 
+// As conversions of PyTorch's profiles name it.
+void add_place(const ExecutedDevice& device, StreamId stream, TraceNode& node) {
+  if (device.is_host()) {
+    node.attributes.add_int64(kThread, to_number(stream));
+    return;
+  }
+  node.attributes.add_int64(kStream, to_number(stream));
+  node.attributes.add_int64(kDevice, device.number);
+}
+
 std::string listed(std::span<const TraceNodeId> ids) {
   std::string text = "[";
   for (const TraceNodeId id : ids) text += format("{}{}", text.size() > 1 ? ", " : "", to_number(id));
   return text + "]";
 }
 
-// The attributes that say what was done rather than in which step and how fast.
+// The attributes that say what was done rather than in which step, where and how fast.
 std::vector<TraceAttribute> attributes_of(const Trace& trace, std::size_t row) {
   std::vector<TraceAttribute> attributes;
   for (std::size_t i = 0; i < trace.attribute_count(row); ++i) {
     TraceAttribute attribute = trace.attribute(row, i);
-    if (attribute.name != kStep && attribute.name != kAlgorithmBandwidth) attributes.push_back(attribute);
+    if (std::ranges::find(kAddedByRuns, attribute.name) == std::end(kAddedByRuns))
+      attributes.push_back(attribute);
   }
   return attributes;
 }
@@ -161,25 +178,6 @@ std::optional<std::string> difference_in_node(const Trace& executed, const Trace
 
 }  // namespace
 
-CallOrigin origin_of(const Program& program, const ExecutedOp& call) {
-  check(call.instruction < program.instructions.size(), "a recorded instruction is of the program");
-  const Instruction& instruction = program.instructions[call.instruction];
-  const Section& section = program.section(instruction.section);
-  check(index(call.op) >= section.first_op && index(call.op) < section.end_op,
-        "a recorded op is of its instruction's section");
-  const Graph& graph = program.graph_of(section);
-  return {instruction, section, graph, graph.op(call.op)};
-}
-
-CallWork work_of(const CallOrigin& origin) {
-  const OpCost cost = cost_of(origin.graph, origin.op, origin.instruction.context);
-  if (!is_communication(definition(origin.op.kind).op_class))
-    return {.flops = cost.flops(), .bytes = cost.moved()};
-  if (origin.op.kind == OpKind::kReceive)
-    return {.flops = {}, .bytes = origin.graph.tensor(origin.op.outputs[0].tensor).size()};
-  return {.flops = {}, .bytes = cost.sent};
-}
-
 ExecutionTrace trace_execution(const Program& program, std::span<const ExecutedStep> steps,
                                const ExecutionTraceOptions& options) {
   const DrySteps dry(program, options, steps.size() > 1);
@@ -202,25 +200,33 @@ ExecutionTrace trace_execution(const Program& program, std::span<const ExecutedS
       result.dropped_dependencies += std::erase(ids, TraceNodeId{kAbsent});
       std::ranges::sort(ids);
     };
-    for (const ExecutedOp& executed : steps[s].ops) {
-      const Nanoseconds start = executed.start - options.clock_offset;
-      check(start.count() >= 0 && executed.end >= executed.start,
-            "a recorded call ends after it has started");
-      const std::uint64_t node_of_step = dry.node_of(executed);
-      dry.get(node_of_step, s == 0, node);
-      rename(node.data_deps);
-      rename(node.ctrl_deps);
-      if (node.type != NodeType::kComp)
-        node.ctrl_deps = waited_for(result.trace, start, node.ctrl_deps, node.data_deps);
-      node.id = TraceNodeId{result.trace.size()};
-      node.start = start;
-      node.duration = executed.end - executed.start;
-      node.attributes.add_int64(kStep, steps[s].step);
-      if (const auto communication = communication_of(origin_of(program, executed)))
-        if (const auto bandwidth = algorithm_gb_per_second(communication->bytes, node.duration))
-          node.attributes.add_double(kAlgorithmBandwidth, *bandwidth);
-      current[node_of_step] = to_number(node.id);
-      result.trace.add(node);
+    const ExecutedStep& step = steps[s];
+    for (const ExecutedKernel& kernel : step.kernels) {
+      const Nanoseconds start = kernel.start - options.clock_offset;
+      check(start.count() >= 0 && kernel.end >= kernel.start, "a recorded call ends after it has started");
+      const std::optional<CommunicationWork> communication = communication_of(origin_of(program, kernel));
+      const std::uint64_t first_id = result.trace.size();
+      for (std::uint32_t i = 0; i < kernel.ops(); ++i) {
+        const std::uint64_t node_of_step = dry.node_of(kernel.instruction, step.op(kernel, i));
+        dry.get(node_of_step, s == 0, node);
+        check(i == 0 || node.type == NodeType::kComp, "what communicates is a kernel of its own");
+        rename(node.data_deps);
+        rename(node.ctrl_deps);
+        if (node.type != NodeType::kComp)
+          node.ctrl_deps = waited_for(result.trace, start, node.ctrl_deps, node.data_deps);
+        node.id = TraceNodeId{result.trace.size()};
+        const Nanoseconds took = kernel.end - kernel.start;
+        node.start = i == 0 ? start : start + took;
+        node.duration = i == 0 ? took : Nanoseconds{};
+        node.attributes.add_int64(kStep, step.step);
+        add_place(step.device, kernel.stream, node);
+        if (i > 0) node.attributes.add_int64(kFusedInto, static_cast<std::int64_t>(first_id));
+        if (communication)
+          if (const auto bandwidth = algorithm_gb_per_second(communication->bytes, took))
+            node.attributes.add_double(kAlgorithmBandwidth, *bandwidth);
+        current[node_of_step] = to_number(node.id);
+        result.trace.add(node);
+      }
     }
   }
   return result;

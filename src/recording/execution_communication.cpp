@@ -59,7 +59,7 @@ struct Collected {
   CommunicationFigures figures;
   Intervals intervals;
 
-  void add(const CommunicationWork& work, const ExecutedOp& call) {
+  void add(const CommunicationWork& work, const ExecutedKernel& call) {
     ++figures.calls;
     figures.bytes += work.bytes;
     figures.bus_bytes += Bytes{std::llround(static_cast<double>(work.bytes.count()) * work.bus_factor)};
@@ -133,11 +133,11 @@ CommunicationSummary summarize_communication(const Program& program, std::span<c
     Intervals computing;
     std::map<Key, Collected> collected;
     Collected gradients, all;
-    for (const ExecutedOp& call : step.ops) {
+    for (const ExecutedKernel& call : step.kernels) {
       const CallOrigin origin = origin_of(program, call);
       const std::optional<CommunicationWork> work = communication_of(origin);
       if (!work) {
-        if (call.thread == 0) computing.emplace_back(call.start, call.end);
+        computing.emplace_back(call.start, call.end);
         continue;
       }
       const Key key{work->group, origin.op.kind, origin.op.phase};

@@ -20,7 +20,7 @@
 #include "nadi/graph/dtype.h"
 #include "nadi/graph/op.h"
 #include "nadi/parallel/plan.h"
-#include "nadi/recording/execution.h"
+#include "nadi/recording/executed_step.h"
 
 namespace nadi {
 
@@ -46,7 +46,7 @@ struct CommunicationFigures {
   Bytes bus_bytes;        // each times its bus factor
   Nanoseconds time;       // from start to end of each call, summed: calls that overlap count twice
   Nanoseconds under_way;  // while at least one call was
-  Nanoseconds exposed;    // of that, while thread 0 ran no kernel
+  Nanoseconds exposed;    // of that, while nothing was computed
 
   CommunicationFigures& operator+=(const CommunicationFigures& other);
 };

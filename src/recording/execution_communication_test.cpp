@@ -62,7 +62,7 @@ TEST(ExecutionCommunication, CountsAsNcclTestsDoes) {
 TEST(ExecutionCommunication, ComputationIsNone) {
   const Program program = program_for_tests();
   const ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{});
-  EXPECT_EQ(communication_of(origin_of(program, step.ops[0])), std::nullopt);
+  EXPECT_EQ(communication_of(origin_of(program, step.kernels[0])), std::nullopt);
   EXPECT_TRUE(summarize_communication(program, std::span(&step, 1)).rows.empty());
 }
 
@@ -80,12 +80,13 @@ TEST(ExecutionCommunication, BandwidthIsBytesOverTime) {
 TEST(ExecutionCommunication, ExposedIsWhatNoComputationHides) {
   const Program program = communicating_program_for_tests();
   const auto us = [](std::int64_t count) { return Nanoseconds{count * 1000}; };
-  const ExecutedStep step{.end = us(60),
-                          .ops = {{.op = OpId{0}, .start = us(0), .end = us(10), .thread = 1},
-                                  {.op = OpId{1}, .start = us(15), .end = us(20)},
-                                  {.op = OpId{2}, .start = us(20), .end = us(30), .thread = 2},
-                                  {.op = OpId{3}, .start = us(20), .end = us(35)},
-                                  {.op = OpId{4}, .start = us(25), .end = us(50), .thread = 1}}};
+  const ExecutedStep step{
+      .end = us(60),
+      .kernels = {{.op = OpId{0}, .start = us(0), .end = us(10), .stream = StreamId{1}},
+                  {.op = OpId{1}, .start = us(15), .end = us(20)},
+                  {.op = OpId{2}, .start = us(20), .end = us(30), .stream = StreamId{2}},
+                  {.op = OpId{3}, .start = us(20), .end = us(35)},
+                  {.op = OpId{4}, .start = us(25), .end = us(50), .stream = StreamId{1}}}};
   const CommunicationSummary summary = summarize_communication(program, std::span(&step, 1));
   ASSERT_EQ(summary.rows.size(), 3u);
   const auto [reduce, send, receive] = std::tie(summary.rows[0], summary.rows[1], summary.rows[2]);

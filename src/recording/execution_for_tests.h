@@ -29,7 +29,7 @@ inline ExecutedStep execute_for_tests(const Program& program, std::int64_t numbe
       if (definition(program.graph_of(section).ops()[op].kind).op_class == OpClass::kView) continue;
       const Nanoseconds entered = now + kGapForTests;
       now = entered + kCallForTests;
-      step.ops.push_back({.instruction = i, .op = OpId{op}, .start = entered, .end = now});
+      step.kernels.push_back({.instruction = i, .op = OpId{op}, .start = entered, .end = now});
     }
   }
   step.end = now + kGapForTests;
@@ -46,14 +46,14 @@ inline ExecutedStep execute_overlapped_for_tests(const Program& program, std::in
   std::vector<Nanoseconds> lanes;  // by lane, less 1: when it is free
   Nanoseconds now = start;
   step.end = start;
-  for (ExecutedOp& call : step.ops) {
+  for (ExecutedKernel& call : step.kernels) {
     call.start = now + kGapForTests;
     const Section& section = program.section(program.instructions[call.instruction].section);
     if (is_communication(definition(program.graph_of(section).op(call.op).kind).op_class)) {
       std::size_t lane = 0;
       while (lane < lanes.size() && lanes[lane] > call.start) ++lane;
       if (lane == lanes.size()) lanes.emplace_back();
-      call.thread = static_cast<std::uint32_t>(lane + 1);
+      call.stream = StreamId{static_cast<std::uint32_t>(lane + 1)};
       call.end = lanes[lane] = call.start + kTransferForTests;
       now = call.start;
     } else {

@@ -1,5 +1,6 @@
 #include "nadi/recording/execution_memory.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -105,9 +106,12 @@ ExecutionMemory::ExecutionMemory(const Program& program)
   }
 }
 
-Bytes ExecutionMemory::alive(const ExecutedOp& call) const {
-  const Section& section = program_.section(program_.instructions[call.instruction].section);
-  return besides_[call.instruction] + memory_.graphs[section.graph].plan.live[index(call.op)];
+Bytes ExecutionMemory::alive(const ExecutedStep& step, const ExecutedKernel& kernel) const {
+  const Section& section = program_.section(program_.instructions[kernel.instruction].section);
+  const std::vector<Bytes>& live = memory_.graphs[section.graph].plan.live;
+  Bytes most;
+  for (std::uint32_t i = 0; i < kernel.ops(); ++i) most = std::max(most, live[index(step.op(kernel, i))]);
+  return besides_[kernel.instruction] + most;
 }
 
 }  // namespace nadi

@@ -1,7 +1,7 @@
 // How many bytes of a program's values are alive at each kernel call, for timelines of memory.
 //
 //   const ExecutionMemory memory(program);
-//   memory.alive(call);          // never more than memory.reserved()
+//   memory.alive(step, kernel);          // never more than memory.reserved()
 //
 // Values in the arena are alive as the memory plan of their graph says. Other values count from the first
 // instruction that touches them to the last: values with a place outside of the arena, in the slot of
@@ -13,7 +13,7 @@
 
 #include "nadi/base/units.h"
 #include "nadi/parallel/program_memory.h"
-#include "nadi/recording/execution.h"
+#include "nadi/recording/executed_step.h"
 
 namespace nadi {
 
@@ -22,7 +22,8 @@ class ExecutionMemory {
   // The program must outlive this.
   explicit ExecutionMemory(const Program& program);
 
-  Bytes alive(const ExecutedOp& call) const;
+  // While the kernel runs: of several ops, as if they ran one after the other, the most.
+  Bytes alive(const ExecutedStep& step, const ExecutedKernel& kernel) const;
   Bytes reserved() const { return memory_.total; }
 
  private:

@@ -40,7 +40,7 @@ TEST(ExecutionMemory, WhatWaitsInASlotCountsForEveryInstructionBetween) {
                           {.section = SectionId{1}, .micro_batch = 1}};
   const ExecutionMemory memory(program);
   const auto alive = [&](std::uint32_t instruction, std::uint32_t op) {
-    return memory.alive({.instruction = instruction, .op = OpId{op}});
+    return memory.alive({}, {.instruction = instruction, .op = OpId{op}});
   };
   EXPECT_EQ(alive(0, 0), 128_B);      // the first product
   EXPECT_EQ(alive(1, 0), 128_B * 2);  // both
@@ -64,11 +64,11 @@ TEST(ExecutionMemory, WhatWaitsInTheArenaCountsWhileAnotherGraphRuns) {
                           {.section = SectionId{1}},
                           {.section = SectionId{2}}};
   const ExecutionMemory memory(program);
-  EXPECT_EQ(memory.alive({.instruction = 0, .op = OpId{0}}), 128_B);
-  EXPECT_EQ(memory.alive({.instruction = 1, .op = OpId{0}}), 128_B);
-  EXPECT_EQ(memory.alive({.instruction = 2, .op = OpId{0}}), 128_B * 2);
-  EXPECT_EQ(memory.alive({.instruction = 3, .op = OpId{1}}), 128_B * 2);
-  EXPECT_EQ(memory.alive({.instruction = 4, .op = OpId{0}}), 128_B);
+  EXPECT_EQ(memory.alive({}, {.instruction = 0, .op = OpId{0}}), 128_B);
+  EXPECT_EQ(memory.alive({}, {.instruction = 1, .op = OpId{0}}), 128_B);
+  EXPECT_EQ(memory.alive({}, {.instruction = 2, .op = OpId{0}}), 128_B * 2);
+  EXPECT_EQ(memory.alive({}, {.instruction = 3, .op = OpId{1}}), 128_B * 2);
+  EXPECT_EQ(memory.alive({}, {.instruction = 4, .op = OpId{0}}), 128_B);
 }
 
 // Of each schedule: never more than what is reserved, and the more the earlier the stage in 1F1B, which holds
@@ -84,9 +84,10 @@ TEST(ExecutionMemory, OfAPipelineStaysWithinWhatIsReserved) {
     for (std::int64_t stage = 0; stage < plan.pp; ++stage) {
       const Program program = build_step(config, {.batch_size = 8, .seq_length = 16}, plan, stage);
       const ExecutionMemory memory(program);
-      for (const ExecutedOp& call : execute_for_tests(program, 0, Nanoseconds{}).ops) {
-        ASSERT_LE(memory.alive(call), memory.reserved());
-        most[stage] = std::max(most[stage], memory.alive(call));
+      const ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{});
+      for (const ExecutedKernel& kernel : step.kernels) {
+        ASSERT_LE(memory.alive(step, kernel), memory.reserved());
+        most[stage] = std::max(most[stage], memory.alive(step, kernel));
       }
     }
   }

@@ -128,7 +128,7 @@ TEST_P(ExecutionPlans, SoHasALaterStep) {
   const ExecutionTrace run = trace_execution(program, steps, stages.options(rank));
   check_trace(run.trace);
   EXPECT_EQ(run.dropped_dependencies, 0u);
-  const std::size_t size = steps[0].ops.size();
+  const std::size_t size = steps[0].kernels.size();
   ASSERT_EQ(run.trace.size(), 2 * size);
   for (std::size_t row = 0; row < size; ++row) {
     ASSERT_EQ(run.trace.name(row), run.trace.name(row + size));
@@ -144,13 +144,14 @@ TEST(ExecutionInLine, WhatWasNotWaitedForIsNoDependency) {
   for (const std::int64_t handed_over : {25, 35}) {
     const std::array steps{
         ExecutedStep{.step = 0,
-                     .ops = {{.op = OpId{0}, .start = us(0), .end = us(10), .thread = 1},
-                             {.op = OpId{1}, .start = us(15), .end = us(20)},
-                             {.op = OpId{2}, .start = us(20), .end = us(30), .thread = 2}}},
-        ExecutedStep{.step = 1,
-                     .ops = {{.op = OpId{0}, .start = us(12), .end = us(14), .thread = 1},
-                             {.op = OpId{1}, .start = us(22), .end = us(24)},
-                             {.op = OpId{2}, .start = us(handed_over), .end = us(45), .thread = 3}}}};
+                     .kernels = {{.op = OpId{0}, .start = us(0), .end = us(10), .stream = StreamId{1}},
+                                 {.op = OpId{1}, .start = us(15), .end = us(20)},
+                                 {.op = OpId{2}, .start = us(20), .end = us(30), .stream = StreamId{2}}}},
+        ExecutedStep{
+            .step = 1,
+            .kernels = {{.op = OpId{0}, .start = us(12), .end = us(14), .stream = StreamId{1}},
+                        {.op = OpId{1}, .start = us(22), .end = us(24)},
+                        {.op = OpId{2}, .start = us(handed_over), .end = us(45), .stream = StreamId{3}}}}};
     const Trace trace = trace_execution(program, steps, {.plan = &plan}).trace;
     ASSERT_EQ(trace.size(), 6u);
     EXPECT_THAT(trace.data_deps(2), testing::ElementsAre(TraceNodeId{1}));
@@ -167,11 +168,11 @@ TEST(ExecutionPlansMistakes, ACollectiveOutOfTurnIsSeen) {
   const Program& program = stages.program_of(Rank{0});
   ExecutedStep step = execute_overlapped_for_tests(program, 0, Nanoseconds{});
   std::vector<std::size_t> reductions;
-  for (std::size_t i = 0; i < step.ops.size(); ++i)
-    if (step.ops[i].thread > 0) reductions.push_back(i);
+  for (std::size_t i = 0; i < step.kernels.size(); ++i)
+    if (step.kernels[i].stream != kComputeStream) reductions.push_back(i);
   ASSERT_GE(reductions.size(), 2u);
-  std::swap(step.ops[reductions[0]].instruction, step.ops[reductions[1]].instruction);
-  std::swap(step.ops[reductions[0]].op, step.ops[reductions[1]].op);
+  std::swap(step.kernels[reductions[0]].instruction, step.kernels[reductions[1]].instruction);
+  std::swap(step.kernels[reductions[0]].op, step.kernels[reductions[1]].op);
   const auto difference = compare_with_dry_trace(
       trace_execution(program, std::span(&step, 1), stages.options(Rank{0})).trace, stages.dry(Rank{0}));
   ASSERT_TRUE(difference);
@@ -182,7 +183,7 @@ TEST(ExecutionPlansMistakes, AMessageThatWasNotSentIsSeen) {
   const Stages stages({.pp = 2, .micro_batches = 2});
   const Program& program = stages.program_of(Rank{0});
   ExecutedStep step = execute_overlapped_for_tests(program, 0, Nanoseconds{});
-  std::erase_if(step.ops, [&](const ExecutedOp& call) {
+  std::erase_if(step.kernels, [&](const ExecutedKernel& call) {
     const CallOrigin origin = origin_of(program, call);
     return origin.op.kind == OpKind::kSend && origin.instruction.micro_batch == 1;
   });

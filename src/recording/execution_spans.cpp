@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "nadi/base/error.h"
 #include "nadi/parallel/program.h"
@@ -27,18 +28,18 @@ void split_path(std::string_view path, std::vector<std::string_view>& layers) {
 
 class SpanBuilder {
  public:
-  SpanBuilder(const Program& program, const ExecutedStep& step, std::uint32_t thread)
-      : program_(program), step_(step), thread_(thread), now_(step.start) {}
+  SpanBuilder(const Program& program, const ExecutedStep& step, StreamId stream, bool computes)
+      : program_(program), step_(step), stream_(stream), computes_(computes), now_(step.start) {}
 
   void add_call(std::size_t i, std::vector<ExecutionSpan>& spans) {
-    const ExecutedOp& call = step_.ops[i];
+    const ExecutedKernel& call = step_.kernels[i];
     check(call.start >= now_ && call.end >= call.start && call.end <= step_.end,
-          "the calls of a thread follow one another within their step");
+          "the kernels of a stream follow one another within their step");
     now_ = call.end;
 
     const CallOrigin origin = origin_of(program_, call);
     const Op& op = origin.op;
-    if (thread_ != 0) {
+    if (!computes_) {
       open(spans, ExecutionSpan::Kind::kCall, to_string(op.kind), i);
       return;
     }
@@ -66,17 +67,18 @@ class SpanBuilder {
                    std::size_t i) const {
     spans.push_back({.kind = kind,
                      .name = name,
-                     .start = step_.ops[i].start,
-                     .end = step_.ops[i].end,
-                     .thread = thread_,
+                     .start = step_.kernels[i].start,
+                     .end = step_.kernels[i].end,
+                     .stream = stream_,
                      .call = i});
     return spans.size() - 1;
   }
 
   const Program& program_;
   const ExecutedStep& step_;
-  std::uint32_t thread_;
-  Nanoseconds now_;               // the end of the thread's last call
+  StreamId stream_;
+  bool computes_;
+  Nanoseconds now_;               // the end of the stream's last kernel
   std::size_t phase_ = kOutside;  // open spans, as indices
   std::vector<std::size_t> layers_;
   std::uint32_t instruction_ = 0;  // of the open phase
@@ -86,17 +88,28 @@ class SpanBuilder {
 
 }  // namespace
 
+StreamId computing_stream(const Program& program, const ExecutedStep& step) {
+  for (const ExecutedKernel& kernel : step.kernels)
+    if (!is_communication(definition(origin_of(program, kernel).op.kind).op_class)) return kernel.stream;
+  return kComputeStream;
+}
+
 std::vector<ExecutionSpan> spans_of(const Program& program, const ExecutedStep& step) {
   check(step.end >= step.start, "a recorded step ends after it has started");
   std::vector<ExecutionSpan> spans;
-  spans.push_back({.kind = ExecutionSpan::Kind::kStep, .start = step.start, .end = step.end});
-  std::uint32_t threads = 1;
-  for (const ExecutedOp& call : step.ops) threads = std::max(threads, call.thread + 1);
-  for (std::uint32_t thread = 0; thread < threads; ++thread) {
-    SpanBuilder builder(program, step, thread);
-    for (std::size_t i = 0; i < step.ops.size(); ++i)
-      if (step.ops[i].thread == thread) builder.add_call(i, spans);
-  }
+  const StreamId computing = computing_stream(program, step);
+  spans.push_back(
+      {.kind = ExecutionSpan::Kind::kStep, .start = step.start, .end = step.end, .stream = computing});
+  std::set<StreamId> others;
+  for (const ExecutedKernel& kernel : step.kernels)
+    if (kernel.stream != computing) others.insert(kernel.stream);
+  const auto add_stream = [&](StreamId stream) {
+    SpanBuilder builder(program, step, stream, stream == computing);
+    for (std::size_t i = 0; i < step.kernels.size(); ++i)
+      if (step.kernels[i].stream == stream) builder.add_call(i, spans);
+  };
+  add_stream(computing);
+  for (const StreamId stream : others) add_stream(stream);
   return spans;
 }
 

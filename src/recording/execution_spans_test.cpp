@@ -44,14 +44,14 @@ TEST(ExecutionSpans, AnotherInstructionIsAnotherPhase) {
                           " forward 2000..3500", "  head 2000..3500", "   add 2000..3500"));
 }
 
-TEST(ExecutionSpans, OtherThreadsHaveCallsAlone) {
+TEST(ExecutionSpans, OtherStreamsHaveKernelsAlone) {
   const Program program = program_for_tests();
   ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{});
-  step.ops[1].thread = 1;
-  step.ops[1].start = step.ops[0].start;  // beside the first call
+  step.kernels[1].stream = StreamId{1};
+  step.kernels[1].start = step.kernels[0].start;  // beside the first call
   const std::vector<ExecutionSpan> spans = spans_of(program, step);
   EXPECT_THAT(lines({spans.end() - 2, spans.end()}), ElementsAre("   add 5500..7000", "   add 250..3500"));
-  EXPECT_EQ(spans.back().thread, 1u);
+  EXPECT_EQ(spans.back().stream, StreamId{1});
   EXPECT_EQ(spans.back().call, 1u);
 }
 
@@ -77,7 +77,7 @@ TEST(ExecutionSpans, NeverOverlapInPartAndHoldEveryCallOnce) {
       }
       open.push_back(&span);
     }
-    EXPECT_EQ(calls, step.ops.size());
+    EXPECT_EQ(calls, step.kernels.size());
   }
 }
 

@@ -41,10 +41,13 @@ TEST(Execution, ARunThatFollowsItsProgramHasTheProgramsTrace) {
   // The second call starts after two gaps and one call: 1000000 + 2 * 250 + 1500 ns.
   EXPECT_EQ(run.trace.start(1), Nanoseconds{1'002'000});
   EXPECT_EQ(run.trace.duration(1), Nanoseconds{1500});
-  const TraceAttribute last = run.trace.attribute(1, run.trace.attribute_count(1) - 1);
-  EXPECT_EQ(last.name, "step");
-  EXPECT_EQ(last.kind, TraceAttributeKind::kInt64);
-  EXPECT_EQ(last.integer(), 7);
+  // What a run adds stands behind all else.
+  const std::size_t count = run.trace.attribute_count(1);
+  const TraceAttribute number = run.trace.attribute(1, count - 2), thread = run.trace.attribute(1, count - 1);
+  EXPECT_EQ(number.name, "step");
+  EXPECT_EQ(number.kind, TraceAttributeKind::kInt64);
+  EXPECT_EQ(number.integer(), 7);
+  EXPECT_EQ(thread.name, "thread");
 }
 
 TEST(Execution, OfARankOfAPlanIsBoundToTheRank) {
@@ -78,7 +81,7 @@ TEST(Execution, OfARankOfAPlanIsBoundToTheRank) {
 TEST(Execution, AMissingCallIsSeenAndItsDependenciesCounted) {
   const Program program = program_for_tests();
   ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{});
-  step.ops.erase(step.ops.begin() + 1);
+  step.kernels.erase(step.kernels.begin() + 1);
   EXPECT_EQ(difference(program, step),
             "node 1: 'model.h.0.mlp.add' ran where the program has 'model.h.0.attn.add'");
   const ExecutionTrace run = trace_execution(program, std::span(&step, 1));
@@ -89,14 +92,14 @@ TEST(Execution, AMissingCallIsSeenAndItsDependenciesCounted) {
   check_trace(run.trace);
 
   step = execute_for_tests(program, 0, Nanoseconds{});
-  step.ops.pop_back();
+  step.kernels.pop_back();
   EXPECT_EQ(difference(program, step), "the run ended after 3 of 4 nodes, before 'head.add'");
 }
 
 TEST(Execution, ACallInAnotherOrderIsSeen) {
   const Program program = program_for_tests();
   ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{});
-  std::swap(step.ops[2].op, step.ops[3].op);
+  std::swap(step.kernels[2].op, step.kernels[3].op);
   EXPECT_EQ(difference(program, step), "node 2: 'head.add' ran where the program has 'model.h.0.mlp.add'");
   // It ran before what it depends on, so that dependency did not hold.
   EXPECT_EQ(trace_execution(program, std::span(&step, 1)).dropped_dependencies, 1u);
@@ -105,7 +108,7 @@ TEST(Execution, ACallInAnotherOrderIsSeen) {
 TEST(Execution, ARepeatedCallIsSeenAndOthersDependOnTheLatest) {
   const Program program = program_for_tests();
   ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{});
-  step.ops.insert(step.ops.begin() + 1, step.ops[0]);
+  step.kernels.insert(step.kernels.begin() + 1, step.kernels[0]);
   EXPECT_EQ(difference(program, step),
             "node 1: 'model.h.0.attn.matmul' ran where the program has 'model.h.0.attn.add'");
   const ExecutionTrace run = trace_execution(program, std::span(&step, 1));
@@ -113,7 +116,7 @@ TEST(Execution, ARepeatedCallIsSeenAndOthersDependOnTheLatest) {
   EXPECT_THAT(run.trace.data_deps(2), ElementsAre(TraceNodeId{1}));
 
   step = execute_for_tests(program, 0, Nanoseconds{});
-  step.ops.push_back(step.ops.back());
+  step.kernels.push_back(step.kernels.back());
   EXPECT_EQ(difference(program, step), "the run has 5 nodes, the program 4; the first beyond is 'head.add'");
 }
 
@@ -123,7 +126,7 @@ TEST(Execution, ACallForTheWrongMicroBatchIsSeen) {
   program.instructions.push_back({.section = SectionId{0}, .micro_batch = 1});
   ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{});
   EXPECT_EQ(difference(program, step), "");
-  step.ops[3].instruction = 1;
+  step.kernels[3].instruction = 1;
   EXPECT_THAT(difference(program, step),
               HasSubstr("node 3 ('head.add') has the data dependencies [] in the place of [2]"));
 }
@@ -136,7 +139,7 @@ TEST(Execution, TheNextStepReadsWhatTheLastHasWritten) {
   const ExecutionTrace run = trace_execution(program, steps);
   check_trace(run.trace);
   EXPECT_EQ(run.dropped_dependencies, 0u);
-  const std::size_t size = steps[0].ops.size();
+  const std::size_t size = steps[0].kernels.size();
   ASSERT_EQ(run.trace.size(), 3 * size);
 
   std::size_t lookup = 0, update = 0;
@@ -164,7 +167,7 @@ TEST(Execution, TimesSurviveAChakraFile) {
   write_chakra(trace, [&](std::string_view part) { bytes += part; });
   const Trace back = read_chakra(std::as_bytes(std::span(bytes)), "memory");
   for (std::size_t row = 0; row < trace.size(); ++row) {
-    EXPECT_EQ(back.start(row), step.ops[row].start);
+    EXPECT_EQ(back.start(row), step.kernels[row].start);
     EXPECT_EQ(back.duration(row), kCallForTests);
   }
 }
@@ -175,7 +178,7 @@ TEST(Execution, WithoutStepsIsAnEmptyTrace) {
 
 TEST(ExecutionDeathTest, ARecordOfAnOpThatTheInstructionDoesNotHaveIsABug) {
   const Program program = program_for_tests();
-  ExecutedStep step{.ops = {{.instruction = 0, .op = OpId{4}}}};
+  ExecutedStep step{.kernels = {{.instruction = 0, .op = OpId{4}}}};
   EXPECT_DEATH(trace_execution(program, std::span(&step, 1)),
                "a recorded op is of its instruction's section");
 }

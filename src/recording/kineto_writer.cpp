@@ -200,18 +200,19 @@ class KinetoFile {
   std::string at(Nanoseconds time) const {
     return microseconds((options_.clock_origin + time).count() - base_);
   }
-  std::int64_t thread_number(std::uint32_t thread) const {
-    return options_.process + thread * kKinetoThreadStride;
+  std::int64_t thread_number(StreamId stream) const {
+    return options_.process + to_number(stream) * kKinetoThreadStride;
   }
   std::int64_t record_number() const { return record_ * processes_ + to_number(options_.rank); }
 
   void metadata() {
     std::vector<bool> computes{true};  // by thread
     for (const ExecutedStep& step : steps_)
-      for (const ExecutedOp& call : step.ops) {
-        if (call.thread >= computes.size()) computes.resize(call.thread + 1, false);
+      for (const ExecutedKernel& call : step.kernels) {
+        const std::uint32_t thread = to_number(call.stream);
+        if (thread >= computes.size()) computes.resize(thread + 1, false);
         if (!is_communication(definition(origin_of(program_, call).op.kind).op_class))
-          computes[call.thread] = true;
+          computes[thread] = true;
       }
     name_process("process_name", 0, "name", json_text(options_.process_name));
     name_process("process_labels", 0, "labels", R"("CPU")");
@@ -219,7 +220,7 @@ class KinetoFile {
     name_process("process_sort_index", 0, "sort_index",
                  format("{}", of_many ? to_number(options_.rank) : options_.process));
     for (std::uint32_t t = 0; t < computes.size(); ++t) {
-      const std::int64_t number = thread_number(t);
+      const std::int64_t number = thread_number(StreamId{t});
       const std::string role = t == 0 ? "main" : format("worker {}", t);
       const std::string name =
           computes[t] ? format("thread {} ({})", number, role) : format("communication {}", t);
@@ -237,7 +238,7 @@ class KinetoFile {
 
   bool communicates(const ExecutedStep& step, const ExecutionSpan& span) const {
     if (span.kind != ExecutionSpan::Kind::kCall) return false;
-    return is_communication(definition(origin_of(program_, step.ops[span.call]).op.kind).op_class);
+    return is_communication(definition(origin_of(program_, step.kernels[span.call]).op.kind).op_class);
   }
 
   // Spans as they are shown: strictly one in the other. What communicates is shown twice (write_call()).
@@ -258,7 +259,7 @@ class KinetoFile {
     };
     for (std::size_t first = 0; first < spans.size();) {
       std::size_t last = first;
-      while (last < spans.size() && spans[last].thread == spans[first].thread) ++last;
+      while (last < spans.size() && spans[last].stream == spans[first].stream) ++last;
       separate(first, last);
       first = last;
     }
@@ -272,7 +273,7 @@ class KinetoFile {
         return end();
       case ExecutionSpan::Kind::kPhase: {
         begin("user_annotation", json_text(span.name), span);
-        const CallOrigin origin = origin_of(program_, step.ops[span.call]);
+        const CallOrigin origin = origin_of(program_, step.kernels[span.call]);
         out_ += format(R"("section": {}, "micro_batch": {}, )", json_text(origin.section.name),
                        origin.instruction.micro_batch);
         return end();
@@ -289,18 +290,20 @@ class KinetoFile {
   // Of communication there are two, as PyTorch has them: the record of its parameters, and within it an
   // annotation that says what carried it.
   void write_call(const ExecutedStep& step, const ExecutionSpan& span) {
-    const ExecutedOp& call = step.ops[span.call];
+    const ExecutedKernel& call = step.kernels[span.call];
     const CallOrigin origin = origin_of(program_, call);
     const std::optional<CommunicationWork> communication = communication_of(origin);
-    begin("cpu_op", communication ? R"("record_param_comms")" : json_text(span.name), span);
+    begin("cpu_op", communication ? R"("record_param_comms")" : json_text(kernel_name(program_, step, call)),
+          span);
     put_inputs(origin.graph, origin.op);
     if (communication) {
       put_communication(origin.op, *communication, call.end - call.start);
     } else {
-      const CallWork work = work_of(origin);
+      const CallWork work = work_of(program_, step, call);
       out_ += format(R"("flops": {}, "bytes": {}, )", work.flops.count(), work.bytes.count());
     }
     put_origin(step, origin);
+    if (call.further > 0) put_fused(step, call);
     end();
     if (!communication) return;
     const std::string_view name = collective_names(origin.op.kind).annotation;
@@ -314,7 +317,7 @@ class KinetoFile {
   void begin(std::string_view category, const std::string& name, const ExecutionSpan& span) {
     next_event();
     out_ += format(R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, )",
-                   category, name, options_.process, thread_number(span.thread), at(span.start),
+                   category, name, options_.process, thread_number(span.stream), at(span.start),
                    microseconds((span.end - span.start).count()));
     const std::int64_t number = record_number() + 1;
     out_ += format(R"("args": {{"External id": {}, "Record function id": {}, )", number, number);
@@ -330,6 +333,15 @@ class KinetoFile {
                    json_text(origin.op.name), json_text(origin.graph.layer(origin.op.layer)),
                    to_string(origin.op.phase), json_text(origin.section.name), origin.instruction.micro_batch,
                    step.step);
+  }
+
+  // Of a kernel of several ops: all of them.
+  void put_fused(const ExecutedStep& step, const ExecutedKernel& kernel) {
+    std::string list;
+    for (std::uint32_t i = 0; i < kernel.ops(); ++i)
+      list += format("{}{}", i == 0 ? "" : ", ",
+                     json_text(origin_of(program_, kernel.instruction, step.op(kernel, i)).op.name));
+    out_ += format(R"("ops": [{}], )", list);
   }
 
   // Kineto lists tensors and scalars alike and gives the values of scalars only. Ours are all tensors.
@@ -373,8 +385,8 @@ class KinetoFile {
 
   void memory(const ExecutedStep& step) {
     Bytes alive;
-    for (const ExecutedOp& call : step.ops) {
-      const Bytes now = options_.memory(call);
+    for (const ExecutedKernel& call : step.kernels) {
+      const Bytes now = options_.memory(step, call);
       if (now != alive) put_memory(call.start, now - alive, now);
       alive = now;
     }
@@ -386,7 +398,7 @@ class KinetoFile {
     next_event();
     out_ += format(R"({{"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": {}, )"
                    R"("tid": {}, "ts": {}, )",
-                   options_.process, thread_number(0), at(time));
+                   options_.process, thread_number(kComputeStream), at(time));
     out_ += format(R"("args": {{"Total Reserved": {}, "Total Allocated": {}, "Bytes": {}, "Addr": 0, )",
                    options_.reserved.count(), total.count(), change.count());
     out_ += format(R"("Device Id": {}, "Device Type": {}, "Ev Idx": {}}}}})", kCpuDeviceId, kCpuDeviceType,

@@ -36,7 +36,7 @@
 #include "nadi/base/units.h"
 #include "nadi/chakra/chakra_writer.h"
 #include "nadi/parallel/plan.h"
-#include "nadi/recording/execution.h"
+#include "nadi/recording/executed_step.h"
 
 namespace nadi {
 
@@ -56,8 +56,8 @@ struct KinetoOptions {
   // In which some stage of the plan has collectives: this numbers the groups. Empty: as the program has them.
   std::set<GroupKind> group_kinds = {};
   std::string backend = "mpi";  // what carries messages
-  // Bytes of values alive while the op runs; empty: no memory events.
-  std::function<Bytes(const ExecutedOp&)> memory = {};
+  // Bytes of values alive while the kernel runs; empty: no memory events.
+  std::function<Bytes(const ExecutedStep&, const ExecutedKernel&)> memory = {};
   Bytes reserved = {};  // of memory events: the arena that these values share
 };
 

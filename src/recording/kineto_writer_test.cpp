@@ -73,7 +73,7 @@ TEST(KinetoWriter, SaysWhatKinetoSaysAtTheTop) {
 TEST(KinetoWriter, NamesTheProcessAndItsThreads) {
   const Program program = program_for_tests();
   ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{});
-  step.ops[3].thread = 1;
+  step.kernels[3].stream = StreamId{1};
   const Json trace =
       Json::parse(text_of(program, std::span(&step, 1), {.process = 402, .process_name = "nadi rank 0"}));
   const std::vector<Json> metadata = events(trace, "M");
@@ -146,7 +146,7 @@ TEST(KinetoWriter, EventsOfAThreadAreNested) {
     EXPECT_TRUE(ids.insert(event.at("args").at("External id").get<std::int64_t>()).second);
     calls += event.at("cat") == "cpu_op";
   }
-  EXPECT_EQ(calls, steps[0].ops.size() + steps[1].ops.size());
+  EXPECT_EQ(calls, steps[0].kernels.size() + steps[1].kernels.size());
 }
 
 TEST(KinetoWriter, MemoryEventsAddUpToNothing) {
@@ -156,7 +156,8 @@ TEST(KinetoWriter, MemoryEventsAddUpToNothing) {
                          execute_for_tests(program, 1, Nanoseconds{10'000})};
   const Json trace = Json::parse(text_of(
       program, steps,
-      {.memory = [&](const ExecutedOp& call) { return plan.live[index(call.op)]; }, .reserved = plan.arena}));
+      {.memory = [&](const ExecutedStep&, const ExecutedKernel& call) { return plan.live[index(call.op)]; },
+       .reserved = plan.arena}));
   EXPECT_EQ(trace.at("profile_memory"), 1);
   const std::vector<Json> memory = events(trace, "cpu_instant_event");
   ASSERT_GE(memory.size(), 4u);

@@ -48,7 +48,7 @@ std::string rate(double count, Nanoseconds time, std::string_view unit) {
   return format("{:.1f} {}{}/s", value, kPrefixes[prefix], unit);
 }
 
-void append_table(std::string& out, std::string_view title, const Rows& rows, RecordedTime time) {
+void append_table(std::string& out, std::string_view title, const Rows& rows, bool on_host) {
   std::vector<std::pair<std::string_view, Row>> sorted(rows.begin(), rows.end());
   std::ranges::stable_sort(sorted,
                            [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
@@ -65,7 +65,7 @@ void append_table(std::string& out, std::string_view title, const Rows& rows, Re
         total.time.count() == 0 ? 0.0 : 100.0 * duration / static_cast<double>(total.time.count());
     const double mean = row.calls == 0 ? 0.0 : duration / static_cast<double>(row.calls);
     std::string cpu = "-", cuda = "-";
-    (time == RecordedTime::kCpu ? cpu : cuda) = microseconds(duration);
+    (on_host ? cpu : cuda) = microseconds(duration);
     out += format("{:<{}} {:>8} {:>16} {:>16} {:>12} {:>7.2f} {:>14} {:>12}\n", name, width, row.calls, cpu,
                   cuda, microseconds(mean), share, rate(row.flops, row.time, "FLOP"),
                   rate(row.bytes, row.time, "B"));
@@ -111,20 +111,21 @@ void append_communication(std::string& out, const CommunicationSummary& summary)
 
 }  // namespace
 
-std::string op_stacks(const Program& program, std::span<const ExecutedStep> steps, RecordedTime time) {
+std::string op_stacks(const Program& program, std::span<const ExecutedStep> steps) {
+  const bool on_host = steps.empty() || steps.front().device.is_host();
   Rows by_kind, by_layer;
   Nanoseconds elapsed;
   for (const ExecutedStep& step : steps) {
     elapsed += step.end - step.start;
-    for (const ExecutedOp& call : step.ops) {
+    for (const ExecutedKernel& call : step.kernels) {
       const CallOrigin origin = origin_of(program, call);
       if (is_communication(definition(origin.op.kind).op_class)) continue;
-      const CallWork work = work_of(origin);
+      const CallWork work = work_of(program, step, call);
       const Row row{.calls = 1,
                     .time = call.end - call.start,
                     .flops = static_cast<double>(work.flops.count()),
                     .bytes = static_cast<double>(work.bytes.count())};
-      const std::string kind(to_string(origin.op.kind));
+      const std::string kind = kernel_name(program, step, call);
       const std::string& layer = origin.graph.layer(origin.op.layer);
       by_kind[kind] += row;
       by_layer[layer.empty() ? kind : layer + ";" + kind] += row;
@@ -140,9 +141,9 @@ std::string op_stacks(const Program& program, std::span<const ExecutedStep> step
   out += "# FLOP/s and bytes/s: work of the ops, as their graph counts it, per second of kernel time.\n";
   out += format("# Steps took {} us together, from start to end.\n\n",
                 microseconds(static_cast<double>(elapsed.count())));
-  append_table(out, "op", by_kind, time);
+  append_table(out, "op", by_kind, on_host);
   out += "\n";
-  append_table(out, "layer;op", by_layer, time);
+  append_table(out, "layer;op", by_layer, on_host);
 
   const CommunicationSummary communication = summarize_communication(program, steps);
   if (communication.rows.empty()) return out;

@@ -6,25 +6,19 @@
 //   write_atomically("run_trace_stacks.txt", op_stacks(program, steps), Overwrite::kAllow);
 //
 // Rows are sorted by total time, then by name; those of communication by group, op and phase. FLOP/s and
-// bytes/s are the work that the graph says (cost_of()) over the measured time. The same record gives the same
-// text.
+// bytes/s are the work that the graph says (cost_of()) over the measured time. A kernel of several ops is one
+// call with the work of all of them, named by all ("matmul+gelu"), in the layer of the first. The same record
+// gives the same text.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 
-#include "nadi/recording/execution.h"
+#include "nadi/recording/executed_step.h"
 
 namespace nadi {
 
-// Whose time the record holds.
-enum class RecordedTime : std::uint8_t {
-  kCpu,   // kernels ran on the processor
-  kCuda,  // kernels ran on a GPU and were timed there
-};
-
-std::string op_stacks(const Program& program, std::span<const ExecutedStep> steps,
-                      RecordedTime time = RecordedTime::kCpu);
+// Times are of the processor or of a GPU, as the steps say; all of them of the same.
+std::string op_stacks(const Program& program, std::span<const ExecutedStep> steps);
 
 }  // namespace nadi

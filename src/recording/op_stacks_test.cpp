@@ -37,8 +37,8 @@ TEST(OpStacks, AddsUpByKindAndByLayer) {
   std::array steps{execute_for_tests(program, 0, Nanoseconds{}),
                    execute_for_tests(program, 1, Nanoseconds{20'000})};
   for (ExecutedStep& step : steps) {
-    step.ops[0].start = step.start;
-    step.ops[0].end = step.start + Nanoseconds{4'000};
+    step.kernels[0].start = step.start;
+    step.kernels[0].end = step.start + Nanoseconds{4'000};
   }
   const std::vector<std::string> all = lines(op_stacks(program, steps));
   ASSERT_EQ(all.size(), 5u + 6u + 1u + 8u);
@@ -69,8 +69,9 @@ TEST(OpStacks, AddsUpByKindAndByLayer) {
 
 TEST(OpStacks, TimesOfAGpuAreInItsColumn) {
   const Program program = program_for_tests();
-  const ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{});
-  const std::string text = op_stacks(program, std::span(&step, 1), RecordedTime::kCuda);
+  ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{});
+  step.device = {.kind = ExecutedDevice::Kind::kCuda};
+  const std::string text = op_stacks(program, std::span(&step, 1));
   EXPECT_THAT(text, HasSubstr("of 1 recorded step."));
   EXPECT_THAT(words(lines(text)[7]),
               ElementsAre("add", "3", "-", "4.500", "1.500", "75.00", "21.3", "MFLOP/s", "227.6", "MB/s"));

@@ -51,7 +51,8 @@ void write_run_traces(const RunTraceFiles& files, const Program& program, std::s
                 .plan = options.plan,
                 .rank = options.rank,
                 .group_kinds = options.group_kinds,
-                .memory = [&](const ExecutedOp& call) { return memory.alive(call); },
+                .memory = [&](const ExecutedStep& step,
+                              const ExecutedKernel& kernel) { return memory.alive(step, kernel); },
                 .reserved = memory.reserved()},
                [&](std::string_view part) { kineto.write(part); });
   written.close(kineto);

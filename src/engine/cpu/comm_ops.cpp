@@ -9,7 +9,7 @@
 #include "nadi/engine/cpu/strided_copy.h"
 #include "nadi/graph/memory_plan.h"
 #include "nadi/graph/ops/views.h"
-#include "nadi/recording/execution.h"
+#include "nadi/recording/executed_step.h"
 
 namespace nadi::cpu {
 namespace {
@@ -203,7 +203,7 @@ void CommOps::start(const OpView& view, std::span<const Operand> inputs, std::sp
   Pending pending = started();
   if (record != nullptr) {
     pending.record = record;
-    pending.recorded = record->ops.size() - 1;
+    pending.recorded = record->kernels.size() - 1;
   }
   pending_.push_back(pending);
 }
@@ -345,7 +345,7 @@ void CommOps::finish(std::size_t number) {
   std::ranges::fill(pending.clear, std::byte{0});
   if (pending.staging >= 0) staging_used_[pending.staging] = 0;
   if (pending.record != nullptr) {
-    ExecutedOp& recorded = pending.record->ops[pending.recorded];
+    ExecutedKernel& recorded = pending.record->kernels[pending.recorded];
     recorded.end = std::max(done, recorded.start);
   }
 }

@@ -16,7 +16,7 @@
 #include "nadi/engine/cpu/prepared_graph.h"
 #include "nadi/engine/cpu/variable_store.h"
 #include "nadi/parallel/program_memory.h"
-#include "nadi/recording/execution.h"
+#include "nadi/recording/executed_step.h"
 
 namespace nadi {
 namespace {
@@ -121,6 +121,7 @@ class CpuEngine::State {
   double slowdown;
   std::int64_t debt = 0;  // nanoseconds that are still to be slept
   cpu::CommOps comm;
+  OverlapStreams streams;
   cpu::VariableStore variables;
   cpu::PrefaultedMemory arena;
   cpu::PrefaultedMemory workspace;
@@ -278,32 +279,15 @@ void CpuEngine::run(LoadedProgram& program, ExecutedStep* record) {
   run(program, 0, program.program->instructions.size(), record);
 }
 
-namespace {
-
-// What is recorded of communication starts when it is handed over and ends when it is done. Calls that
-// overlap are on threads of their own, as few as can be; 0 is the one that computes.
-void number_threads(std::vector<ExecutedOp>& ops, std::size_t first, std::span<const std::size_t> messages) {
-  std::vector<Nanoseconds> free_at;
-  for (const std::size_t i : messages) {
-    if (i < first) continue;
-    std::size_t thread = 0;
-    while (thread < free_at.size() && free_at[thread] > ops[i].start) ++thread;
-    if (thread == free_at.size()) free_at.emplace_back();
-    free_at[thread] = ops[i].end;
-    ops[i].thread = static_cast<std::uint32_t>(thread + 1);
-  }
-}
-
-}  // namespace
-
 void CpuEngine::run(LoadedProgram& program, std::size_t first, std::size_t end, ExecutedStep* record) {
   const Program& steps = *program.program;
   if (record != nullptr && first == 0) {
-    record->ops.reserve(kernel_calls(program));
+    record->device = {.kind = ExecutedDevice::Kind::kCpu};
+    const std::size_t calls = kernel_calls(program);
+    record->reserve(calls, calls);
     record->start = now();
   }
-  const std::size_t first_recorded = record != nullptr ? record->ops.size() : 0;
-  std::vector<std::size_t> messages;  // entries of the record
+  const std::size_t first_recorded = record != nullptr ? record->kernels.size() : 0;
   for (std::size_t i = first; i < end; ++i) {
     const Instruction& instruction = steps.instructions[i];
     const Section& section = steps.section(instruction.section);
@@ -317,20 +301,17 @@ void CpuEngine::run(LoadedProgram& program, std::size_t first, std::size_t end, 
       const bool communicates = of.prepared->op(op).communicates;
       const bool throttled = state_->slowdown > 1 && !communicates;
       const Nanoseconds start = throttled ? now() : Nanoseconds{};
-      const std::size_t recorded = record != nullptr ? record->ops.size() : 0;
+      const std::size_t recorded = record != nullptr ? record->kernels.size() : 0;
       run_op(program, section.graph, op);
       if (throttled) throttle((now() - start).count());
-      if (record == nullptr || record->ops.size() == recorded) continue;
-      if (communicates)
-        messages.push_back(recorded);
-      else
-        record->ops.back().end = now();
+      if (record == nullptr || record->kernels.size() == recorded) continue;
+      if (!communicates) record->kernels.back().end = now();
     }
   }
   record_ = nullptr;
   state_->comm.settle_all();
   if (record == nullptr) return;
-  number_threads(record->ops, first_recorded, messages);
+  state_->streams.number(std::span(record->kernels).subspan(first_recorded));
   record->end = now();
 }
 
@@ -346,9 +327,12 @@ void CpuEngine::throttle(std::int64_t nanoseconds) {
 
 void CpuEngine::run_op(const LoadedProgram& program, std::size_t graph, std::size_t op) {
   const LoadedProgram::OfGraph& of = program.graphs[graph];
-  if (record_ != nullptr)
-    record_->ops.push_back(
-        {.instruction = instruction_, .op = OpId{static_cast<std::uint32_t>(op)}, .start = now()});
+  if (record_ != nullptr) {
+    const OpId id{static_cast<std::uint32_t>(op)};
+    // What communicates starts when it is handed over and ends when it is done: its stream is numbered then.
+    const bool communicates = of.prepared->op(op).communicates;
+    record_->enter(instruction_, std::span(&id, 1), communicates ? kSendStream : kComputeStream, now());
+  }
   of.runner->run(op, of.addresses, record_);
 }
 

@@ -1,0 +1,117 @@
+// The record that an engine keeps, at the entry of each kernel, of what ran, where and when.
+//
+//   ExecutedStep step{.step = 12};
+//   engine.run(..., &step);
+//   for (const ExecutedKernel& kernel : step.kernels)
+//     for (std::uint32_t i = 0; i < kernel.ops(); ++i) use(origin_of(program, kernel.instruction,
+//     step.op(kernel, i)));
+//
+// An engine calls reserve() before a step, then enter() for each kernel, which allocates nothing, and gives
+// the kernel its end when it is done.
+//
+// A kernel does the work of one op, or of several that the engine has fused: those of one instruction, in the
+// order of the program, views left out. It runs where the program has the first of them. What communicates is
+// a kernel of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nadi/base/units.h"
+#include "nadi/graph/tensor.h"
+#include "nadi/parallel/stream.h"
+
+namespace nadi {
+
+class Graph;
+struct Instruction;
+struct Op;
+struct Program;
+struct Section;
+
+struct ExecutedDevice {
+  enum class Kind : std::uint8_t { kCpu, kReference, kCuda };
+  Kind kind = Kind::kCpu;
+  std::int32_t number = 0;  // among those of its kind that the process sees
+  std::string name = {};    // of the product, where the engine knows it
+
+  // Whether kernels are calls of the host's own threads. Else they are launched and run beside the host.
+  bool is_host() const { return kind != Kind::kCuda; }
+  bool operator==(const ExecutedDevice&) const = default;
+};
+std::string_view to_string(ExecutedDevice::Kind kind);  // "cpu", "reference", "cuda"
+
+// One kernel. Times are those of the steady clock.
+struct ExecutedKernel {
+  std::uint32_t instruction = 0;  // index into Program::instructions
+  OpId op = kNoOp;                // of the graph of that instruction's section: its first; never a view
+  Nanoseconds start = {};
+  Nanoseconds end = {};
+  // As the device numbers its streams: kernels of one stream come one after the other. On the host, stream 0
+  // is the thread that runs the program. What overlaps with it, communication for instance, has another
+  // number, and lasts from when it was started until it was done.
+  StreamId stream = kComputeStream;
+  // The ops behind the first: ExecutedStep::further_ops from here on, and how many.
+  std::uint32_t first_further = 0;
+  std::uint32_t further = 0;
+
+  std::uint32_t ops() const { return 1 + further; }
+};
+
+// One run of a program.
+struct ExecutedStep {
+  std::int64_t step = 0;  // number of the training step
+  Nanoseconds start = {};
+  Nanoseconds end = {};
+  std::vector<ExecutedKernel> kernels = {};  // in the order in which they were entered
+  std::vector<OpId> further_ops = {};        // of kernels of several ops
+  ExecutedDevice device = {};                // where all of them ran
+
+  // Room for that many kernels, which do that many ops, beside those that are there.
+  void reserve(std::size_t kernel_count, std::size_t op_count);
+  // Adds a kernel of these ops, of which there is at least one. Its end is still to come.
+  ExecutedKernel& enter(std::uint32_t instruction, std::span<const OpId> ops, StreamId stream,
+                        Nanoseconds now);
+  // The ops of a kernel by number, from 0 to before kernel.ops().
+  OpId op(const ExecutedKernel& kernel, std::uint32_t number) const;
+};
+
+// Gives kernels that overlap different streams, for an engine whose communication goes on in the background
+// without threads of its own. Those that are not on kComputeStream get a number from 1 on, as few as can be,
+// each the lowest that is free when it starts.
+class OverlapStreams {
+ public:
+  // Kernels of one run in the order of their starts, with their ends.
+  void number(std::span<ExecutedKernel> kernels);
+
+ private:
+  std::vector<Nanoseconds> free_at_;  // by stream, less 1; kept, so that later runs allocate nothing
+};
+
+// What an op of a kernel is. References are into the program.
+struct CallOrigin {
+  const Instruction& instruction;
+  const Section& section;
+  const Graph& graph;
+  const Op& op;
+};
+// A record that names an op which its instruction does not have is a bug of the engine and stops the program.
+CallOrigin origin_of(const Program& program, std::uint32_t instruction, OpId op);
+CallOrigin origin_of(const Program& program, const ExecutedKernel& kernel);  // of its first op
+
+// What was done, as the graph counts it: of communication, `bytes` are those that it carries.
+struct CallWork {
+  Flops flops;
+  Bytes bytes;
+};
+CallWork work_of(const CallOrigin& origin);
+CallWork work_of(const Program& program, const ExecutedStep& step, const ExecutedKernel& kernel);
+
+// Kinds of its ops: "matmul", "matmul+gelu".
+std::string kernel_name(const Program& program, const ExecutedStep& step, const ExecutedKernel& kernel);
+
+}  // namespace nadi
