@@ -13,7 +13,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/half.h"
 #include "nadi/engine/cpu/cpu_engine.h"
-#include "nadi/engine/cpu/element.h"
+#include "nadi/engine/element.h"
 #include "nadi/engine/reference/reference_engine.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"

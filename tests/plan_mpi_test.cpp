@@ -13,7 +13,7 @@
 #include "nadi/engine/comm/mpi_session.h"
 #include "nadi/engine/comm/plan_groups.h"
 #include "nadi/engine/cpu/cpu_engine.h"
-#include "nadi/engine/cpu/element.h"
+#include "nadi/engine/element.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"

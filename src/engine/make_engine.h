@@ -12,6 +12,8 @@ namespace nadi {
 
 class Engine;
 class PlanGroups;
+struct KernelPlan;
+struct Program;
 
 enum class DeviceKind : std::uint8_t { kCpu };
 struct DeviceEntry {
@@ -31,5 +33,9 @@ struct EngineOptions {
 
 // Error (environment) when the machine lacks what the device needs.
 std::unique_ptr<Engine> make_engine(DeviceKind kind, const EngineOptions& options);
+
+// The kernels that a device takes for a program on a host with so many threads (0: as many as here), whether
+// or not the device is there: what it fuses, and its workspace. For predictions of memory.
+KernelPlan plan_kernels(DeviceKind kind, const Program& program, int threads = 0);
 
 }  // namespace nadi

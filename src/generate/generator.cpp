@@ -7,8 +7,10 @@
 #include "nadi/base/error.h"
 #include "nadi/engine/comm/plan_groups.h"
 #include "nadi/engine/comm/single_process.h"
-#include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/engine/engine.h"
+#include "nadi/engine/make_engine.h"
 #include "nadi/model/model_config.h"
+#include "nadi/parallel/stage_programs.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"
 #include "nadi/run/sharded_state.h"
@@ -61,23 +63,24 @@ class Generator::State {
       : options_(options),
         vocabulary_(config.vocabulary),
         plan_(plan_of(options)),
-        request_(request_of(options)),
-        program_(build_step(config, request_, plan_, 0)),
+        programs_(config, request_of(options), plan_),
         world_(options.world != nullptr ? *options.world : alone_),
         groups_(world_, plan_),
-        engine_({.threads = options.threads,
-                 .groups = world_.size() > 1 ? &groups_ : nullptr,
-                 .slowdown = options.slowdown}),
-        loaded_(engine_.load(program_)) {
+        engine_(make_engine(options.device, {.threads = options.threads,
+                                             .groups = world_.size() > 1 ? &groups_ : nullptr,
+                                             .slowdown = options.slowdown})),
+        loaded_(engine_->load(program())) {
+    engine_->bind();
     if (!options.weights.empty())
-      unused_ = ShardedState(engine_, world_, {.config = config, .plan = plan_, .request = request_})
-                    .load_weights(options.weights);
-    engine_.initialize(options.seed);
-    if (!CpuEngine::has_input(loaded_, "sampling")) return;
+      unused_ = ShardedState(*engine_, world_, programs_).load_weights(options.weights);
+    engine_->initialize(options.seed);
+    if (!engine_->has_input(loaded_, "sampling")) return;
     const std::array sampling{static_cast<float>(options.temperature), static_cast<float>(options.top_k),
                               static_cast<float>(options.top_p)};
-    engine_.set_input<float>(loaded_, "sampling", sampling);
+    engine_->set_input<float>(loaded_, kInputs, "sampling", sampling);
   }
+
+  const Program& program() const { return programs_.of(0); }
 
   // The prompts from number `first` on, as many as fit a batch.
   void run_batch(PromptTokens prompts, std::size_t first, const TokenCallback& callback,
@@ -89,19 +92,22 @@ class Generator::State {
       record = &recorded_.emplace_back(ExecutedStep{.step = static_cast<std::int64_t>(recorded_.size())});
 
     std::vector<char> going(count, 1);
+    std::vector<std::int32_t> chosen(static_cast<std::size_t>(options_.batch_size));
     std::size_t left = count;
     for (std::int64_t number = 0; number < options_.output_tokens; ++number) {
       if (left == 0 && record == nullptr) break;
       set_random(number, first);
       const double start = seconds_now();
-      engine_.run(loaded_, number, number + 1, record);
+      const auto instruction = static_cast<std::size_t>(number);
+      engine_->wait(engine_->run(
+          loaded_, {.inputs = kInputs, .first = instruction, .end = instruction + 1, .record = record}));
       const double seconds = seconds_now() - start;
       if (number == 0)
         result.prefill_seconds += seconds;
       else if (left > 0)
         result.decode_seconds += seconds;
 
-      const std::span<const std::int32_t> chosen = engine_.variable("next_token")->as<std::int32_t>();
+      engine_->read("next_token", 0, std::as_writable_bytes(std::span(chosen)));
       for (std::size_t row = 0; row < count; ++row) {
         if (going[row] == 0) continue;
         Generation& generation = result.generations[first + row];
@@ -115,17 +121,19 @@ class Generator::State {
   const GeneratorOptions options_;
   const std::int64_t vocabulary_;
   const Plan plan_;
-  const StepRequest request_;
-  const Program program_;
+  const StagePrograms programs_;
   SingleProcess alone_;
   Communicator& world_;
   const PlanGroups groups_;
-  CpuEngine engine_;
-  LoadedProgram& loaded_;
+  const std::unique_ptr<Engine> engine_;
+  const ProgramHandle loaded_;
   std::vector<std::string> unused_ = {};
   std::vector<ExecutedStep> recorded_ = {};
 
  private:
+  // One token needs the one before: there is nothing to be set ahead.
+  static constexpr InputSet kInputs = InputSet::kFirst;
+
   // Rows without a prompt, in a batch that is not full, hold one token: the work is the same, the result is
   // left alone.
   void set_prompts(PromptTokens prompts) {
@@ -141,21 +149,22 @@ class Generator::State {
       std::ranges::copy(prompt, ids.begin() + static_cast<std::int64_t>(row) * width);
       lengths[row] = static_cast<std::int32_t>(prompt.size());
     }
-    engine_.set_input<std::int32_t>(loaded_, "input_ids", ids);
-    engine_.set_input<std::int32_t>(loaded_, "lengths", lengths);
+    engine_->set_input<std::int32_t>(loaded_, kInputs, "input_ids", ids);
+    engine_->set_input<std::int32_t>(loaded_, kInputs, "lengths", lengths);
     std::vector<std::int32_t> positions = lengths;
     for (std::int64_t decode = 0; decode < options_.output_tokens - 1; ++decode) {
-      engine_.set_input<std::int32_t>(loaded_, "positions", positions, decode);
+      engine_->set_input<std::int32_t>(loaded_, kInputs, "positions", positions, decode);
       for (std::int32_t& position : positions) ++position;
     }
   }
 
   // Prefill and the first decode are both micro-batch 0, hence between the instructions.
   void set_random(std::int64_t token, std::size_t first_prompt) {
-    if (!CpuEngine::has_input(loaded_, "random")) return;
+    if (!engine_->has_input(loaded_, "random")) return;
     const std::array<std::int64_t, 3> random{static_cast<std::int64_t>(options_.seed), token,
                                              static_cast<std::int64_t>(first_prompt)};
-    engine_.set_input<std::int64_t>(loaded_, "random", random, std::max<std::int64_t>(token - 1, 0));
+    engine_->set_input<std::int64_t>(loaded_, kInputs, "random", random,
+                                     std::max<std::int64_t>(token - 1, 0));
   }
 
   // Whether the prompt goes on after this token.
@@ -190,7 +199,7 @@ GenerationResult Generator::generate(PromptTokens prompts, const TokenCallback& 
 }
 
 const Program& Generator::program() const {
-  return state_->program_;
+  return state_->program();
 }
 
 const Plan& Generator::plan() const {

@@ -30,6 +30,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nadi/engine/make_engine.h"
 #include "nadi/graph/dtype.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/text/tokenizer.h"
@@ -51,6 +52,7 @@ struct GeneratorOptions {
   std::int64_t top_k = 0;  // draw from so many likeliest tokens; 0: from all
   double top_p = 1;        // and of these from the likeliest ones with this share of the probability
   std::uint64_t seed = 42;
+  DeviceKind device = DeviceKind::kCpu;
   int threads = 0;                     // 0: one per core
   double slowdown = 1;                 // computes that many times slower, for experiments with mixed speeds
   std::filesystem::path weights = {};  // Hugging Face folder; empty: random ones

@@ -26,8 +26,8 @@ struct Allocation {
   std::uint32_t dies = 0;
 };
 
-std::int64_t aligned(std::int64_t size) {
-  return std::max<std::int64_t>(rounded_up(size, kArenaAlignment), kArenaAlignment);
+std::int64_t aligned(std::int64_t size, std::int64_t alignment) {
+  return std::max<std::int64_t>(rounded_up(size, alignment), alignment);
 }
 
 // Free gaps of a growing arena.
@@ -94,8 +94,8 @@ class Arena {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const std::vector<char>& elsewhere)
-      : graph_(graph), elsewhere_(elsewhere), root_(graph.tensors().size()) {}
+  Planner(const Graph& graph, const std::vector<char>& elsewhere, std::int64_t alignment)
+      : graph_(graph), elsewhere_(elsewhere), alignment_(alignment), root_(graph.tensors().size()) {}
 
   MemoryPlan run() {
     find_roots();
@@ -170,7 +170,7 @@ class Planner {
           allocation_of_[tensor] = allocation_of_[*taken];
         } else {
           allocation_of_[tensor] = static_cast<std::int64_t>(allocations_.size());
-          allocations_.push_back({.size = aligned(graph_.tensors()[tensor].size().count()), .born = i});
+          allocations_.push_back({.size = aligned(graph_.tensors()[tensor].size().count(), alignment_), .born = i});
         }
         Allocation& allocation = allocations_[allocation_of_[tensor]];
         allocation.dies = std::max(allocation.dies, last_use_[tensor]);
@@ -213,6 +213,7 @@ class Planner {
 
   const Graph& graph_;
   const std::vector<char>& elsewhere_;
+  const std::int64_t alignment_;
   std::vector<std::size_t> root_;            // by tensor: itself, or what it is a view of
   std::vector<std::uint32_t> last_use_;      // by root
   std::vector<std::int64_t> allocation_of_;  // by root, -1 outside of the arena
@@ -221,12 +222,12 @@ class Planner {
 
 }  // namespace
 
-Bytes aligned_size(Bytes size) {
-  return Bytes{aligned(size.count())};
+Bytes aligned_size(Bytes size, std::int64_t alignment) {
+  return Bytes{aligned(size.count(), alignment)};
 }
 
-MemoryPlan plan_memory(const Graph& graph, const std::vector<char>& elsewhere) {
-  return Planner(graph, elsewhere).run();
+MemoryPlan plan_memory(const Graph& graph, const std::vector<char>& elsewhere, std::int64_t alignment) {
+  return Planner(graph, elsewhere, alignment).run();
 }
 
 }  // namespace nadi

@@ -28,13 +28,14 @@ struct MemoryPlan {
   std::vector<Bytes> live;  // by op: bytes of values alive while it runs
 };
 
-// Offsets are multiples of this: a cache line, and what vector loads like.
+// Offsets are multiples of this, unless a device wants another: a cache line, and what vector loads like.
 inline constexpr std::int64_t kArenaAlignment = 64;
 
-Bytes aligned_size(Bytes size);
+Bytes aligned_size(Bytes size, std::int64_t alignment = kArenaAlignment);
 
 // `elsewhere`, by tensor, names values that have a place of their own and are left out of the arena; empty:
 // none.
-MemoryPlan plan_memory(const Graph& graph, const std::vector<char>& elsewhere = {});
+MemoryPlan plan_memory(const Graph& graph, const std::vector<char>& elsewhere = {},
+                       std::int64_t alignment = kArenaAlignment);
 
 }  // namespace nadi

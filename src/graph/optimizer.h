@@ -4,6 +4,7 @@
 // for Adam step, and where weight decay is scheduled weight_decay_factor. Metric: grad_norm.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,9 @@ struct OptimizerInput {
   std::vector<NormPart> norm;
   std::vector<GroupArgs> norm_groups;  // over which the sum of squares is summed, one after the other
 };
+
+// What the names of state with the shape of its parameter end with.
+inline constexpr std::array<std::string_view, 4> kStateSuffixes{".master", ".m", ".v", ".momentum"};
 
 void add_optimizer(GraphBuilder& builder, const OptimizerInput& input, const OptimizerOptions& options,
                    const LossScale& loss_scale = {});

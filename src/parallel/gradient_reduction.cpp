@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops/collectives.h"
@@ -46,6 +47,7 @@ class ReductionBuilder {
     const std::uint32_t first = here();
     optimize();
     result_.optimizer = {first, here()};
+    add_state_buckets();
     result_.graph = builder_.take();
     return std::move(result_);
   }
@@ -119,6 +121,8 @@ class ReductionBuilder {
     if (sharded_optimizer()) {
       shard(bucket, gradients, parameters, data);
     } else {
+      result_.variables.push_back({.tensors = names(gradients)});
+      result_.variables.push_back({.tensors = names(parameters)});
       if (data.size > 1) bucket_all_reduce(builder_, gradients, data);
       for (const Member& member : bucket) {
         input_.updates.push_back({member.parameter, member.gradient, member.decays});
@@ -155,6 +159,33 @@ class ReductionBuilder {
     input_.updates.push_back({own_parameters, own_gradients, bucket[0].decays});
     count_in_norm(bucket[0], {own_gradients});
     gathers_.push_back({own_parameters, parameters});
+    result_.variables.push_back(
+        {.tensors = names(gradients), .part = name + ".gradients", .parts = data.size});
+    result_.variables.push_back(
+        {.tensors = names(parameters), .part = name + ".parameters", .parts = data.size});
+  }
+
+  std::vector<std::string> names(const std::vector<TensorId>& tensors) const {
+    std::vector<std::string> result;
+    for (const TensorId tensor : tensors) result.push_back(builder_.tensor(tensor).name);
+    return result;
+  }
+
+  // Optimizer state that has the shape of its parameter lies as the parameters do.
+  void add_state_buckets() {
+    if (sharded_optimizer()) return;  // a variable of each bucket
+    const std::size_t reduced = result_.variables.size();
+    for (std::size_t b = 1; b < reduced; b += 2)  // buckets of parameters
+      for (const std::string_view suffix : kStateSuffixes) {
+        VariableBucket state;
+        for (const std::string& parameter : result_.variables[b].tensors)
+          if (const std::string name = parameter + std::string(suffix); builder_.graph().find_tensor(name))
+            state.tensors.push_back(name);
+        if (state.tensors.empty()) continue;
+        check(state.tensors.size() == result_.variables[b].tensors.size(),
+              "some parameters of a bucket have a kind of optimizer state, others not");
+        result_.variables.push_back(std::move(state));
+      }
   }
 
   // Tied weights count once, on the first stage; replicated ones once, by a share of each rank. Each bucket

@@ -17,6 +17,7 @@
 #include "nadi/graph/optimizer.h"
 #include "nadi/parallel/chunk_graph.h"
 #include "nadi/parallel/plan.h"
+#include "nadi/parallel/variable_buckets.h"
 
 namespace nadi {
 
@@ -38,6 +39,8 @@ struct ReductionGraph {
   };
   std::vector<Bucket> buckets;  // by chunk, then by readiness
   OpSpan optimizer;
+  // Of each bucket: parameters, gradients, and each kind of optimizer state.
+  std::vector<VariableBucket> variables;
 };
 
 // Size of a bucket: small enough that the last bucket, whose reduction overlaps with nothing, is a small

@@ -14,6 +14,7 @@
 
 #include "nadi/graph/graph.h"
 #include "nadi/graph/op_definition.h"
+#include "nadi/parallel/variable_buckets.h"
 
 namespace nadi {
 
@@ -41,6 +42,8 @@ struct Program {
   std::vector<Instruction> instructions;
   // By graph: how many micro-batches hold their activations at once, at most.
   std::vector<std::int64_t> slots = {};
+  // Variables of a training step that an engine lays out one after the other, on one rank, too.
+  std::vector<VariableBucket> buckets = {};
 
   const Section& section(SectionId id) const { return sections[static_cast<std::size_t>(id)]; }
   const Graph& graph_of(const Section& section) const { return graphs[section.graph]; }

@@ -92,7 +92,7 @@ std::int64_t places_for(const std::vector<Stay>& stays) {
   return static_cast<std::int64_t>(places);
 }
 
-std::vector<ProgramMemory::Ring> rings_of(const Program& program, std::size_t g) {
+std::vector<ProgramMemory::Ring> rings_of(const Program& program, std::size_t g, std::int64_t alignment) {
   const Graph& graph = program.graphs[g];
   std::vector<ProgramMemory::Ring> rings;
   std::vector<std::size_t> root;
@@ -103,14 +103,14 @@ std::vector<ProgramMemory::Ring> rings_of(const Program& program, std::size_t g)
     rings.push_back({.tensor = tensor,
                      .places = places_for(stays_of(program, g, index(tensor), root)),
                      .first = {},
-                     .stride = aligned_size(graph.tensor(tensor).size())});
+                     .stride = aligned_size(graph.tensor(tensor).size(), alignment)});
   }
   return rings;
 }
 
 }  // namespace
 
-ProgramMemory plan_program_memory(const Program& program) {
+ProgramMemory plan_program_memory(const Program& program, const MemoryOptions& options) {
   ProgramMemory memory;
   std::int64_t slots = 0;
   for (std::size_t g = 0; g < program.graphs.size(); ++g)
@@ -123,20 +123,28 @@ ProgramMemory plan_program_memory(const Program& program) {
     const Graph& graph = program.graphs[g];
     ProgramMemory::OfGraph& of = memory.graphs.emplace_back();
     if (slots > 1) of.in_slot = crossing_values(program, g);
-    of.rings = rings_of(program, g);
+    of.rings = rings_of(program, g, options.alignment);
     std::vector<char> elsewhere = of.in_slot;
     if (!of.rings.empty()) elsewhere.resize(graph.tensors().size(), 0);
     for (const ProgramMemory::Ring& ring : of.rings) {
       elsewhere[index(ring.tensor)] = 1;
       if (!of.in_slot.empty()) of.in_slot[index(ring.tensor)] = 0;
     }
-    of.plan = plan_memory(graph, elsewhere);
+    if (g < options.without_memory.size() && !options.without_memory[g].empty()) {
+      elsewhere.resize(graph.tensors().size(), 0);
+      for (std::size_t t = 0; t < elsewhere.size(); ++t) {
+        if (options.without_memory[g][t] == 0) continue;
+        elsewhere[t] = 1;
+        if (!of.in_slot.empty()) of.in_slot[t] = 0;
+      }
+    }
+    of.plan = plan_memory(graph, elsewhere, options.alignment);
     of.offsets = of.plan.offsets;
     of.slots = program.slots[g];
     for (std::size_t t = 0; t < of.in_slot.size(); ++t) {
       if (of.in_slot[t] == 0) continue;
       of.offsets[t] = of.slot.count();
-      of.slot += aligned_size(graph.tensors()[t].size());
+      of.slot += aligned_size(graph.tensors()[t].size(), options.alignment);
     }
     memory.arena = std::max(memory.arena, of.plan.arena);
     memory.live = std::max(memory.live, of.plan.peak);

@@ -44,6 +44,13 @@ struct ProgramMemory {
   std::int64_t slots = 1;       // micro-batches under way at once, summed over chunks
 };
 
-ProgramMemory plan_program_memory(const Program& program);
+// What a device adds: engines decide it before they plan.
+struct MemoryOptions {
+  std::int64_t alignment = kArenaAlignment;  // of all places: a power of two
+  // By graph and tensor: values that have no memory, since they never leave a kernel; empty: none.
+  std::vector<std::vector<char>> without_memory = {};
+};
+
+ProgramMemory plan_program_memory(const Program& program, const MemoryOptions& options = {});
 
 }  // namespace nadi

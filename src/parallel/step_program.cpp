@@ -55,6 +55,7 @@ class ProgramBuilder {
     std::vector<Graph>& graphs = program_.graphs;
     for (ChunkGraph& chunk : chunks) graphs.push_back(std::move(chunk.graph));
     graphs.push_back(std::move(after.graph));
+    program_.buckets = std::move(after.variables);
     if (accumulates()) {
       graphs.push_back(clearing_graph(graphs));
       const auto ops = static_cast<std::uint32_t>(graphs.back().ops().size());

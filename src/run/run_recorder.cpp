@@ -22,8 +22,7 @@ std::filesystem::path merged_kineto_file(const std::filesystem::path& folder, co
   return run_trace_files(folder, name).kineto;
 }
 
-RunRecorder::RunRecorder(RecorderOptions options, const Program& program)
-    : options_(std::move(options)), program_(program) {
+RunRecorder::RunRecorder(RecorderOptions options) : options_(std::move(options)) {
   if (options_.overwrite == Overwrite::kAllow) return;
   if (records()) refuse_existing(files());
   if (ranks() > 1 && options_.rank == Rank{0})
@@ -35,8 +34,10 @@ void RunRecorder::set_metadata(std::string_view name, std::string value) {
     if (key == name) current = std::move(value);
 }
 
-ExecutedStep* RunRecorder::begin_step(std::int64_t step) {
+ExecutedStep* RunRecorder::begin_step(std::int64_t step, const Program& program) {
   if (seen_ < options_.wait || finished() || !records()) return nullptr;
+  check(kept_.empty() || program_ == &program, "the steps of one trace run one program");
+  program_ = &program;
   current_ = {.step = step};
   return &current_;
 }
@@ -50,7 +51,8 @@ bool RunRecorder::end_step() {
 
 void RunRecorder::write() const {
   if (!records()) return;
-  write_run_traces(files(), program_, kept_,
+  check(program_ != nullptr, "nothing was recorded");
+  write_run_traces(files(), *program_, kept_,
                    {.name = options_.name,
                     .overwrite = options_.overwrite,
                     .metadata = options_.metadata,

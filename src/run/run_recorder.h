@@ -2,9 +2,9 @@
 // `warmup` steps are recorded and discarded, `active` steps are kept. Then the traces are written and
 // recording ends.
 //
-//   RunRecorder recorder({.folder = "outputs", .name = "gpt2_1gpu"}, program);
+//   RunRecorder recorder({.folder = "outputs", .name = "gpt2_1gpu"});
 //   for (...) {
-//     engine.run(loaded, recorder.begin_step(step));      // nullptr: this step is not recorded
+//     engine.run(loaded, {.record = recorder.begin_step(step, program)});  // nullptr: it is not recorded
 //     if (recorder.end_step()) recorder.write();
 //   }
 //
@@ -67,16 +67,16 @@ std::filesystem::path merged_kineto_file(const std::filesystem::path& folder, co
 
 class RunRecorder {
  public:
-  // The program, which is that of this rank, must outlive this; what it holds when write() is called is what
-  // the kept steps ran. Error (usage) when a file of this rank is
-  // there, or of rank 0 the merged one, and may not be overwritten: asked before any work is done.
-  RunRecorder(RecorderOptions options, const Program& program);
+  // Error (usage) when a file of this rank is there, or of rank 0 the merged one, and may not be overwritten:
+  // asked before any work is done.
+  explicit RunRecorder(RecorderOptions options);
 
   // In place of an attribute of the metadata that has this name; before write().
   void set_metadata(std::string_view name, std::string value);
 
-  // What the engine is to record into, or nullptr.
-  ExecutedStep* begin_step(std::int64_t step);
+  // What the engine is to record into, or nullptr. The program, which is that of this rank, must outlive
+  // this; all steps that are kept run the same.
+  ExecutedStep* begin_step(std::int64_t step, const Program& program);
   // True after the last active step: time to write.
   bool end_step();
   void write() const;
@@ -102,7 +102,7 @@ class RunRecorder {
   }
 
   RecorderOptions options_;
-  const Program& program_;
+  const Program* program_ = nullptr;  // of the latest recorded step
   std::int64_t seen_ = 0;
   ExecutedStep current_;
   std::vector<ExecutedStep> kept_;

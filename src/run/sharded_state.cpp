@@ -12,22 +12,13 @@
 #include "nadi/checkpoint/pretrained_folder.h"
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/engine/comm/communicator.h"
-#include "nadi/engine/cpu/cpu_engine.h"
-#include "nadi/parallel/step_program.h"
+#include "nadi/engine/engine.h"
+#include "nadi/parallel/stage_programs.h"
 #include "nadi/run/sharded_state_transfer.h"
 #include "nadi/run/weights.h"
 
 namespace nadi {
 namespace {
-
-LogicalState logical_state(const ShardedJob& job) {
-  std::vector<Program> programs;
-  for (std::int64_t stage = 0; stage < job.plan.pp; ++stage)
-    programs.push_back(build_step(job.config, job.request, job.plan, stage));
-  std::vector<const Program*> stages;
-  for (const Program& program : programs) stages.push_back(&program);
-  return {job.config, job.plan, stages};
-}
 
 // Elements [first, first + count) of a tensor in a file.
 SafetensorsTensor part_of(const SafetensorsTensor& tensor, std::int64_t first, std::int64_t count) {
@@ -42,25 +33,39 @@ SafetensorsTensor part_of(const SafetensorsTensor& tensor, std::int64_t first, s
 // Reads variables from pieces of tensors; what no piece covers is zero.
 class PieceReader {
  public:
-  explicit PieceReader(CpuEngine& engine) : engine_(engine) {}
+  explicit PieceReader(Engine& engine) : engine_(engine) {}
 
   void read(const LogicalPiece& piece, const PretrainedTensor& from) {
-    const VariableView view = engine_.variable(piece.variable).value();
-    if (started_.insert(piece.variable).second) {
-      if (piece.elements() < view.tensor->shape.elements()) std::ranges::fill(view.bytes, std::byte{0});
-      engine_.mark_initialized(piece.variable);
-    }
-    const DType dtype = view.tensor->dtype;
-    const std::int64_t size = size_of(dtype);
+    const Tensor& variable = *engine_.find_variable(piece.variable);
+    if (started_.insert(piece.variable).second && piece.elements() < variable.shape.elements())
+      clear(variable);
+    const std::int64_t most = kWindowBytes / size_of(variable.dtype);
     piece.each_run(0, from.tensor->shape.elements(), [&](const ElementRun& run) {
-      from.file->read(part_of(*from.tensor, run.whole, run.count), dtype,
-                      view.bytes.subspan(run.local * size, run.count * size));
+      for (std::int64_t done = 0; done < run.count;) {
+        const std::int64_t count = std::min(most, run.count - done);
+        window_.resize(static_cast<std::size_t>(count * size_of(variable.dtype)));
+        from.file->read(part_of(*from.tensor, run.whole + done, count), variable.dtype, window_);
+        engine_.write(variable.name, run.local + done, window_);
+        done += count;
+      }
     });
   }
 
  private:
-  CpuEngine& engine_;
+  static constexpr std::int64_t kWindowBytes = 4 << 20;
+
+  void clear(const Tensor& variable) {
+    const std::int64_t elements = variable.shape.elements(), most = kWindowBytes / size_of(variable.dtype);
+    for (std::int64_t done = 0; done < elements; done += most) {
+      const std::int64_t count = std::min(most, elements - done);
+      window_.assign(static_cast<std::size_t>(count * size_of(variable.dtype)), std::byte{0});
+      engine_.write(variable.name, done, window_);
+    }
+  }
+
+  Engine& engine_;
   std::set<std::string> started_;
+  std::vector<std::byte> window_;
 };
 
 // An Error as bytes: kind, then the texts, each ended by a zero.
@@ -82,12 +87,12 @@ Error unpacked(const std::string& text) {
 
 }  // namespace
 
-ShardedState::ShardedState(CpuEngine& engine, Communicator& world, const ShardedJob& job)
+ShardedState::ShardedState(Engine& engine, Communicator& world, const StagePrograms& programs)
     : engine_(engine),
       world_(world),
-      config_(job.config),
-      dtype_(job.request.dtype),
-      state_(logical_state(job)) {
+      config_(programs.config()),
+      dtype_(programs.request().dtype),
+      state_(programs.config(), programs.plan(), programs.all()) {
   const auto tensors = state_.tensors();
   for (std::size_t i = 0; i < tensors.size(); ++i)
     (tensors[i].role == Role::kParameter ? parameters_ : training_tensors_).push_back(i);
@@ -152,7 +157,9 @@ void ShardedState::save(const std::filesystem::path& target, const Tokenizer* to
   std::vector<std::size_t> order = parameters_;
   if (training != nullptr) order.insert(order.end(), training_tensors_.begin(), training_tensors_.end());
   PieceTransfer transfer(world_, state_, order,
-                         [&](const std::string& name) { return engine_.variable(name).value().bytes; });
+                         [&](const std::string& name, std::int64_t first, std::span<std::byte> into) {
+                           engine_.read(name, first, into);
+                         });
   std::optional<Error> failed;
   if (world_.rank() != Rank{0}) {
     transfer.send_all();

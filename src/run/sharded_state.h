@@ -2,9 +2,10 @@
 // the names and shapes of the whole model, and optimizer state by parameter, whatever the plan. What one plan
 // wrote, any other reads, and the files of two plans that hold the same numbers are the same bytes.
 //
-//   CpuEngine engine({.groups = &groups});
-//   engine.load(build_step(config, request, plan, stage));
-//   ShardedState state(engine, world, {.config = config, .plan = plan, .request = request});
+//   StagePrograms programs(config, request, plan);
+//   engine.load(programs.of(stage));
+//   engine.bind();
+//   ShardedState state(engine, world, programs);
 //   state.load_weights("gpt2/");                                    // start from weights,
 //   state.load_training_tensors("run/checkpoint-100");              // or go on: both
 //   engine.initialize(seed);                                        // what was not loaded
@@ -36,24 +37,17 @@ namespace nadi {
 
 class AtomicFolder;
 class Communicator;
-class CpuEngine;
+class Engine;
 class PieceTransfer;
+class StagePrograms;
 class Tokenizer;
-struct StepRequest;
 struct TrainingState;
-
-// What the ranks' programs were built from: build_step(config, request, plan, stage).
-struct ShardedJob {
-  const ModelConfig& config;
-  const Plan& plan;
-  const StepRequest& request;
-};
 
 class ShardedState {
  public:
-  // The engine has loaded its stage's program before anything is loaded or saved. Builds the programs of all
-  // stages once, to learn what the other ranks have.
-  ShardedState(CpuEngine& engine, Communicator& world, const ShardedJob& job);
+  // The engine has the program of its stage, bound, before anything is loaded or saved. The programs of the
+  // other stages tell what the other ranks have; none of them is kept.
+  ShardedState(Engine& engine, Communicator& world, const StagePrograms& programs);
 
   // This rank's part of every parameter, converted to the engine's element types; padding of the vocabulary
   // is zero. Returns the names in the files that the model has no use for, the same on all ranks. Error
@@ -76,7 +70,7 @@ class ShardedState {
              const TrainingState* training);
   void throw_everywhere(std::optional<Error> failed);
 
-  CpuEngine& engine_;
+  Engine& engine_;
   Communicator& world_;
   ModelConfig config_;
   DType dtype_;

@@ -16,8 +16,8 @@ constexpr std::int64_t kTag = 0;
 }  // namespace
 
 PieceTransfer::PieceTransfer(Communicator& world, const LogicalState& state,
-                             std::span<const std::size_t> order, VariableMemory memory)
-    : world_(world), state_(state), order_(order), memory_(std::move(memory)) {}
+                             std::span<const std::size_t> order, ReadVariable read)
+    : world_(world), state_(state), order_(order), read_(std::move(read)) {}
 
 std::int64_t PieceTransfer::element_size(std::size_t tensor) const {
   return size_of(state_.tensors()[tensor].dtype);
@@ -35,14 +35,14 @@ void PieceTransfer::send_all() {
     const auto found = pieces.find(tensor);
     if (found == pieces.end()) continue;
     const LogicalPiece& piece = found->second;
-    const std::span<const std::byte> bytes = memory_(piece.variable);
     const std::int64_t size = element_size(tensor);
     const std::int64_t elements = state_.tensors()[tensor].shape.elements();
     for (std::int64_t begin = 0; begin < elements; begin = window_end(tensor, begin)) {
       packed_.clear();
       piece.each_run(begin, window_end(tensor, begin), [&](const ElementRun& run) {
-        const std::byte* const from = bytes.data() + run.local * size;
-        packed_.insert(packed_.end(), from, from + run.count * size);
+        const std::size_t start = packed_.size();
+        packed_.resize(start + static_cast<std::size_t>(run.count * size));
+        read_(piece.variable, run.local, std::span(packed_).subspan(start));
       });
       if (!packed_.empty()) world_.wait(world_.send(kWorld, 0, kTag, packed_));
     }
@@ -54,15 +54,7 @@ void PieceTransfer::receive(std::size_t tensor, const TensorSink& sink) {
         "tensors are written in another order than they are sent in");
   const std::int64_t elements = state_.tensors()[tensor].shape.elements();
   const std::vector<LogicalWriter> writers = state_.writers(tensor);
-  const bool is_here = writers.size() == 1 && writers[0].rank == world_.rank() &&
-                       writers[0].piece.blocks[0].first.count == elements;
-  if (is_here) {
-    const LogicalPiece& piece = writers[0].piece;
-    const std::int64_t size = element_size(tensor);
-    sink(memory_(piece.variable).subspan(piece.blocks[0].first.local * size, elements * size));
-  } else {
-    while (next_ < elements) sink(receive_window(tensor, writers));
-  }
+  while (next_ < elements) sink(receive_window(tensor, writers));
   ++position_;
   next_ = 0;
 }
@@ -90,9 +82,9 @@ std::span<const std::byte> PieceTransfer::receive_window(std::size_t tensor,
   std::int64_t filled = 0;
   for (const LogicalWriter& writer : writers) {
     if (writer.rank == world_.rank()) {
-      const std::byte* const bytes = memory_(writer.piece.variable).data();
       writer.piece.each_run(begin, end, [&](const ElementRun& run) {
-        std::memcpy(window_.data() + (run.whole - begin) * size, bytes + run.local * size, run.count * size);
+        read_(writer.piece.variable, run.local,
+              std::span(window_).subspan((run.whole - begin) * size, run.count * size));
       });
       continue;
     }

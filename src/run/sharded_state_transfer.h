@@ -1,6 +1,6 @@
 // Brings whole tensors together on rank 0, one after the other, from the ranks that write their pieces.
 //
-//   PieceTransfer transfer(world, state, order, memory);      // on all ranks, with the same order
+//   PieceTransfer transfer(world, state, order, read);        // on all ranks, with the same order
 //   transfer.send_all();                                      // on ranks but 0
 //   transfer.receive(order[0], sink);                         // on rank 0: each of the order, in turn
 //   ...
@@ -27,14 +27,15 @@
 
 namespace nadi {
 
-// The bytes of a variable of this rank.
-using VariableMemory = std::function<std::span<std::byte>(const std::string& variable)>;
+// Reads elements of a variable of this rank, from number `first` on.
+using ReadVariable =
+    std::function<void(const std::string& variable, std::int64_t first, std::span<std::byte> into)>;
 
 class PieceTransfer {
  public:
-  // `order`: tensors of the state, by number. All arguments outlive the transfer but the memory's function.
+  // `order`: tensors of the state, by number. All arguments outlive the transfer but the function.
   PieceTransfer(Communicator& world, const LogicalState& state, std::span<const std::size_t> order,
-                VariableMemory memory);
+                ReadVariable read);
 
   void send_all();
 
@@ -50,7 +51,7 @@ class PieceTransfer {
   Communicator& world_;
   const LogicalState& state_;
   std::span<const std::size_t> order_;
-  VariableMemory memory_;
+  ReadVariable read_;
   std::size_t position_ = 0;  // in the order
   std::int64_t next_ = 0;     // element of the tensor there that was not received yet
   std::vector<std::byte> window_, packed_;

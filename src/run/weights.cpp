@@ -5,40 +5,46 @@
 #include "nadi/base/atomic_folder.h"
 #include "nadi/checkpoint/pretrained_folder.h"
 #include "nadi/checkpoint/safetensors_writer.h"
-#include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/engine/engine.h"
 #include "nadi/model/config_writer.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {
 
-std::vector<std::string> load_weights(CpuEngine& engine, const std::filesystem::path& folder) {
+std::vector<std::string> load_weights(Engine& engine, const std::filesystem::path& folder) {
   std::vector<WantedTensor> wanted;
-  std::vector<VariableView> views;
-  for (const VariableView& view : engine.variables()) {
-    if (view.tensor->role != Role::kParameter) continue;
-    wanted.push_back({.name = view.tensor->name, .shape = view.tensor->shape});
-    views.push_back(view);
+  std::vector<const Tensor*> parameters;
+  for (const Tensor* tensor : engine.variables()) {
+    if (tensor->role != Role::kParameter) continue;
+    wanted.push_back({.name = tensor->name, .shape = tensor->shape});
+    parameters.push_back(tensor);
   }
   const PretrainedFolder files(folder);
   const PretrainedMatch match = files.match(wanted);
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    match.tensors[i].read(views[i].tensor->dtype, views[i].bytes);
-    engine.mark_initialized(views[i].tensor->name);
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    bytes.resize(static_cast<std::size_t>(parameters[i]->size().count()));
+    match.tensors[i].read(parameters[i]->dtype, bytes);
+    engine.write(parameters[i]->name, 0, bytes);
   }
   return match.unused;
 }
 
-void write_model(AtomicFolder& folder, const CpuEngine& engine, const ModelConfig& config,
+void write_model(AtomicFolder& folder, const Engine& engine, const ModelConfig& config,
                  const Tokenizer& tokenizer) {
   std::vector<TensorToWrite> tensors;
   DType dtype = DType::kF32;
-  for (const VariableView& view : engine.variables()) {
-    if (view.tensor->role != Role::kParameter) continue;
-    dtype = view.tensor->dtype;
-    tensors.push_back({.name = view.tensor->name,
-                       .dtype = file_dtype(view.tensor->dtype),
-                       .shape = view.tensor->shape,
-                       .bytes = view.bytes});
+  for (const Tensor* tensor : engine.variables()) {
+    if (tensor->role != Role::kParameter) continue;
+    dtype = tensor->dtype;
+    tensors.push_back({.name = tensor->name,
+                       .dtype = file_dtype(tensor->dtype),
+                       .shape = tensor->shape,
+                       .pieces = [&engine, tensor](const TensorSink& sink) {
+                         std::vector<std::byte> bytes(static_cast<std::size_t>(tensor->size().count()));
+                         engine.read(tensor->name, 0, bytes);
+                         sink(bytes);
+                       }});
   }
   write_config_and_tokenizer(folder, config, dtype, &tokenizer);
   folder.write("model.safetensors", [&](AtomicFile& file) { write_safetensors(file, std::move(tensors)); });

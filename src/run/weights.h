@@ -11,17 +11,17 @@
 namespace nadi {
 
 class AtomicFolder;
-class CpuEngine;
+class Engine;
 class Tokenizer;
 struct ModelConfig;
 
 // Reads every parameter that the engine has from a Hugging Face folder, converted to the engine's element
 // types. Returns the names in the files that were not used. Error (input) when one is missing or has another
 // shape; nothing is changed then.
-std::vector<std::string> load_weights(CpuEngine& engine, const std::filesystem::path& folder);
+std::vector<std::string> load_weights(Engine& engine, const std::filesystem::path& folder);
 
 // config.json, model.safetensors and the tokenizer's files.
-void write_model(AtomicFolder& folder, const CpuEngine& engine, const ModelConfig& config,
+void write_model(AtomicFolder& folder, const Engine& engine, const ModelConfig& config,
                  const Tokenizer& tokenizer);
 
 // What stands beside the weights: config.json for weights of this type, and the tokenizer's files. Without a

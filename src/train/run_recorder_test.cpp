@@ -41,7 +41,7 @@ class RunRecorderTest : public FolderTest {
   std::string run(RunRecorder& recorder, int steps) const {
     std::string said;
     for (int step = 1; step <= steps; ++step) {
-      ExecutedStep* const record = recorder.begin_step(step);
+      ExecutedStep* const record = recorder.begin_step(step, program_);
       if (record != nullptr) *record = execute_for_tests(program_, step, Nanoseconds{step * 1'000'000});
       const bool write = recorder.end_step();
       if (write) recorder.write();
@@ -58,7 +58,7 @@ class RunRecorderTest : public FolderTest {
 };
 
 TEST_F(RunRecorderTest, WaitsWarmsUpAndRecords) {
-  RunRecorder recorder({.folder = folder_, .name = "a", .wait = 2, .warmup = 1, .active = 3}, program_);
+  RunRecorder recorder({.folder = folder_, .name = "a", .wait = 2, .warmup = 1, .active = 3});
   EXPECT_EQ(run(recorder, 9), "--rrrw---");
   EXPECT_EQ(recorder.recorded(), 3);
   EXPECT_TRUE(recorder.finished());
@@ -66,13 +66,13 @@ TEST_F(RunRecorderTest, WaitsWarmsUpAndRecords) {
   EXPECT_EQ(nodes_by_step(read_chakra(folder_ / "a_trace.et")),
             (std::map<std::int64_t, int>{{4, 4}, {5, 4}, {6, 4}}));
 
-  RunRecorder at_once({.folder = folder_, .name = "b", .wait = 0, .warmup = 0, .active = 1}, program_);
+  RunRecorder at_once({.folder = folder_, .name = "b", .wait = 0, .warmup = 0, .active = 1});
   EXPECT_EQ(run(at_once, 3), "w--");
   EXPECT_EQ(nodes_by_step(read_chakra(folder_ / "b_trace.et")), (std::map<std::int64_t, int>{{1, 4}}));
 }
 
 TEST_F(RunRecorderTest, TheFilesAppearTogether) {
-  RunRecorder recorder(options(), program_);
+  RunRecorder recorder(options());
   EXPECT_EQ(run(recorder, 2), "-r");
   EXPECT_FALSE(fs::exists(folder_ / "traces"));
   const auto [kineto, chakra, stacks, groups, first_chakra] = recorder.files();
@@ -89,14 +89,14 @@ TEST_F(RunRecorderTest, RefusesFilesThatAreThereBeforeAnythingRuns) {
   const RunTraceFiles files = run_trace_files(folder_ / "traces", "small");
   for (const fs::path& path : {files.kineto, files.chakra, files.stacks}) {
     write_text(path, "mine");
-    const auto error = error_of([&] { RunRecorder(options(), program_); });
+    const auto error = error_of([&] { RunRecorder(options()); });
     ASSERT_TRUE(error) << path;
     EXPECT_EQ(error->kind(), ErrorKind::kUsage);
     EXPECT_THAT(error->what(), HasSubstr(path.string()));
     EXPECT_EQ(read_text(path), "mine");
     RecorderOptions force = options();
     force.overwrite = Overwrite::kAllow;
-    RunRecorder recorder(force, program_);
+    RunRecorder recorder(force);
     run(recorder, 3);
     EXPECT_NE(read_text(path), "mine");
     fs::remove_all(folder_ / "traces");
@@ -107,7 +107,7 @@ TEST_F(RunRecorderTest, AFileThatCannotBeWrittenLeavesNoneOfThem) {
   fs::create_directories(folder_ / "traces" / "small_trace_stacks.txt");  // a folder of that name
   RecorderOptions force = options();
   force.overwrite = Overwrite::kAllow;
-  RunRecorder recorder(force, program_);
+  RunRecorder recorder(force);
   const auto error = error_of([&] { run(recorder, 3); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);
@@ -118,7 +118,7 @@ TEST_F(RunRecorderTest, AFileThatCannotBeWrittenLeavesNoneOfThem) {
 TEST_F(RunRecorderTest, TheChakraFileHasTheRecordsTimes) {
   RecorderOptions with_metadata = options();
   with_metadata.metadata = {{"model", "small"}};
-  RunRecorder recorder(with_metadata, program_);
+  RunRecorder recorder(with_metadata);
   run(recorder, 3);
   const Trace trace = read_chakra(recorder.files().chakra);
   EXPECT_EQ(compare_with_dry_trace(trace, trace_step(program_)), std::nullopt);
@@ -148,7 +148,7 @@ class RanksRecorderTest : public FolderTest {
             .clock_origin = Nanoseconds{1'716'398'122'000'000'000}};
   }
   void run(RunRecorder& recorder, std::int32_t rank) const {
-    *recorder.begin_step(1) =
+    *recorder.begin_step(1, program_) =
         execute_overlapped_for_tests(program_, 1, Nanoseconds{5'000'000'000 + rank * 1'000'000'000LL});
     ASSERT_TRUE(recorder.end_step());
     recorder.write();
@@ -160,7 +160,7 @@ class RanksRecorderTest : public FolderTest {
 
 TEST_F(RanksRecorderTest, EachWritesItsOwnAndTheFirstMergesThem) {
   for (std::int32_t rank = 3; rank >= 0; --rank) {
-    RunRecorder recorder(options(rank), program_);
+    RunRecorder recorder(options(rank));
     const auto [kineto, chakra, stacks, groups, first_chakra] = recorder.files();
     const std::string number = std::to_string(rank);
     EXPECT_EQ(kineto, folder_ / "traces" / ("small_trace_kineto." + number + ".json"));
@@ -199,12 +199,12 @@ TEST_F(RanksRecorderTest, OnlySomeMayBeRecorded) {
   for (std::int32_t rank = 3; rank >= 0; --rank) {
     RecorderOptions some = options(rank);
     some.recorded_ranks = {1, 2};
-    RunRecorder recorder(some, program_);
+    RunRecorder recorder(some);
     EXPECT_EQ(recorder.records(), rank == 1 || rank == 2);
     if (recorder.records()) {
       run(recorder, rank);
     } else {
-      EXPECT_EQ(recorder.begin_step(1), nullptr);
+      EXPECT_EQ(recorder.begin_step(1, program_), nullptr);
       EXPECT_TRUE(recorder.end_step()) << "it counts with the others";
       EXPECT_EQ(recorder.recorded(), 1);
       recorder.write();
@@ -223,20 +223,20 @@ TEST_F(RanksRecorderTest, OnlySomeMayBeRecorded) {
 
 TEST_F(RanksRecorderTest, ARankRefusesItsOwnFilesAndTheFirstTheMergedOne) {
   write_text(merged_kineto_file(folder_ / "traces", "small"), "mine");
-  RunRecorder(options(1), program_);
-  const auto error = error_of([&] { RunRecorder(options(0), program_); });
+  RunRecorder(options(1));
+  const auto error = error_of([&] { RunRecorder(options(0)); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind(), ErrorKind::kUsage);
   EXPECT_THAT(error->what(), HasSubstr("small_trace_kineto.json"));
 
   write_text(folder_ / "traces" / "small_trace.1.et", "mine");
   EXPECT_TRUE(error_of([&] { RunRecorder(options(1), program_); }));
-  RunRecorder(options(2), program_);
+  RunRecorder(options(2));
 }
 
 TEST_F(RanksRecorderTest, ARankThatHasNotWrittenIsNamed) {
   for (const std::int32_t rank : {0, 1, 3}) {
-    RunRecorder recorder(options(rank), program_);
+    RunRecorder recorder(options(rank));
     run(recorder, rank);
   }
   const RunRecorder first(

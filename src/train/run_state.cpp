@@ -219,6 +219,11 @@ std::int64_t RunState::samples_of_epoch() const {
          batches_.samples_before(state_.step + 1 - state_.batch_in_epoch);
 }
 
+RunState::Position RunState::next_position() const {
+  if (epoch_ends()) return {.epoch = epoch() + 1, .samples = 0};
+  return {.epoch = epoch(), .samples = samples_of_epoch()};
+}
+
 std::optional<double> RunState::epoch_loss() const {
   if (state_.epoch_tokens == 0) return std::nullopt;
   return state_.epoch_loss_sum / static_cast<double>(state_.epoch_tokens);

@@ -42,6 +42,12 @@ class RunState {
   std::int64_t skipped() const;  // steps without an update
   // Samples of this epoch that its steps have read.
   std::int64_t samples_of_epoch() const;
+  // Where the next step reads: at the end of an epoch, in the one that follows.
+  struct Position {
+    std::int64_t epoch = 0;
+    std::int64_t samples = 0;
+  };
+  Position next_position() const;
   bool epoch_ends() const { return samples_of_epoch() >= data_.samples(); }
   // Mean loss over the tokens of this epoch; nothing when every step was skipped.
   std::optional<double> epoch_loss() const;

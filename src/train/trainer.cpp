@@ -2,6 +2,11 @@
 
 #include <chrono>
 #include <cmath>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "nadi/base/error.h"
@@ -11,7 +16,9 @@
 #include "nadi/data/batch_source.h"
 #include "nadi/engine/comm/communicator.h"
 #include "nadi/engine/comm/plan_groups.h"
-#include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/engine/engine.h"
+#include "nadi/engine/make_engine.h"
+#include "nadi/parallel/stage_programs.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/run/agreement.h"
 #include "nadi/run/rank_clock.h"
@@ -42,6 +49,24 @@ std::int64_t sum(const std::vector<std::int32_t>& values, std::int64_t count) {
   return total;
 }
 
+// What the steps of a batch size run.
+struct StepProgram {
+  std::int64_t micro_batches = 1;
+  const Program* program = nullptr;
+  ProgramHandle handle{};
+};
+
+// A step whose inputs are set.
+struct FedStep {
+  const StepProgram* program = nullptr;
+  InputSet set = InputSet::kFirst;
+  std::int64_t number = 0;
+  std::int64_t size = 0;  // samples of a full step, on all ranks
+  StepScalars scalars = {};
+  std::int64_t samples = 0, tokens = 0;  // that are no padding, on all ranks
+  double seconds = 0;                    // that it took to feed it
+};
+
 class Trainer {
  public:
   Trainer(const TrainOptions& options, const TrainData& data, Communicator& world, TrainListener& listener)
@@ -54,18 +79,17 @@ class Trainer {
         place_(coordinates_of(plan_, world.rank())),
         agreement_(world),
         batches_(batch_schedule_of(options)),
-        request_(training_request(options, options.accumulation)),
-        micro_batches_(options.accumulation),
-        program_(build_step(options.config, request_, plan_, place_.pp)),
+        stages_(options.config, training_request(options, options.accumulation), plan_),
         evaluation_program_(
             build_step(options.config, evaluation_request(options), with_micro_batches(plan_, 1), place_.pp)),
-        engine_({.threads = options.threads,
-                 .groups = world.size() > 1 ? &groups_ : nullptr,
-                 .slowdown = options.slowdown}),
-        state_files_(engine_, world, {.config = options.config, .plan = plan_, .request = request_}),
+        engine_(make_engine(options.device, {.threads = options.threads,
+                                             .groups = world.size() > 1 ? &groups_ : nullptr,
+                                             .slowdown = options.slowdown})),
         state_(options, batches_, data.train) {
     check_batch_schedule(options, batches_);
+    state_files_.emplace(*engine_, world, stages_);
     if (options.trace) start_recorder();
+    stages_.keep_only(place_.pp);
   }
 
   TrainResult run(const std::function<bool()>& stop_asked) {
@@ -104,12 +128,11 @@ class Trainer {
 
   void prepare() {
     if (!options_.save_dir.empty() && writes()) folder_.emplace(options_, listener_);
-    loaded_ = &engine_.load(program_);  // of the largest step, so that memory is enough for all
-    if (evaluates()) evaluation_ = &engine_.load(evaluation_program_);
+    load_programs();
     const std::filesystem::path weights =
         options_.resume_from.empty() ? options_.init_from : options_.resume_from;
     if (!weights.empty()) {
-      const std::vector<std::string> unused = state_files_.load_weights(weights);
+      const std::vector<std::string> unused = state_files_->load_weights(weights);
       if (!unused.empty())
         listener_.note(format("{} tensors of {} are not part of the model and were left: '{}'{}",
                               unused.size(), weights.string(), unused.front(),
@@ -117,10 +140,12 @@ class Trainer {
     }
     if (!options_.resume_from.empty()) {
       state_.resume(listener_);
-      if (options_.resume_optimizer) state_files_.load_training_tensors(options_.resume_from);
+      if (options_.resume_optimizer) state_files_->load_training_tensors(options_.resume_from);
     }
     check_trace_window();
-    engine_.initialize(options_.seed);
+    engine_->initialize(options_.seed);
+    if (engine_->find_variable("loss_scale") != nullptr)
+      loss_scale_ = static_cast<double>(engine_->read_all<float>("loss_scale").front());
     if (!options_.tensorboard_dir.empty() && writes())
       events_.emplace(EventFileOptions{.folder = options_.tensorboard_dir, .now = wall_clock});
   }
@@ -136,68 +161,107 @@ class Trainer {
                       "choose a tracing window in which all steps have one batch size");
   }
 
-  // The program of a step with so many micro-batches, in place of the one before.
-  void use_micro_batches(std::int64_t micro_batches) {
-    if (micro_batches == micro_batches_) return;
-    engine_.unload(*loaded_);
-    micro_batches_ = micro_batches;
-    program_ = build_step(options_.config, training_request(options_, micro_batches),
-                          with_micro_batches(plan_, micro_batches), place_.pp);
-    loaded_ = &engine_.load(program_);
+  // The program of each batch size that the run has: all of them share memory that is laid out once.
+  void load_programs() {
+    std::set<std::int64_t> sizes;
+    for (const BatchSchedule::Phase& phase : batches_.phases()) sizes.insert(micro_batches_of(phase.size));
+    for (const std::int64_t micro_batches : sizes) {
+      const Program* program = &stages_.of(place_.pp);
+      if (micro_batches != plan_.micro_batches)
+        program = &other_programs_.emplace_back(
+            build_step(options_.config, training_request(options_, micro_batches),
+                       with_micro_batches(plan_, micro_batches), place_.pp));
+      programs_[micro_batches] = {micro_batches, program, engine_->load(*program)};
+    }
+    if (evaluates()) evaluation_ = engine_->load(evaluation_program_);
+    engine_->bind();
+  }
+
+  std::int64_t micro_batches_of(std::int64_t batch) const { return batch / (options_.batch_size * plan_.dp); }
+
+  // Sets the inputs of the next step, in the set that the step before does not read.
+  FedStep feed() {
+    const double start = seconds_now();
+    FedStep fed{.set = next_set_, .number = state_.step() + 1, .size = state_.batch_size()};
+    fed.program = &programs_.at(micro_batches_of(fed.size));
+    next_set_ = other(next_set_);
+    const StepInputs inputs{*engine_, fed.program->handle, fed.set};
+    const RunState::Position position = state_.next_position();
+    const RowRange rows{.epoch = position.epoch, .first = position.samples, .rows = fed.size};
+    fed.scalars = {.seed = options_.seed, .step = fed.number};
+    for (std::int64_t m = 0; m < fed.program->micro_batches; ++m) {
+      const Part part{.rank = place_.dp * fed.program->micro_batches + m,
+                      .ranks = plan_.dp * fed.program->micro_batches};
+      const Batch batch = data_.train.batch_of(rows, part);
+      set_batch(inputs, split_over_context(batch, plan_, place_.cp), m);
+      set_random(inputs, fed.scalars, m, part.rank * options_.batch_size);
+      fed.scalars.token_count += batch.tokens;
+      fed.samples += batch.samples;
+      fed.tokens += sum(batch.lengths, batch.samples);
+    }
+    fed.scalars.token_count = agreement_.sum(counts() ? fed.scalars.token_count : 0);
+    fed.samples = agreement_.sum(counts() ? fed.samples : 0);
+    fed.tokens = agreement_.sum(counts() ? fed.tokens : 0);
+    fed.seconds = seconds_now() - start;
+    return fed;
+  }
+
+  // The step that was fed while the one before ran; a failure to do that counts only now.
+  FedStep take_fed() {
+    if (feeding_failed_) std::rethrow_exception(feeding_failed_);
+    return fed_ ? *std::exchange(fed_, std::nullopt) : feed();
+  }
+
+  void feed_ahead() {
+    if (state_.step() == state_.total_steps()) return;
+    try {
+      fed_ = feed();
+    } catch (const Error&) {
+      feeding_failed_ = std::current_exception();
+    }
   }
 
   void step() {
     const double start = seconds_now();
-    const std::int64_t size = state_.batch_size();
-    use_micro_batches(size / (options_.batch_size * plan_.dp));
+    FedStep fed = take_fed();
+    const std::int64_t size = fed.size;
     if (recorder_) recorder_->set_metadata("batch_size", format("{}", size / plan_.dp));
     if (recorder_) recorder_->set_metadata("global_batch_size", format("{}", size));
-    const RowRange rows{.epoch = state_.epoch(), .first = state_.samples_of_epoch(), .rows = size};
-    StepScalars scalars{.seed = options_.seed,
-                        .step = state_.step() + 1,
-                        .update_number = state_.update(),
-                        .learning_rate = state_.learning_rate(),
-                        .weight_decay_factor = state_.weight_decay_factor()};
-    std::int64_t tokens = 0, samples = 0;
-    for (std::int64_t m = 0; m < micro_batches_; ++m) {
-      const Part part{.rank = place_.dp * micro_batches_ + m, .ranks = plan_.dp * micro_batches_};
-      const Batch batch = data_.train.batch_of(rows, part);
-      set_batch(engine_, *loaded_, split_over_context(batch, plan_, place_.cp), m);
-      set_random(engine_, *loaded_, scalars, m, part.rank * options_.batch_size);
-      scalars.token_count += batch.tokens;
-      samples += batch.samples;
-      tokens += sum(batch.lengths, batch.samples);
-    }
-    scalars.token_count = agreement_.sum(counts() ? scalars.token_count : 0);
-    samples = agreement_.sum(counts() ? samples : 0);
-    tokens = agreement_.sum(counts() ? tokens : 0);
-    set_step_scalars(engine_, *loaded_, scalars);
+    StepScalars& scalars = fed.scalars;
+    scalars.update_number = state_.update();
+    scalars.learning_rate = state_.learning_rate();
+    scalars.weight_decay_factor = state_.weight_decay_factor();
+    set_step_scalars({*engine_, fed.program->handle, fed.set}, scalars);
     const bool scaled = options_.dtype == DType::kF16;
-    const float scale_before = scaled ? engine_.scalar("loss_scale") : 1;
-    const double fed = seconds_now();
-    const double forward_backward = run_program(recorder_ ? recorder_->begin_step(scalars.step) : nullptr);
-
+    const double begun = seconds_now();
+    const auto [ticket, forward_backward] =
+        run_program(fed, recorder_ ? recorder_->begin_step(fed.number, *fed.program->program) : nullptr);
+    const double learning_rate = scalars.learning_rate;
+    state_.finish_step(fed.samples);
+    feed_ahead();
+    const auto metric = [&](const char* name) { return engine_->scalar(ticket, name); };
+    const double grad_norm = metric("grad_norm");  // waits for the step
     const double computed = seconds_now();
-    state_.finish_step(samples);
     StepReport report{.step = state_.step(),
                       .total_steps = state_.total_steps(),
                       .epoch = state_.epoch() + 1,
-                      .loss = agreement_.of(last_stage(), has_loss() ? engine_.scalar("loss") : 0),
-                      .learning_rate = scalars.learning_rate,
-                      .grad_norm = engine_.scalar("grad_norm"),
-                      .tokens = tokens,
+                      .loss = agreement_.of(last_stage(), has_loss() ? metric("loss") : 0),
+                      .learning_rate = learning_rate,
+                      .grad_norm = grad_norm,
+                      .tokens = fed.tokens,
                       .global_batch = size,
                       .consumed_samples = state_.samples_seen(),
-                      .memory = engine_.allocated(),
+                      .memory = engine_->allocated(),
                       .seconds = agreement_.maximum(seconds_now() - start)};
     if (options_.time_parts)
-      report.parts = {{"batch-generator", agreement_.each(fed - start)},
+      report.parts = {{"batch-generator", agreement_.each(fed.seconds)},
                       {"forward-backward", agreement_.each(forward_backward)},
-                      {"optimizer", agreement_.each(computed - fed - forward_backward)}};
+                      {"optimizer", agreement_.each(computed - begun - forward_backward)}};
     if (scaled) {
-      report.loss_scale = engine_.scalar("loss_scale");
+      report.loss_scale = metric("loss_scale");
       // The scale does not fall below 1: an overflow at 1 is divergence.
-      report.skipped = !std::isfinite(report.grad_norm) && scale_before > 1;
+      report.skipped = !std::isfinite(report.grad_norm) && loss_scale_ > 1;
+      loss_scale_ = *report.loss_scale;
       if (report.skipped) state_.skip_update(size);
     }
     report.next_learning_rate = state_.learning_rate();
@@ -208,35 +272,37 @@ class Trainer {
       if (!result_.first_loss) result_.first_loss = report.loss;
       result_.last_loss = report.loss;
     }
-    result_.tokens += tokens;
+    result_.tokens += fed.tokens;
     result_.seconds += report.seconds;
     if (events_) {
       events_->scalar("train/loss", report.step, report.loss);
       events_->scalar("train/learning_rate", report.step, report.learning_rate);
       events_->scalar("train/grad_norm", report.step, report.grad_norm);
-      events_->scalar("train/tokens_per_second", report.step, static_cast<double>(tokens) / report.seconds);
+      events_->scalar("train/tokens_per_second", report.step,
+                      static_cast<double>(fed.tokens) / report.seconds);
       if (report.loss_scale) events_->scalar("train/loss_scale", report.step, *report.loss_scale);
     }
     listener_.step(report);
     if (recorder_ && recorder_->end_step()) write_trace();
   }
 
-  // Runs the step. Where parts are timed, returns what everything before the optimizer took.
-  double run_program(ExecutedStep* record) {
-    if (!options_.time_parts) {
-      engine_.run(*loaded_, record);
-      return 0;
-    }
-    const std::size_t end = program_.instructions.size();
-    std::size_t optimizer = end;
-    while (optimizer > 0 &&
-           program_.section(program_.instructions[optimizer - 1].section).name == "optimizer")
+  struct StartedStep {
+    Ticket ticket{};
+    double forward_backward = 0;  // what everything before the optimizer took, where parts are timed
+  };
+  StartedStep run_program(const FedStep& fed, ExecutedStep* record) {
+    if (!options_.time_parts)
+      return {.ticket = engine_->run(fed.program->handle, {.inputs = fed.set, .record = record})};
+    const Program& program = *fed.program->program;
+    std::size_t optimizer = program.instructions.size();
+    while (optimizer > 0 && program.section(program.instructions[optimizer - 1].section).name == "optimizer")
       --optimizer;
     const double start = seconds_now();
-    engine_.run(*loaded_, 0, optimizer, record);
+    engine_->wait(engine_->run(fed.program->handle, {.inputs = fed.set, .end = optimizer, .record = record}));
     const double middle = seconds_now();
-    engine_.run(*loaded_, optimizer, end, record);
-    return middle - start;
+    return {.ticket =
+                engine_->run(fed.program->handle, {.inputs = fed.set, .first = optimizer, .record = record}),
+            .forward_backward = middle - start};
   }
 
   static void check_finite(const StepReport& report) {
@@ -264,12 +330,13 @@ class Trainer {
       const Batch batch =
           data_.validation->batch({.epoch = 0, .batch = i}, {.rank = place_.dp, .ranks = plan_.dp});
       const std::int64_t batch_tokens = agreement_.sum(counts() ? batch.tokens : 0);
-      set_batch(engine_, *evaluation_, split_over_context(batch, plan_, place_.cp), 0);
-      set_step_scalars(engine_, *evaluation_, {.token_count = batch_tokens});
-      engine_.run(*evaluation_);
+      const StepInputs inputs{*engine_, evaluation_};
+      set_batch(inputs, split_over_context(batch, plan_, place_.cp), 0);
+      set_step_scalars(inputs, {.token_count = batch_tokens});
+      const Ticket ticket = engine_->run(evaluation_);
       // Each rank of the last stage has the share of its own tokens; tensor-parallel ones have the same.
       const bool contributes = has_loss() && place_.tp == 0;
-      total += agreement_.sum(contributes ? static_cast<double>(engine_.scalar("loss")) : 0) *
+      total += agreement_.sum(contributes ? engine_->scalar(ticket, "loss") : 0) *
                static_cast<double>(batch_tokens);
       tokens += batch_tokens;
     }
@@ -285,7 +352,7 @@ class Trainer {
     state_.set_best_validation_loss(report.loss);
     if (options_.save_dir.empty()) return;
     result_.best_model = options_.save_dir / "best_model";
-    state_files_.save_model(result_.best_model, data_.tokenizer);
+    state_files_->save_model(result_.best_model, data_.tokenizer);
     listener_.saved(result_.best_model);
   }
 
@@ -304,7 +371,7 @@ class Trainer {
     if (options_.save_dir.empty() || last_saved_ == state_.step()) return;
     last_saved_ = state_.step();
     result_.last_checkpoint = options_.save_dir / checkpoint_name(state_.step());
-    state_files_.save_checkpoint(result_.last_checkpoint, data_.tokenizer, state_.saved());
+    state_files_->save_checkpoint(result_.last_checkpoint, data_.tokenizer, state_.saved());
     listener_.saved(result_.last_checkpoint);
     if (folder_) folder_->remove_old(state_.step());
   }
@@ -319,13 +386,12 @@ class Trainer {
     if (world_.size() > 1) {
       trace.plan = &plan_;
       trace.rank = world_.rank();
-      for (std::int64_t stage = 0; stage < plan_.pp; ++stage)
-        trace.group_kinds.merge(collective_groups(build_step(options_.config, request_, plan_, stage)));
+      for (const Program* stage : stages_.all()) trace.group_kinds.merge(collective_groups(*stage));
       const RankClock clock = measure_rank_clock(world_);
       trace.clock_offset = clock.offset;
       trace.clock_origin = clock.wall_origin;
     }
-    recorder_.emplace(std::move(trace), program_);
+    recorder_.emplace(std::move(trace));
   }
 
   void write_trace() {
@@ -352,14 +418,18 @@ class Trainer {
   const Coordinates place_;
   const Agreement agreement_;
   const BatchSchedule batches_;
-  const StepRequest request_;
-  std::int64_t micro_batches_;  // of program_
-  Program program_, evaluation_program_;
-  CpuEngine engine_;
-  ShardedState state_files_;
+  StagePrograms stages_;                // of the largest step
+  std::deque<Program> other_programs_;  // of this stage, where batches change
+  const Program evaluation_program_;
+  const std::unique_ptr<Engine> engine_;
+  std::optional<ShardedState> state_files_;
   RunState state_;
-  LoadedProgram* loaded_ = nullptr;
-  LoadedProgram* evaluation_ = nullptr;
+  std::map<std::int64_t, StepProgram> programs_;  // by number of micro-batches
+  ProgramHandle evaluation_{};
+  std::optional<FedStep> fed_;  // the next step
+  std::exception_ptr feeding_failed_;
+  InputSet next_set_ = InputSet::kFirst;
+  double loss_scale_ = 1;  // before the next step, where there is one
   std::optional<RunRecorder> recorder_;
   std::optional<EventFile> events_;
   std::optional<RunFolder> folder_;  // on the rank that writes, where anything is saved

@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 
+#include "nadi/engine/make_engine.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/optimizer.h"
 #include "nadi/model/model_config.h"
@@ -63,6 +64,7 @@ struct TrainOptions {
   std::int64_t epochs = 3;
   std::int64_t max_steps = 0;  // optimizer steps; 0: the epochs decide
   std::uint64_t seed = 42;
+  DeviceKind device = DeviceKind::kCpu;
   int threads = 0;      // of each rank; 0: one per core
   double slowdown = 1;  // computes that many times slower, for experiments with mixed speeds
 

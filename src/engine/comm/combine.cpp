@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "nadi/base/error.h"
-#include "nadi/engine/cpu/element.h"
+#include "nadi/engine/element.h"
 
 namespace nadi {
 namespace {
@@ -47,13 +47,13 @@ void combine_floats(Arrays arrays, std::int64_t elements, const CombineAs& as, s
   float converted[kBlock];
   for (std::int64_t first = 0; first < elements; first += kBlock) {
     const std::int64_t count = std::min(kBlock, elements - first);
-    cpu::convert_to_float(cpu::element(arrays[0], as.dtype, first), as.dtype, count, sum);
+    convert_to_float(element(arrays[0], as.dtype, first), as.dtype, count, sum);
     for (const std::byte* array : arrays.subspan(1))
-      combine_block(sum, cpu::load_row(cpu::element(array, as.dtype, first), as.dtype, count, converted),
+      combine_block(sum, load_row(element(array, as.dtype, first), as.dtype, count, converted),
                     count, as.op);
     if (as.op == ReduceOp::kAverage)
       for (std::int64_t i = 0; i < count; ++i) sum[i] /= static_cast<float>(arrays.size());
-    cpu::convert_from_float(sum, count, cpu::element(target, as.dtype, first), as.dtype);
+    convert_from_float(sum, count, element(target, as.dtype, first), as.dtype);
   }
 }
 
@@ -63,10 +63,10 @@ void combine_integers(Arrays arrays, std::int64_t elements, const CombineAs& as,
   for (std::int64_t first = 0; first < elements; first += kBlock) {
     const std::int64_t count = std::min(kBlock, elements - first);
     const std::size_t size = static_cast<std::size_t>(count) * sizeof(Element);
-    std::memcpy(sum, cpu::element(arrays[0], as.dtype, first), size);
+    std::memcpy(sum, element(arrays[0], as.dtype, first), size);
     for (const std::byte* array : arrays.subspan(1))
       combine_block(sum, reinterpret_cast<const Element*>(array) + first, count, as.op);
-    std::memcpy(cpu::element(target, as.dtype, first), sum, size);
+    std::memcpy(element(target, as.dtype, first), sum, size);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "nadi/base/round_up.h"
-#include "nadi/engine/cpu/parallel.h"
+#include "nadi/engine/host_threads.h"
 #include "nadi/engine/cpu/softmax_row.h"
 
 namespace nadi::cpu {

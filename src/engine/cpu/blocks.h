@@ -21,9 +21,9 @@
 #include <limits>
 
 #include "nadi/base/round_up.h"
-#include "nadi/engine/cpu/element.h"
 #include "nadi/engine/cpu/kernel.h"
-#include "nadi/engine/cpu/parallel.h"
+#include "nadi/engine/element.h"
+#include "nadi/engine/host_threads.h"
 
 namespace nadi::cpu {
 

@@ -107,17 +107,14 @@ std::int64_t CommOps::staging_bytes(const Graph& graph, const Op& op) {
   }
 }
 
-void CommOps::reserve(std::int64_t staging) {
-  if (staging <= staging_size_) return;
-  check(idle(), "staging memory changes while messages are under way");
-  staging_ = {};
-  staging_ = PrefaultedMemory(Bytes{staging * kStagingBuffers}, threads_);
-  staging_size_ = staging;
-  staging_used_.assign(kStagingBuffers, 0);
+Bytes CommOps::reserved_for(std::int64_t staging) {
+  return Bytes{staging * kStagingBuffers};
 }
 
-Bytes CommOps::reserved() const {
-  return Bytes{static_cast<std::int64_t>(staging_.bytes().size())};
+void CommOps::reserve(Bytes size, std::byte* memory) {
+  staging_ = memory;
+  staging_size_ = size.count() / kStagingBuffers;
+  staging_used_.assign(kStagingBuffers, 0);
 }
 
 // A buffer that belongs to `pending` until it is done.
@@ -131,7 +128,7 @@ std::byte* CommOps::take_staging(Pending& pending) {
   }
   *free = 1;
   pending.staging = static_cast<int>(free - staging_used_.begin());
-  return staging_.data() + pending.staging * staging_size_;
+  return staging_ + pending.staging * staging_size_;
 }
 
 // The operand's elements one after the other: its own memory, or a copy at `staging`.

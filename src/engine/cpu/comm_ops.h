@@ -2,7 +2,7 @@
 // the memory that is in use until they are done.
 //
 //   CommOps comm(groups);
-//   comm.reserve(staging);                       // when a program is loaded: staging_bytes() of its ops
+//   comm.reserve(size, memory);                  // reserved_for() the largest staging_bytes() of all ops
 //   comm.settle(address, size, /*writes=*/true); // before anything else touches that memory
 //   comm.start(op, inputs, outputs, record);
 //   ...
@@ -24,7 +24,6 @@
 
 #include "nadi/engine/comm/communicator.h"
 #include "nadi/engine/cpu/kernel.h"
-#include "nadi/engine/cpu/prefaulted_memory.h"
 
 namespace nadi {
 class PlanGroups;
@@ -45,8 +44,9 @@ class CommOps {
 
   // The staging memory that one call of the op needs.
   static std::int64_t staging_bytes(const Graph& graph, const Op& op);
-  void reserve(std::int64_t staging);
-  Bytes reserved() const;
+  // All of it, for the largest of the ops.
+  static Bytes reserved_for(std::int64_t staging);
+  void reserve(Bytes size, std::byte* memory);
 
   // Inputs may be strided. With `record`, the op's entry in it, which is there already, gets its end.
   void start(const OpView& op, std::span<const Operand> inputs, std::span<const Operand> outputs,
@@ -107,7 +107,7 @@ class CommOps {
 
   const PlanGroups* groups_;
   int threads_;
-  PrefaultedMemory staging_;
+  std::byte* staging_ = nullptr;
   std::int64_t staging_size_ = 0;  // of one buffer
   std::vector<char> staging_used_;
   std::vector<Pending> pending_;  // in the order in which they were started

@@ -1,126 +1,50 @@
-// Runs step programs on this machine's cores.
+// Runs step programs on this machine's cores (engine.h says how an engine is used).
 //
-//   CpuEngine engine({.threads = 2});
-//   LoadedProgram& step = engine.load(program);    // memory laid out and touched, kernels chosen
-//   engine.initialize(seed);                             // or write to engine.variable(name) first
-//   engine.set_input<std::int32_t>(step, "input_ids", ids);
-//   ...
-//   engine.run(step);
-//   engine.scalar("loss")
-//
-// Variables (parameters, gradients, optimizer state, caches, metrics) are shared by name among all programs
-// that are loaded, and so is the arena, since programs run one after the other. Nothing is allocated while a
-// program runs. Training repeats to the bit for the same number of threads.
-//
-// Several ranks: each has an engine with its places in the groups of the plan, and loads the program of its
-// stage. Communication goes on while kernels run (comm_ops.h); run() returns when all of it is done.
-//
-// One engine per process at a time uses the thread pool; not thread-safe.
+// Communication goes on while kernels run (comm_ops.h). run() returns when all of it is done. Training
+// repeats to the bit for the same number of threads.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "nadi/base/units.h"
-#include "nadi/graph/tensor.h"
-#include "nadi/parallel/program.h"
+#include "nadi/engine/device_engine.h"
+#include "nadi/engine/make_engine.h"
 
 namespace nadi {
 
-struct ExecutedStep;
-class PlanGroups;
-
-struct CpuEngineOptions {
-  int threads = 0;                     // 0: one per core that the process may run on
-  const PlanGroups* groups = nullptr;  // of this rank; nullptr: there are no others
-  // Every kernel takes that many times as long, by sleeping: a slower device, for experiments.
-  double slowdown = 1;
+// What the engine holds, made before the part of it that every engine has.
+class CpuEngineState;
+struct CpuEngineStateOwner {
+  explicit CpuEngineStateOwner(const EngineOptions& options);
+  ~CpuEngineStateOwner();
+  std::unique_ptr<CpuEngineState> state_;
 };
 
-// A variable in memory, as bytes of its element type.
-struct VariableView {
-  const Tensor* tensor = nullptr;
-  std::span<std::byte> bytes = {};
-
-  template <class T>
-  std::span<T> as() const {
-    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
-  }
-};
-
-class LoadedProgram;
-
-class CpuEngine {
+class CpuEngine : private CpuEngineStateOwner, public DeviceEngine {
  public:
   // Error (environment) when the machine lacks instructions that the kernels were compiled for.
-  explicit CpuEngine(CpuEngineOptions options = {});
-  virtual ~CpuEngine();
-  CpuEngine(const CpuEngine&) = delete;
-  CpuEngine& operator=(const CpuEngine&) = delete;
+  explicit CpuEngine(const EngineOptions& options = {});
+  ~CpuEngine() override;
 
-  int threads() const;
-
-  // The program must outlive the engine. Error (environment) when there is not enough memory, or when the
-  // program does something that cannot be done here: fp8, or communication without other ranks.
-  LoadedProgram& load(const Program& program);
-  // Forgets a program, which may be destroyed or replaced then. Its variables stay, and so does the arena.
-  void unload(LoadedProgram& program);
-
-  // Gives every variable that has no value yet its first one: as the reference engine's initialize() does,
-  // to the bit in fp32. Variables count as having a value once they were initialised or marked.
-  void initialize(std::uint64_t seed);
-
-  // In the order in which programs brought them.
-  std::vector<VariableView> variables() const;
-  // nullopt when no loaded program has it.
-  std::optional<VariableView> variable(std::string_view name) const;
-  // After writing to a variable's memory: initialize() leaves it alone, and copies of it (masters) that are
-  // not marked themselves take its value.
-  void mark_initialized(std::string_view name);
-  float scalar(std::string_view name) const;  // of an fp32 variable of one element
-
-  // Sets an input of the program; what was set stays until it is set again. With several micro-batches each
-  // has its own, unless `micro_batch` is left out: then all get the same. It is a bug to give another number
-  // of elements or another type than the input has, or to run with an input that was never set.
-  template <class T>
-  void set_input(LoadedProgram& program, std::string_view name, std::span<const T> values,
-                 std::optional<std::int64_t> micro_batch = {}) {
-    set_input_bytes(program, name, std::as_bytes(values), micro_batch);
-  }
-  static bool has_input(const LoadedProgram& program, std::string_view name);
-
-  // All instructions, or those in [first, end): in order, each after the ones before. With `record`, every
-  // kernel call is noted there at its entry.
-  void run(LoadedProgram& program, ExecutedStep* record = nullptr);
-  void run(LoadedProgram& program, std::size_t first, std::size_t end, ExecutedStep* record = nullptr);
-
-  // What the engine has taken from the system for variables, inputs, values and workspace.
-  Bytes allocated() const;
-  // Of which for variables with this role: parameters, gradients, optimizer state.
-  Bytes held(Role role) const;
-  // What this rank has handed to collectives and sent to others so far, as the graph counts it.
-  Bytes sent() const;
+  Bytes allocated() const override;
+  Bytes sent() const override;
 
  protected:
-  // Runs one op; what an engine for tests overrides to do something wrong.
-  virtual void run_op(const LoadedProgram& program, std::size_t graph, std::size_t op);
+  KernelPlan prepare(const Program& program) override;
+  void reserve(Bytes workspace, Bytes staging) override;
+  void begin_run(const BoundProgram& program, const RunRequest& request) override;
+  // What an engine for tests overrides to do something wrong.
+  void run_kernel(const KernelCallSite& call) override;
+  void end_run(const RunRequest& request) override;
+  void copy_scalars(std::uint64_t run, const std::byte* from, std::span<std::byte> into) override;
+  void wait_for(std::uint64_t) const override {}
 
  private:
-  void set_input_bytes(LoadedProgram& program, std::string_view name, std::span<const std::byte> values,
-                       std::optional<std::int64_t> micro_batch);
-
+  void record_entry(const KernelCallSite& call, Nanoseconds start);
   void throttle(std::int64_t nanoseconds);
-
-  class State;
-  std::unique_ptr<State> state_;
-  ExecutedStep* record_ = nullptr;  // of the call of run() under way
-  std::uint32_t instruction_ = 0;
 };
+
+// The kernels that the CPU takes for a program: what load() decides, without an engine. `connected`: to other
+// ranks.
+KernelPlan plan_cpu_kernels(const Program& program, int threads, bool connected);
 
 }  // namespace nadi

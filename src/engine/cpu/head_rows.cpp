@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "nadi/engine/cpu/element.h"
+#include "nadi/engine/element.h"
 #include "nadi/engine/cpu/tile_product.h"
 
 namespace nadi::cpu {

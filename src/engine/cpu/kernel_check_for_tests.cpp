@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "nadi/engine/cpu/element.h"
+#include "nadi/engine/element.h"
 #include "nadi/engine/cpu/prepared_graph.h"
 
 namespace nadi::cpu {
@@ -116,14 +116,13 @@ void expect_same_as_reference(const Problem& problem, const KernelCheckOptions& 
   ReferenceSlot slot;
   run_reference(ReferenceTask{.graph = &graph, .slot = &slot}, store);
 
-  const PreparedGraph prepared(graph, options.threads);
+  const PreparedGraph prepared(graph, {.threads = options.threads});
   std::vector<std::byte> workspace(prepared.workspace() + 2 * kGuard, kGuardByte);
   const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(workspace.data()) % kGuard;
   const std::size_t start = misaligned == 0 ? 0 : kGuard - misaligned;
-  OpRunner runner(prepared, options.threads,
+  KernelRunner runner(prepared, options.threads,
                   std::span(workspace).subspan(start, static_cast<std::size_t>(prepared.workspace())));
-  for (std::size_t i = 0; i < graph.ops().size(); ++i)
-    if (!prepared.is_view(i)) runner.run(i, addresses);
+  for (std::size_t k = 0; k < prepared.kernels().size(); ++k) runner.run(k, addresses);
 
   for (std::size_t i = start + prepared.workspace(); i < workspace.size(); ++i)
     EXPECT_EQ(workspace[i], kGuardByte) << "a kernel wrote behind its workspace";

@@ -8,7 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/round_up.h"
-#include "nadi/engine/cpu/parallel.h"
+#include "nadi/engine/host_threads.h"
 
 namespace nadi::cpu {
 namespace {

@@ -22,60 +22,85 @@ namespace {
                           "start as many ranks as the plan needs");
 }
 
-PreparedOperand prepare(const Graph& graph, TensorId id) {
-  if (id == kNoTensor) return {};
-  Layout layout = layout_of(graph, id);
-  const Tensor& tensor = graph.tensor(id);
-  return {.root = layout.root,
-          .tensor = &tensor,
-          .byte_offset = layout.offset * size_of(tensor.dtype),
-          .strides = std::move(layout.strides)};
-}
-
 }  // namespace
 
-PreparedGraph::PreparedGraph(const Graph& graph, int threads, bool connected)
-    : graph_(graph), ops_(graph.ops().size()) {
-  for (std::size_t i = 0; i < ops_.size(); ++i) {
+PreparedGraph::PreparedGraph(const Graph& graph, const PrepareOptions& options) : graph_(graph) {
+  auto fused = options.fused.begin();
+  for (std::uint32_t i = 0; i < graph.ops().size(); ++i) {
     const Op& op = graph.ops()[i];
     if (definition(op.kind).op_class == OpClass::kView) continue;
-    PreparedOp& prepared = ops_[i];
-    for (const OpOutput& output : op.outputs) prepared.outputs.push_back(prepare(graph, output.tensor));
-    most_operands_ = std::max({most_operands_, op.inputs.size(), op.outputs.size()});
-    prepared.communicates = communicates(op);
-    if (prepared.communicates) {
-      if (!connected) refuse(op);
-      for (const TensorId input : op.inputs) prepared.inputs.push_back(prepare(graph, input));
-      staging_ = std::max(staging_, CommOps::staging_bytes(graph, op));
-      continue;
+    PreparedKernel kernel = prepare(op, options);
+    kernel.first_op = i;
+    kernel.end_op = i + 1;
+    if (fused != options.fused.end() && fused->first == i) {
+      widen(kernel, *fused);
+      i = fused->end - 1;
+      ++fused;
     }
-    prepared.entry = &kernel_entry(op.kind);
-    if (prepared.entry->run == nullptr) refuse(op);
-    if (prepared.entry->workspace != nullptr)
-      prepared.kernel_workspace =
-          rounded_up(prepared.entry->workspace(OpView{graph, op}, threads), kArenaAlignment);
-    prepared.workspace = prepared.kernel_workspace;
-    for (const TensorId input : op.inputs) {
-      PreparedOperand operand = prepare(graph, input);
-      if (operand.tensor != nullptr && !prepared.entry->takes_strides &&
-          !is_contiguous(operand.tensor->shape, operand.strides)) {
-        operand.packed_at = prepared.workspace;
-        prepared.workspace += rounded_up(operand.tensor->size().count(), kArenaAlignment);
-      }
-      prepared.inputs.push_back(std::move(operand));
-    }
-    workspace_ = std::max(workspace_, prepared.workspace);
+    most_operands_ = std::max({most_operands_, kernel.inputs.size(), kernel.outputs.size()});
+    workspace_ = std::max(workspace_, kernel.workspace);
+    kernels_.push_back(std::move(kernel));
   }
 }
 
-OpRunner::OpRunner(const PreparedGraph& prepared, int threads, std::span<std::byte> workspace, CommOps* comm)
+PreparedKernel PreparedGraph::prepare(const Op& op, const PrepareOptions& options) {
+  PreparedKernel kernel;
+  for (const OpOutput& output : op.outputs) kernel.outputs.push_back({operand_layout(graph_, output.tensor)});
+  if (communicates(op)) {
+    if (!options.connected) refuse(op);
+    for (const TensorId input : op.inputs) kernel.inputs.push_back({operand_layout(graph_, input)});
+    staging_ = std::max(staging_, CommOps::staging_bytes(graph_, op));
+    return kernel;
+  }
+  kernel.entry = &kernel_entry(op.kind);
+  if (kernel.entry->run == nullptr) refuse(op);
+  if (kernel.entry->workspace != nullptr)
+    kernel.kernel_workspace =
+        rounded_up(kernel.entry->workspace(OpView{graph_, op}, options.threads), kArenaAlignment);
+  kernel.workspace = kernel.kernel_workspace;
+  for (const TensorId input : op.inputs) {
+    PreparedOperand operand{operand_layout(graph_, input)};
+    if (operand.tensor != nullptr && !kernel.entry->takes_strides &&
+        !is_contiguous(operand.tensor->shape, operand.strides)) {
+      operand.packed_at = kernel.workspace;
+      kernel.workspace += rounded_up(operand.tensor->size().count(), kArenaAlignment);
+    }
+    kernel.inputs.push_back(std::move(operand));
+  }
+  return kernel;
+}
+
+void PreparedGraph::widen(PreparedKernel& kernel, const OpRun& ops) {
+  check(kernel.entry != nullptr && kernel.workspace == 0, "fused kernels have no workspace");
+  kernel.end_op = ops.end;
+  const Op& first = graph_.ops()[ops.first];
+  const Op& last = graph_.ops()[ops.end - 1];
+  std::int64_t elements = 0;
+  for (std::uint32_t i = ops.first; i < ops.end; ++i)
+    elements += graph_.tensor(graph_.ops()[i].outputs[0].tensor).shape.elements();
+  // An input that all of the ops read stays; the others are variables with neighbours.
+  for (std::size_t i = 0; i < first.inputs.size(); ++i)
+    if (first.inputs[i] != last.inputs[i]) widen(kernel.inputs[i], elements);
+  for (PreparedOperand& output : kernel.outputs) widen(output, elements);
+}
+
+void PreparedGraph::widen(PreparedOperand& operand, std::int64_t elements) {
+  Tensor joined = *operand.tensor;
+  joined.shape = Shape{elements};
+  joined_.push_back(std::move(joined));
+  operand.tensor = &joined_.back();
+  operand.strides = {1};
+}
+
+KernelRunner::KernelRunner(const PreparedGraph& prepared, int threads, std::span<std::byte> workspace,
+                           CommOps* comm)
     : prepared_(prepared), threads_(threads), workspace_(workspace), comm_(comm) {
   check(static_cast<std::int64_t>(workspace.size()) >= prepared.workspace(), "the workspace is too small");
   inputs_.reserve(prepared.most_operands());
   outputs_.reserve(prepared.most_operands());
 }
 
-Operand OpRunner::bind(const PreparedOperand& operand, std::span<std::byte* const> addresses) const {
+Operand KernelRunner::bind(const PreparedOperand& operand, std::span<std::byte* const> addresses) const {
   if (operand.tensor == nullptr) return {};
   Operand bound{.data = addresses[index(operand.root)] + operand.byte_offset,
                 .tensor = operand.tensor,
@@ -93,33 +118,36 @@ Operand OpRunner::bind(const PreparedOperand& operand, std::span<std::byte* cons
   return bound;
 }
 
-void OpRunner::settle(std::size_t op, std::span<std::byte* const> addresses) {
-  const PreparedOp& prepared = prepared_.op(op);
+// A kernel of several ops has its operands' memory as one piece.
+void KernelRunner::settle(std::size_t number, std::span<std::byte* const> addresses) {
+  const PreparedKernel& kernel = prepared_.kernels()[number];
   const auto settle_operands = [&](const std::vector<PreparedOperand>& operands, bool writes) {
-    for (const PreparedOperand& operand : operands)
-      if (operand.tensor != nullptr)
-        comm_->settle(addresses[index(operand.root)], prepared_.graph().tensor(operand.root).size().count(),
-                      writes);
+    for (const PreparedOperand& operand : operands) {
+      if (operand.tensor == nullptr) continue;
+      const std::int64_t whole = prepared_.graph().tensor(operand.root).size().count();
+      comm_->settle(addresses[index(operand.root)], std::max(whole, operand.tensor->size().count()), writes);
+    }
   };
-  settle_operands(prepared.inputs, false);
-  settle_operands(prepared.outputs, true);
+  settle_operands(kernel.inputs, false);
+  settle_operands(kernel.outputs, true);
 }
 
-void OpRunner::run(std::size_t op, std::span<std::byte* const> addresses, ExecutedStep* record) {
-  const PreparedOp& prepared = prepared_.op(op);
+void KernelRunner::run(std::size_t number, std::span<std::byte* const> addresses, ExecutedStep* record) {
+  const PreparedKernel& kernel = prepared_.kernels()[number];
+  const OpView op{prepared_.graph(), prepared_.graph().ops()[kernel.first_op]};
   inputs_.clear();
   outputs_.clear();
-  for (const PreparedOperand& operand : prepared.inputs) inputs_.push_back(bind(operand, addresses));
-  for (const PreparedOperand& operand : prepared.outputs) outputs_.push_back(bind(operand, addresses));
-  if (prepared.communicates) {
-    comm_->start({prepared_.graph(), prepared_.graph().ops()[op]}, inputs_, outputs_, record);
+  for (const PreparedOperand& operand : kernel.inputs) inputs_.push_back(bind(operand, addresses));
+  for (const PreparedOperand& operand : kernel.outputs) outputs_.push_back(bind(operand, addresses));
+  if (kernel.communicates()) {
+    comm_->start(op, inputs_, outputs_, record);
     return;
   }
-  prepared.entry->run({.op = {prepared_.graph(), prepared_.graph().ops()[op]},
-                       .inputs = inputs_,
-                       .outputs = outputs_,
-                       .workspace = workspace_.first(prepared.kernel_workspace),
-                       .threads = threads_});
+  kernel.entry->run({.op = op,
+                     .inputs = inputs_,
+                     .outputs = outputs_,
+                     .workspace = workspace_.first(kernel.kernel_workspace),
+                     .threads = threads_});
 }
 
 }  // namespace nadi::cpu

@@ -38,11 +38,10 @@ std::vector<std::vector<std::byte>> run_kernels(const Problem& problem, int thre
     if (const Doubles* values = problem.store.find(tensor.name)) set_tensor(tensor, *values, bytes.data());
     addresses.push_back(bytes.data());
   }
-  const PreparedGraph prepared(graph, threads);
+  const PreparedGraph prepared(graph, {.threads = threads});
   std::vector<std::byte> workspace(static_cast<std::size_t>(prepared.workspace()));
-  OpRunner runner(prepared, threads, workspace);
-  for (std::size_t i = 0; i < graph.ops().size(); ++i)
-    if (!prepared.is_view(i)) runner.run(i, addresses);
+  KernelRunner runner(prepared, threads, workspace);
+  for (std::size_t k = 0; k < prepared.kernels().size(); ++k) runner.run(k, addresses);
 
   std::vector<std::vector<std::byte>> outputs;
   for (const TensorId id : problem.outputs()) outputs.push_back(memory[index(id)]);

@@ -5,9 +5,9 @@
 
 #include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/blocks.h"
-#include "nadi/engine/cpu/element.h"
+#include "nadi/engine/element.h"
 #include "nadi/engine/cpu/kernel.h"
-#include "nadi/engine/cpu/parallel.h"
+#include "nadi/engine/host_threads.h"
 #include "nadi/engine/cpu/softmax_row.h"
 
 namespace nadi::cpu {

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "nadi/engine/cpu/parallel.h"
+#include "nadi/engine/host_threads.h"
 
 namespace nadi::cpu {
 

@@ -1,4 +1,4 @@
-// First values of variables and constants on the CPU: those of the reference engine's initialize(), rounded
+// First values of variables and constants, in host memory: those of the reference engine, rounded
 // to the tensor's element type.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "nadi/graph/shard.h"
 #include "nadi/graph/tensor.h"
 
-namespace nadi::cpu {
+namespace nadi {
 
 // How a tensor gets its first value. For a tensor that is part of a whole, `place` says where the rank
 // stands.
@@ -27,4 +27,4 @@ void write_first_value(const FirstValue& value, DType dtype, std::byte* target);
 // The part of `whole` that the tensor is, fp32.
 void write_part(const FirstValue& value, std::span<const float> whole, std::byte* target);
 
-}  // namespace nadi::cpu
+}  // namespace nadi

@@ -1,4 +1,4 @@
-#include "nadi/engine/cpu/parallel.h"
+#include "nadi/engine/host_threads.h"
 
 #include <sched.h>
 
@@ -6,7 +6,7 @@
 #include <omp.h>
 #endif
 
-namespace nadi::cpu {
+namespace nadi {
 
 int default_threads() {
   cpu_set_t allowed;
@@ -22,4 +22,4 @@ void set_threads([[maybe_unused]] int threads) {
 #endif
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi

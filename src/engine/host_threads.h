@@ -1,4 +1,4 @@
-// The one thread pool of the CPU engine: OpenMP's, which oneDNN and OpenBLAS (its OpenMP build) use as well,
+// The one thread pool of the process: OpenMP's, which oneDNN and OpenBLAS (its OpenMP build) use as well,
 // so that no two pools spin against each other.
 //
 //   parallel_for(rows, threads, [&](std::int64_t first, std::int64_t end, int thread) { ... });
@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace nadi::cpu {
+namespace nadi {
 
 // How many threads an engine uses when the user did not say: one per core that the process may run on.
 int default_threads();
@@ -40,4 +40,4 @@ void parallel_for(std::int64_t count, int threads, const Body& body) {
   for (int part = 0; part < parts; ++part) body(count * part / parts, count * (part + 1) / parts, part);
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi

@@ -1,4 +1,4 @@
-#include "nadi/engine/cpu/first_value.h"
+#include "nadi/engine/first_value.h"
 
 #include <algorithm>
 #include <array>
@@ -6,10 +6,10 @@
 #include "nadi/base/error.h"
 #include "nadi/base/random.h"
 #include "nadi/base/round_up.h"
-#include "nadi/engine/cpu/element.h"
-#include "nadi/engine/cpu/parallel.h"
+#include "nadi/engine/element.h"
+#include "nadi/engine/host_threads.h"
 
-namespace nadi::cpu {
+namespace nadi {
 namespace {
 
 constexpr std::int64_t kPiece = 1024;
@@ -122,4 +122,4 @@ void write_part(const FirstValue& value, std::span<const float> whole, std::byte
   });
 }
 
-}  // namespace nadi::cpu
+}  // namespace nadi

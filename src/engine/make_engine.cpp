@@ -1,0 +1,43 @@
+#include "nadi/engine/make_engine.h"
+
+#include <array>
+
+#include "nadi/base/error.h"
+#include "nadi/engine/cpu/cpu_engine.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::array kDevices{
+    DeviceEntry{DeviceKind::kCpu, "cpu", "this machine's cores, fast"},
+};
+
+}  // namespace
+
+std::span<const DeviceEntry> devices() {
+  return kDevices;
+}
+
+std::string_view to_string(DeviceKind kind) {
+  for (const DeviceEntry& entry : kDevices)
+    if (entry.kind == kind) return entry.name;
+  unreachable();
+}
+
+std::unique_ptr<Engine> make_engine(DeviceKind kind, const EngineOptions& options) {
+  switch (kind) {
+    case DeviceKind::kCpu:
+      return std::make_unique<CpuEngine>(options);
+  }
+  unreachable();
+}
+
+KernelPlan plan_kernels(DeviceKind kind, const Program& program, int threads) {
+  switch (kind) {
+    case DeviceKind::kCpu:
+      return plan_cpu_kernels(program, threads, true);
+  }
+  unreachable();
+}
+
+}  // namespace nadi

@@ -1,0 +1,209 @@
+#include "nadi/engine/variable_store.h"
+
+#include <cstring>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/round_up.h"
+#include "nadi/engine/element.h"
+#include "nadi/engine/first_value.h"
+#include "nadi/graph/memory_plan.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::int64_t kNowhere = -1;
+constexpr std::int64_t kScalarBytes = 8;  // of any scalar in the block of scalars
+
+bool is_scalar(const Tensor& tensor) {
+  return tensor.role == Role::kMetric && tensor.shape.elements() == 1;
+}
+
+}  // namespace
+
+void VariableStore::add(const Program& program) {
+  check(memory_ == nullptr, "a program is loaded after memory was laid out");
+  for (const Graph& graph : program.graphs) {
+    for (const Tensor& tensor : graph.tensors()) {
+      if (!tensor.variable) continue;
+      if (const Variable* known = find(tensor.name)) {
+        check(known->tensor.shape == tensor.shape && known->tensor.dtype == tensor.dtype,
+              format("variable '{}' is {} {} in one program and {} {} in another", tensor.name,
+                     to_string(known->tensor.dtype), known->tensor.shape.to_string(), to_string(tensor.dtype),
+                     tensor.shape.to_string()));
+        continue;
+      }
+      by_name_.emplace(tensor.name, variables_.size());
+      Variable& variable = variables_.emplace_back(Variable{.tensor = tensor});
+      if (tensor.initializer.source != kNoTensor)
+        variable.sources.push_back(graph.tensor(tensor.initializer.source).name);
+      for (const TensorId source : tensor.initializer.sources)
+        variable.sources.push_back(graph.tensor(source).name);
+    }
+  }
+  add_buckets(buckets_, program.buckets);
+}
+
+void VariableStore::bind(DeviceMemory& memory, const PlaceInGroup& place, int threads) {
+  check(memory_ == nullptr, "memory is laid out once");
+  memory_ = &memory;
+  place_ = place;
+  threads_ = threads;
+  Bytes size;
+  const std::vector<std::int64_t> offsets = layout(place, size);
+  std::byte* const base = memory.allocate(size);
+  for (std::size_t i = 0; i < offsets.size(); ++i) variables_[i].data = base + offsets[i];
+  scalars_ = base;
+}
+
+// Byte offsets by variable: scalars first, then buckets where their first tensor would stand.
+std::vector<std::int64_t> VariableStore::layout(const PlaceInGroup& place, Bytes& size) {
+  std::vector<std::int64_t> offsets(variables_.size(), kNowhere);
+  const auto number = [&](const std::string& name) { return by_name_.find(name)->second; };
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    if (!is_scalar(variables_[i].tensor)) continue;
+    offsets[i] = scalar_bytes_;
+    scalar_offsets_.emplace(variables_[i].tensor.name, scalar_bytes_);
+    scalar_bytes_ += kScalarBytes;
+  }
+  const std::int64_t alignment = memory_->alignment();
+  const auto aligned = [&](Bytes bytes) { return aligned_size(bytes, alignment); };
+  size = aligned(Bytes{scalar_bytes_});
+
+  std::vector<const VariableBucket*> bucket_of(offsets.size(), nullptr);
+  for (const VariableBucket& bucket : buckets_) {
+    for (const std::string& name : bucket.tensors) bucket_of[number(name)] = &bucket;
+    if (!bucket.part.empty()) bucket_of[number(bucket.part)] = &bucket;
+  }
+  const auto place_bucket = [&](const VariableBucket& bucket) {
+    Bytes end = size;
+    for (const std::string& name : bucket.tensors) {
+      const Tensor& tensor = variables_[number(name)].tensor;
+      check(tensor.dtype == variables_[number(bucket.tensors.front())].tensor.dtype,
+            format("'{}' has another type than its bucket", name));
+      offsets[number(name)] = end.count();
+      end += tensor.size();
+    }
+    if (bucket.part.empty()) return end;
+    return size + variables_[number(bucket.part)].tensor.size() * bucket.parts;
+  };
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    const Tensor& tensor = variables_[i].tensor;
+    if (offsets[i] != kNowhere || tensor.shares_memory) continue;
+    if (bucket_of[i] != nullptr) {
+      size = aligned(place_bucket(*bucket_of[i]));
+      continue;
+    }
+    offsets[i] = size.count();
+    size += aligned(tensor.size());
+  }
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    const Tensor& tensor = variables_[i].tensor;
+    if (!tensor.shares_memory) continue;
+    check(bucket_of[i] != nullptr && tensor.shards.size() == 1,
+          format("'{}' shares memory, but with no bucket", tensor.name));
+    offsets[i] = offsets[number(bucket_of[i]->tensors.front())] +
+                 place(tensor.shards[0].group) * tensor.size().count();
+  }
+  return offsets;
+}
+
+Variable* VariableStore::find(std::string_view name) {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &variables_[found->second];
+}
+
+const Variable* VariableStore::find(std::string_view name) const {
+  return const_cast<VariableStore*>(this)->find(name);
+}
+
+const Variable& VariableStore::at(std::string_view name) const {
+  const Variable* variable = find(name);
+  if (variable == nullptr) check(false, format("a variable that no program has: '{}'", name));
+  return *variable;
+}
+
+double VariableStore::scalar(std::string_view name, std::span<const std::byte> copy) const {
+  const auto offset = scalar_offsets_.find(name);
+  if (offset == scalar_offsets_.end())
+    check(false, format("no metric or counter of one element: '{}'", name));
+  const auto value = [&](auto zero) {
+    std::memcpy(&zero, copy.data() + offset->second, sizeof zero);
+    return static_cast<double>(zero);
+  };
+  switch (at(name).tensor.dtype) {
+    case DType::kF32:
+      return value(float{});
+    case DType::kI32:
+      return value(std::int32_t{});
+    case DType::kI64:
+      return value(std::int64_t{});
+    default:
+      check(false, "metrics are fp32, counters integers");
+  }
+  unreachable();
+}
+
+// A variable's value in fp32: what was written, or, for one that gets its first value now, that value before
+// it was rounded.
+void VariableStore::write_source(const Variable& source, const FirstValue& like, std::byte* target) const {
+  if (!source.initialized) {
+    write_first_value({source.tensor, like.seed, like.place, like.threads}, DType::kF32, target);
+    return;
+  }
+  std::vector<std::byte> copy;
+  std::span<const std::byte> bytes = memory_->host_view(source.data, source.tensor.size().count());
+  if (bytes.empty()) {
+    copy.resize(static_cast<std::size_t>(source.tensor.size().count()));
+    memory_->read(source.data, copy);
+    bytes = copy;
+  }
+  convert_to_float(bytes.data(), source.tensor.dtype, source.tensor.shape.elements(),
+                   reinterpret_cast<float*>(target));
+}
+
+// A part of other variables, one after the other; of `first`'s tensor type.
+void VariableStore::write_flat(const Variable& flat, const FirstValue& first, std::byte* target) const {
+  std::vector<float> whole;
+  for (const std::string& name : flat.sources) {
+    const Variable& source = at(name);
+    const std::size_t start = whole.size();
+    whole.resize(start + source.tensor.shape.elements());
+    write_source(source, first, reinterpret_cast<std::byte*>(whole.data() + start));
+  }
+  write_part(first, whole, target);
+}
+
+void VariableStore::give_first_value(const Variable& variable, std::uint64_t seed) {
+  const std::int64_t size = variable.tensor.size().count();
+  std::vector<std::byte> copy;
+  std::span<std::byte> bytes = memory_->host_view(variable.data, size);
+  if (bytes.empty()) {
+    copy.resize(static_cast<std::size_t>(size));
+    bytes = copy;
+  }
+  const FirstValue first{variable.tensor, seed, place_, threads_};
+  if (variable.sources.empty()) {
+    write_first_value(first, variable.tensor.dtype, bytes.data());
+  } else {
+    const bool copies = variable.tensor.initializer.kind == Initializer::Kind::kCopy;
+    const Variable& source = copies ? at(variable.sources.front()) : variable;
+    if (source.tensor.initializer.kind == Initializer::Kind::kFlat)
+      write_flat(source, first, bytes.data());
+    else
+      write_source(source, first, bytes.data());
+  }
+  if (!copy.empty()) memory_->write(variable.data, copy);
+}
+
+void VariableStore::initialize(std::uint64_t seed) {
+  // What lies within other variables has their values; what is made of others comes after them.
+  for (const bool made_of_others : {false, true})
+    for (const Variable& variable : variables_)
+      if (!variable.initialized && variable.sources.empty() != made_of_others &&
+          !variable.tensor.shares_memory)
+        give_first_value(variable, seed);
+  for (Variable& variable : variables_) variable.initialized = true;
+}
+
+}  // namespace nadi
