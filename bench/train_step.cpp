@@ -152,14 +152,15 @@ int run(int argc, char** argv) {
   const ProgramSummary summary = summarize(program);
 
   CpuEngine engine;
-  LoadedProgram& loaded = engine.load(program);
+  const ProgramHandle loaded = engine.load(program);
+  engine.bind();
   engine.initialize(1);
   const std::vector<std::int32_t> ids = random_tokens("ids", batch * tokens, config.vocabulary);
   const std::vector<std::int32_t> targets = random_tokens("targets", batch * tokens, config.vocabulary);
   const std::vector<std::int32_t> zeros(batch * tokens, 0), lengths(batch, static_cast<std::int32_t>(tokens));
   const auto set = [&](const char* input, auto& values) {
     using T = typename std::remove_cvref_t<decltype(values)>::value_type;
-    if (CpuEngine::has_input(loaded, input)) engine.set_input<T>(loaded, input, values);
+    if (engine.has_input(loaded, input)) engine.set_input<T>(loaded, InputSet::kFirst, input, values);
   };
   set("input_ids", ids);
   set("targets", targets);
@@ -170,13 +171,15 @@ int run(int argc, char** argv) {
   set("learning_rate", rate);
 
   std::vector<ExecutedStep> records;
+  Ticket ticket{};
   std::vector<double> forward, backward, optimizer, whole;
   for (std::int64_t i = 0; i <= steps; ++i) {
     const std::vector<std::int64_t> step{i + 1};
     set("update_number", step);
     ExecutedStep record{.step = i};
     const double start = now();
-    engine.run(loaded, &record);
+    ticket = engine.run(loaded, {.record = &record});
+    engine.wait(ticket);
     const double seconds = now() - start;
     if (i == 0) continue;
     std::array<double, kPhaseCount> phases{};
@@ -205,7 +208,7 @@ int run(int argc, char** argv) {
       "%.0f tokens/s, loss %.3f\n",
       name.c_str(), batch, tokens, engine.threads(), std::string(cpu::gemm_library()).c_str(),
       median(forward), median(backward), median(optimizer), step, static_cast<double>(batch * tokens) / step,
-      engine.scalar("loss"));
+      engine.scalar(ticket, "loss"));
   std::printf("matrix products alone: linear %.3f s, attention %.3f s; step / products = %.3f\n",
               median(linear), median(attention), step / alone);
   std::printf("memory: predicted %.3f GiB, engine %.3f GiB, peak of the process %.3f GiB\n",

@@ -15,6 +15,7 @@
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/engine/element.h"
 #include "nadi/engine/reference/reference_engine.h"
+#include "nadi/engine/variable_values_for_tests.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
@@ -59,30 +60,24 @@ namespace {
 
 constexpr std::int64_t kBatch = 4, kTokens = 7;
 
-Doubles values_of(const VariableView& view) {
-  std::vector<float> floats(view.tensor->shape.elements());
-  cpu::convert_to_float(view.bytes.data(), view.tensor->dtype, view.tensor->shape.elements(), floats.data());
-  return {floats.begin(), floats.end()};
-}
-
 // The same program, variables and data on both engines.
 class Job {
  public:
   Job(const ModelConfig& config, const StepRequest& request, int threads, std::int64_t micro_batches = 1)
       : program_(build_step(config, request, {.micro_batches = micro_batches})),
         micro_batches_(micro_batches),
-        own_engine_({.threads = threads}) {
+        own_engine_(EngineOptions{.threads = threads}) {
     use(own_engine_, config);
   }
   Job(const ModelConfig& config, const StepRequest& request, CpuEngine& engine)
-      : program_(build_step(config, request)), micro_batches_(1), own_engine_({.threads = 1}) {
+      : program_(build_step(config, request)), micro_batches_(1), own_engine_(EngineOptions{.threads = 1}) {
     use(engine, config);
   }
 
   void step(std::int64_t number, ExecutedStep* record = nullptr) {
     const std::vector<std::int64_t> step{number};
-    if (CpuEngine::has_input(*loaded_, "update_number"))
-      engine_->set_input<std::int64_t>(*loaded_, "update_number", step);
+    if (engine_->has_input(loaded_, "update_number"))
+      engine_->set_input<std::int64_t>(loaded_, InputSet::kFirst, "update_number", step);
     store_.set("update_number", {static_cast<double>(number)});
     std::vector<ReferenceSlot> slots(micro_batches_);
     std::vector<ReferenceStore> inputs(micro_batches_);
@@ -95,22 +90,23 @@ class Job {
       if (section.graph == 0) task.slot = &slots[instruction.micro_batch];
       run_reference(task, store_);
     }
-    engine_->run(*loaded_, record);
+    ticket_ = engine_->run(loaded_, {.record = record});
   }
 
   // On the CPU engine alone, with the inputs that it has.
-  void run_again(ExecutedStep* record) { engine_->run(*loaded_, record); }
+  void run_again(ExecutedStep* record) { ticket_ = engine_->run(loaded_, {.record = record}); }
 
-  double loss() const { return engine_->scalar("loss"); }
+  double scalar(const char* name) { return engine_->scalar(ticket_, name); }
+  double loss() { return scalar("loss"); }
   double reference_loss() const { return store_.get("loss").front(); }
 
   // |x - reference| over all variables of the role, relative to |reference| over all of them.
   double difference(Role role) const {
     double error = 0, norm = 0;
-    for (const VariableView& view : engine_->variables()) {
-      if (view.tensor->role != role) continue;
-      const Doubles values = values_of(view);
-      const Doubles& expected = store_.get(view.tensor->name);
+    for (const Tensor* tensor : engine_->variables()) {
+      if (tensor->role != role) continue;
+      const std::vector<float> values = values_of(*engine_, *tensor);
+      const Doubles& expected = store_.get(tensor->name);
       for (std::size_t i = 0; i < values.size(); ++i) {
         error += (values[i] - expected[i]) * (values[i] - expected[i]);
         norm += expected[i] * expected[i];
@@ -126,7 +122,8 @@ class Job {
  private:
   void use(CpuEngine& engine, const ModelConfig& config) {
     engine_ = &engine;
-    loaded_ = &engine.load(program_);
+    loaded_ = engine.load(program_);
+    engine.bind();
     engine.initialize(1);
     for (const Graph& graph : program_.graphs) initialize(graph, store_, 1);
     const std::int64_t tokens = kBatch * kTokens;
@@ -135,8 +132,8 @@ class Job {
     targets_ = random_integers("targets", tokens, config.vocabulary);
     targets_[3] = targets_[8] = -100;
     const std::vector<float> count{static_cast<float>(tokens - 2)}, rate{0.01F};
-    engine.set_input<float>(*loaded_, "token_count", count);
-    engine.set_input<float>(*loaded_, "learning_rate", rate);
+    engine.set_input<float>(loaded_, InputSet::kFirst, "token_count", count);
+    engine.set_input<float>(loaded_, InputSet::kFirst, "learning_rate", rate);
     store_.set("token_count", {static_cast<double>(tokens - 2)});
     store_.set("learning_rate", {rate[0]});
   }
@@ -145,7 +142,7 @@ class Job {
   void set(const char* name, const Doubles& values, std::int64_t m, ReferenceStore& inputs) {
     inputs.set(name, values);
     const std::vector<T> typed(values.begin(), values.end());
-    if (CpuEngine::has_input(*loaded_, name)) engine_->set_input<T>(*loaded_, name, typed, m);
+    if (engine_->has_input(loaded_, name)) engine_->set_input<T>(loaded_, InputSet::kFirst, name, typed, m);
   }
 
   void set_micro_batch(std::int64_t m, std::int64_t step, ReferenceStore& inputs) {
@@ -166,7 +163,8 @@ class Job {
   std::int64_t micro_batches_;
   CpuEngine own_engine_;
   CpuEngine* engine_ = nullptr;
-  LoadedProgram* loaded_ = nullptr;
+  ProgramHandle loaded_{};
+  Ticket ticket_{};
   ReferenceStore store_;
   Doubles ids_, types_, targets_;
 };
@@ -229,13 +227,13 @@ TEST_P(CpuStep, RoundsInLowPrecision) {
 }
 
 TEST_P(CpuStep, RepeatsToTheBit) {
-  std::optional<std::vector<Doubles>> first;
+  std::optional<std::vector<std::vector<std::byte>>> first;
   for (int repeat = 0; repeat < 2; ++repeat) {
     Job job(tiny_model(GetParam(), 2), request(), 2);
     job.step(1);
     job.step(2);
-    std::vector<Doubles> all;
-    for (const VariableView& view : job.engine().variables()) all.push_back(values_of(view));
+    std::vector<std::vector<std::byte>> all;
+    for (const Tensor* tensor : job.engine().variables()) all.push_back(bytes_of(job.engine(), *tensor));
     if (first) {
       EXPECT_EQ(all, *first);
     }
@@ -258,12 +256,13 @@ TEST_P(CpuStep, RecordsWhatTheDryTraceSays) {
 // An engine that forgets one op: the comparison must see it.
 class ForgetfulEngine : public CpuEngine {
  public:
-  explicit ForgetfulEngine(std::size_t forgotten) : CpuEngine({.threads = 1}), forgotten_(forgotten) {}
+  explicit ForgetfulEngine(std::size_t forgotten)
+      : CpuEngine(EngineOptions{.threads = 1}), forgotten_(forgotten) {}
 
  protected:
-  void run_op(const LoadedProgram& program, std::size_t graph, std::size_t op) override {
-    if (graph == 0 && op == forgotten_) return;
-    CpuEngine::run_op(program, graph, op);
+  void run_kernel(const KernelCallSite& call) override {
+    if (call.graph == 0 && call.planned().first_op == forgotten_) return;
+    CpuEngine::run_kernel(call);
   }
 
  private:
@@ -285,7 +284,7 @@ TEST_P(CpuStep, AllocatesNothingWhileItRuns) {
     Job job(tiny_model(GetParam(), 2), request({.fused_attention = fused}), 2, 2);
     job.step(1);
     ExecutedStep record{.step = 2};
-    record.kernels.reserve(10'000);
+    record.reserve(10'000, 20'000);
     allocations = 0;
     counting = true;
     job.run_again(&record);
@@ -308,27 +307,30 @@ TEST_P(CpuStep, TakesTheMemoryThatWasPredicted) {
 // one, without it, is done.
 TEST_P(CpuStep, SkipsAStepThatOverflowsInFp16) {
   Job job(tiny_model(GetParam(), 2), request({.dtype = DType::kF16}), 1);
-  EXPECT_EQ(job.engine().scalar("loss_scale"), 65536);
-  std::optional<VariableView> weight;
-  for (const VariableView& view : job.engine().variables())
-    if (view.tensor->role == Role::kParameter && view.tensor->shape.rank() == 2) weight = view;
-  const std::uint16_t before = weight->as<std::uint16_t>()[0];
-  std::vector<Doubles> parameters;
-  weight->as<std::uint16_t>()[0] = to_f16(INFINITY);
-  for (const VariableView& view : job.engine().variables())
-    if (view.tensor->role == Role::kParameter) parameters.push_back(values_of(view));
+  CpuEngine& engine = job.engine();
+  EXPECT_EQ(engine.read_all<float>("loss_scale").front(), 65536);
+  std::string weight;
+  for (const Tensor* tensor : engine.variables())
+    if (tensor->role == Role::kParameter && tensor->shape.rank() == 2) weight = tensor->name;
+  const std::vector<std::uint16_t> before = engine.read_all<std::uint16_t>(weight);
+  std::vector<std::uint16_t> infinite = before;
+  infinite[0] = to_f16(INFINITY);
+  engine.write_all<std::uint16_t>(weight, infinite);
+  std::vector<std::vector<float>> parameters;
+  for (const Tensor* tensor : engine.variables())
+    if (tensor->role == Role::kParameter) parameters.push_back(values_of(engine, *tensor));
   job.step(1);
-  EXPECT_FALSE(std::isfinite(job.engine().scalar("grad_norm")));
-  EXPECT_EQ(job.engine().scalar("loss_scale"), 32768);
+  EXPECT_FALSE(std::isfinite(job.scalar("grad_norm")));
+  EXPECT_EQ(job.scalar("loss_scale"), 32768);
   std::size_t i = 0;
-  for (const VariableView& view : job.engine().variables())
-    if (view.tensor->role == Role::kParameter) {
-      EXPECT_EQ(values_of(view), parameters[i++]) << view.tensor->name << " changed in a skipped step";
+  for (const Tensor* tensor : engine.variables())
+    if (tensor->role == Role::kParameter) {
+      EXPECT_EQ(values_of(engine, *tensor), parameters[i++]) << tensor->name << " changed in a skipped step";
     }
-  weight->as<std::uint16_t>()[0] = before;
+  engine.write_all<std::uint16_t>(weight, before);
   job.step(1);
-  EXPECT_TRUE(std::isfinite(job.engine().scalar("grad_norm")));
-  EXPECT_EQ(job.engine().scalar("loss_scale"), 32768);
+  EXPECT_TRUE(std::isfinite(job.scalar("grad_norm")));
+  EXPECT_EQ(job.scalar("loss_scale"), 32768);
 }
 
 TEST(CpuEngine, RefusesFp8) {
@@ -350,13 +352,12 @@ TEST(CpuEngine, MastersStartBeforeTheRounding) {
   const auto master_of = [&](bool load) {
     CpuEngine engine({.threads = 1});
     engine.load(program);
+    engine.bind();
     const std::string name = "transformer.wte.weight";
-    if (load) {
-      engine.variable(name)->as<std::uint16_t>()[0] = to_bf16(3);
-      engine.mark_initialized(name);
-    }
+    const std::vector<std::uint16_t> three{to_bf16(3)};
+    if (load) engine.write_all<std::uint16_t>(name, three);
     engine.initialize(1);
-    return engine.variable(name + ".master")->as<float>()[0];
+    return engine.read_all<float>(name + ".master")[0];
   };
   EXPECT_EQ(master_of(true), 3);
   const float fresh = master_of(false);

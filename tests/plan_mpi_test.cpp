@@ -14,6 +14,7 @@
 #include "nadi/engine/comm/plan_groups.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/engine/element.h"
+#include "nadi/engine/variable_values_for_tests.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
@@ -32,12 +33,6 @@ constexpr double kLearningRate = 1e-3;
 
 Communicator* world = nullptr;  // of the process; set by main()
 
-std::vector<float> values_of(const VariableView& view) {
-  std::vector<float> values(view.tensor->shape.elements());
-  cpu::convert_to_float(view.bytes.data(), view.tensor->dtype, view.tensor->shape.elements(), values.data());
-  return values;
-}
-
 std::vector<std::int32_t> integers(const std::string& name, std::int64_t below) {
   const Doubles values = random_integers(name, kBatch * kTokens, below);
   return {values.begin(), values.end()};
@@ -50,12 +45,13 @@ class Job {
       : config_(config),
         plan_(plan),
         place_(groups != nullptr ? coordinates_of(plan, world->rank()) : Coordinates{}),
-        engine_({.threads = 1, .groups = groups}) {
+        engine_(EngineOptions{.threads = 1, .groups = groups}) {
     request.batch_size = kBatch / plan.dp;
     request.seq_length = kTokens;
     request.bucket_elements = 100;  // several buckets per chunk
     program_ = build_step(config, request, plan, place_.pp);
-    loaded_ = &engine_.load(program_);
+    loaded_ = engine_.load(program_);
+    engine_.bind();
     engine_.initialize(1);
   }
 
@@ -65,17 +61,19 @@ class Job {
                               .update_number = number,
                               .learning_rate = kLearningRate,
                               .token_count = kBatch * kTokens - kIgnored};
-    set_step_scalars(engine_, *loaded_, scalars);
+    const StepInputs inputs{engine_, loaded_};
+    set_step_scalars(inputs, scalars);
     for (std::int64_t m = 0; m < plan_.micro_batches; ++m) {
       const std::int64_t first = first_row(m);
-      set_batch(engine_, *loaded_, split_over_context(rows(first, rows_each()), plan_, place_.cp), m);
-      set_random(engine_, *loaded_, scalars, m, first);
+      set_batch(inputs, split_over_context(rows(first, rows_each()), plan_, place_.cp), m);
+      set_random(inputs, scalars, m, first);
     }
-    engine_.run(*loaded_, record);
+    ticket_ = engine_.run(loaded_, {.record = record});
   }
 
   // 0 where this rank has none.
-  double loss() const { return engine_.variable("loss") ? engine_.scalar("loss") : 0; }
+  double loss() { return engine_.find_variable("loss") != nullptr ? scalar("loss") : 0; }
+  double scalar(const char* name) { return engine_.scalar(ticket_, name); }
   const CpuEngine& engine() const { return engine_; }
   const Program& program() const { return program_; }
   const Plan& plan() const { return plan_; }
@@ -108,7 +106,8 @@ class Job {
   Coordinates place_;
   Program program_;
   CpuEngine engine_;
-  LoadedProgram* loaded_ = nullptr;
+  ProgramHandle loaded_{};
+  Ticket ticket_{};
 };
 
 // The dry trace of this rank.
@@ -162,7 +161,7 @@ class PlanOverMpi {
       const Bytes sent = all.engine().sent();
       one.step(step);
       all.step(step, step == 2 ? &record : nullptr);
-      if (all.engine().variable("loss")) {
+      if (all.engine().find_variable("loss") != nullptr) {
         EXPECT_NEAR(all.loss(), one.loss(), tolerance * one.loss()) << "step " << step;
       }
       EXPECT_EQ(all.engine().sent() - sent, summary.total().cost.sent);
@@ -178,27 +177,27 @@ class PlanOverMpi {
   }
 
   // Of ZeRO's buckets a rank has the sums of its own part only: parameters tell the rest.
-  void compare_gradients(const Job& one, const Job& all, double tolerance) {
+  void compare_gradients(Job& one, Job& all, double tolerance) {
     if (entry_.plan.zero_stage > 0) return;
     double squares = 0, norm = 0;
-    for (const VariableView& view : all.engine().variables()) {
-      if (view.tensor->role != Role::kGradient) continue;
-      const std::vector<float> own = values_of(view);
-      const std::vector<float> whole = values_of(*one.engine().variable(view.tensor->name));
-      const auto parameter = all.engine().variable(view.tensor->name.substr(0, view.tensor->name.size() - 5));
-      ASSERT_TRUE(parameter) << view.tensor->name;
-      const std::vector<std::int64_t> at =
-          whole_indices(view.tensor->shape, parameter->tensor->shards,
-                        [&](const std::string& group) { return groups_.place(group); });
+    for (const Tensor* gradient : all.engine().variables()) {
+      if (gradient->role != Role::kGradient) continue;
+      const std::vector<float> own = values_of(all.engine(), *gradient);
+      const std::vector<float> whole = values_of(one.engine(), *one.engine().find_variable(gradient->name));
+      const Tensor* parameter =
+          all.engine().find_variable(gradient->name.substr(0, gradient->name.size() - 5));
+      ASSERT_NE(parameter, nullptr) << gradient->name;
+      const std::vector<std::int64_t> at = whole_indices(
+          gradient->shape, parameter->shards, [&](const std::string& group) { return groups_.place(group); });
       for (std::size_t i = 0; i < own.size(); ++i) {
         if (at[i] >= static_cast<std::int64_t>(whole.size())) continue;  // a padded row of the vocabulary
         const double difference = own[i] - whole[at[i]];
         squares += difference * difference;
       }
     }
-    norm = one.engine().scalar("grad_norm");
+    norm = one.scalar("grad_norm");
     EXPECT_LE(std::sqrt(squares), tolerance * norm);
-    EXPECT_NEAR(all.engine().scalar("grad_norm"), norm, tolerance * norm);
+    EXPECT_NEAR(all.scalar("grad_norm"), norm, tolerance * norm);
   }
 
   static void compare_with_dry(const Job& job, const ExecutedStep& record) {

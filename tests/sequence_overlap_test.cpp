@@ -45,14 +45,16 @@ TEST(SequenceOverlap, CommunicationOfTheBackwardPassIsWaitedForWhenItIsNeeded) {
   const auto errors = world.run([&](Communicator& rank) {
     const PlanGroups groups(rank, plan);
     CpuEngine engine({.threads = 1, .groups = &groups});
-    LoadedProgram& loaded = engine.load(program);
+    const ProgramHandle loaded = engine.load(program);
+    engine.bind();
     engine.initialize(1);
     const StepScalars scalars{
         .seed = 42, .step = 1, .update_number = 1, .learning_rate = 1e-3, .token_count = kBatch * kTokens};
-    set_step_scalars(engine, loaded, scalars);
-    set_batch(engine, loaded, batch_for(config), 0);
-    set_random(engine, loaded, scalars, 0, 0);
-    engine.run(loaded, &records[to_number(rank.rank())]);
+    const StepInputs inputs{engine, loaded};
+    set_step_scalars(inputs, scalars);
+    set_batch(inputs, batch_for(config), 0);
+    set_random(inputs, scalars, 0, 0);
+    engine.wait(engine.run(loaded, {.record = &records[to_number(rank.rank())]}));
   });
   for (const auto& error : errors) ASSERT_FALSE(error) << error->what();
 

@@ -32,6 +32,7 @@ void save_model() {
   const Program program = build_step(config, {.kind = StepKind::kEvaluate});
   CpuEngine engine({.threads = 1});
   engine.load(program);
+  engine.bind();
   engine.initialize(3);
   AtomicFolder folder(kModel);
   write_model(folder, engine, config, *tokenizer);

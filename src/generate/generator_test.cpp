@@ -120,6 +120,7 @@ class SavedModel {
     const Program program = build_step(config, {.kind = StepKind::kEvaluate});
     CpuEngine engine({.threads = 1});
     engine.load(program);
+    engine.bind();
     engine.initialize(7);
     AtomicFolder folder(path_, {.overwrite = Overwrite::kAllow});
     write_model(folder, engine, config, ByteTokenizer::gpt2());

@@ -89,9 +89,13 @@ CallWork work_of(const Program& program, const ExecutedStep& step, const Execute
 }
 
 std::string kernel_name(const Program& program, const ExecutedStep& step, const ExecutedKernel& kernel) {
-  std::string name(to_string(origin_of(program, kernel).op.kind));
-  for (std::uint32_t i = 1; i < kernel.ops(); ++i)
-    name.append("+").append(to_string(origin_of(program, kernel.instruction, step.op(kernel, i)).op.kind));
+  OpKind last = origin_of(program, kernel).op.kind;
+  std::string name(to_string(last));
+  for (std::uint32_t i = 1; i < kernel.ops(); ++i) {
+    const OpKind kind = origin_of(program, kernel.instruction, step.op(kernel, i)).op.kind;
+    if (kind != last) name.append("+").append(to_string(kind));
+    last = kind;
+  }
   return name;
 }
 

@@ -111,7 +111,7 @@ struct CallWork {
 CallWork work_of(const CallOrigin& origin);
 CallWork work_of(const Program& program, const ExecutedStep& step, const ExecutedKernel& kernel);
 
-// Kinds of its ops: "matmul", "matmul+gelu".
+// Kinds of its ops, of equal ones in a row one: "matmul", "matmul+gelu", "adamw".
 std::string kernel_name(const Program& program, const ExecutedStep& step, const ExecutedKernel& kernel);
 
 }  // namespace nadi

@@ -19,6 +19,7 @@
 #include "nadi/engine/comm/thread_world_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/model/tiny_models_for_tests.h"
+#include "nadi/parallel/stage_programs.h"
 #include "nadi/parallel/step_program.h"
 
 namespace nadi {
@@ -55,12 +56,14 @@ float value_of(const std::string& tensor, std::int64_t element) {
   return random_normal({.seed = 3, .site = site_of(tensor)}, static_cast<std::uint64_t>(element));
 }
 
-void put(VariableView view, std::int64_t at, float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (view.tensor->dtype == DType::kF32)
-    view.as<std::uint32_t>()[at] = bits;
-  else
-    view.as<std::uint16_t>()[at] = static_cast<std::uint16_t>(bits >> 16);  // a bf16; any bits are an fp16
+std::vector<std::byte> bytes_of(const std::vector<float>& values, DType dtype) {
+  std::vector<std::byte> bytes;
+  for (const float value : values) {
+    const auto bits = std::bit_cast<std::array<std::byte, 4>>(value);
+    // The upper half is a bf16; any bits are an fp16.
+    bytes.insert(bytes.end(), bits.begin() + (dtype == DType::kF32 ? 0 : 2), bits.end());
+  }
+  return bytes;
 }
 
 // The engines of all ranks of a plan, filled by rules of their own: whole_indices() for parts, and buckets
@@ -72,14 +75,14 @@ class Job {
     request_.batch_size = plan.micro_batches;
     request_.seq_length = 8;
     request_.bucket_elements = 1000;  // several per stage
-    for (std::int64_t stage = 0; stage < plan.pp; ++stage)
-      programs_.push_back(build_step(config, request_, plan, stage));
+    programs_ = std::make_unique<StagePrograms>(config, request_, plan);
     for (std::int64_t r = 0; r < plan.world_size(); ++r) {
       groups_.emplace_back(world_.rank(r), plan);
       engines_.emplace_back(
-          CpuEngineOptions{.threads = 1, .groups = plan.world_size() > 1 ? &groups_.back() : nullptr});
-      engines_.back().load(programs_[coordinates_of(plan, world_.rank(r).rank()).pp]);
-      states_.emplace_back(engines_.back(), world_.rank(r), ShardedJob{config_, plan_, request_});
+          EngineOptions{.threads = 1, .groups = plan.world_size() > 1 ? &groups_.back() : nullptr});
+      engines_.back().load(programs_->of(coordinates_of(plan, world_.rank(r).rank()).pp));
+      engines_.back().bind();
+      states_.emplace_back(engines_.back(), world_.rank(r), *programs_);
     }
   }
 
@@ -109,18 +112,20 @@ class Job {
 
   // Gives every saved variable its part of the whole; padding is zero.
   void fill() {
-    for_each_element([](const VariableView& view, std::int64_t at, float value) { put(view, at, value); });
+    for_each_variable([](CpuEngine& engine, const Tensor& tensor, const std::vector<std::byte>& right) {
+      engine.write(tensor.name, 0, right);
+    });
   }
 
   // How many elements are not what fill() would make them.
   std::int64_t wrong() {
     std::int64_t count = 0;
-    std::vector<std::byte> right;
-    for_each_element([&](const VariableView& view, std::int64_t at, float value) {
-      right.resize(view.bytes.size());
-      put({view.tensor, right}, at, value);
-      const std::int64_t size = size_of(view.tensor->dtype);
-      count += std::memcmp(right.data() + at * size, view.bytes.data() + at * size, size) != 0;
+    for_each_variable([&](CpuEngine& engine, const Tensor& tensor, const std::vector<std::byte>& right) {
+      std::vector<std::byte> held(right.size());
+      engine.read(tensor.name, 0, held);
+      const auto size = static_cast<std::size_t>(size_of(tensor.dtype));
+      for (std::size_t at = 0; at < right.size(); at += size)
+        count += std::memcmp(right.data() + at, held.data() + at, size) != 0;
     });
     return count;
   }
@@ -130,17 +135,17 @@ class Job {
 
  private:
   template <class Visit>
-  void for_each_element(const Visit& visit) {
+  void for_each_variable(const Visit& visit) {
     for (std::int64_t r = 0; r < plan_.world_size(); ++r)
-      for (const VariableView& view : engines_[r].variables()) {
-        const Tensor& tensor = *view.tensor;
+      for (const Tensor* variable : engines_[r].variables()) {
+        const Tensor& tensor = *variable;
         const bool saved = tensor.role == Role::kParameter || tensor.role == Role::kOptimizerState ||
                            tensor.role == Role::kMetric;
         if (!saved || tensor.shares_memory) continue;
         const std::vector<float> values =
             tensor.name.starts_with("bucket.") ? bucket_values(r, tensor) : values_of(r, tensor, tensor.name);
         ASSERT_EQ(static_cast<std::int64_t>(values.size()), tensor.shape.elements());
-        for (std::size_t i = 0; i < values.size(); ++i) visit(view, static_cast<std::int64_t>(i), values[i]);
+        visit(engines_[r], tensor, bytes_of(values, tensor.dtype));
       }
   }
 
@@ -161,7 +166,7 @@ class Job {
 
   std::vector<float> bucket_values(std::int64_t rank, const Tensor& tensor) const {
     const std::size_t dot = tensor.name.rfind('.');
-    const Program& program = programs_[coordinates_of(plan_, Rank{static_cast<std::int32_t>(rank)}).pp];
+    const Program& program = programs_->of(coordinates_of(plan_, Rank{static_cast<std::int32_t>(rank)}).pp);
     const Graph& graph = program.graphs[plan_.virtual_stages];  // that of buckets and optimizer
     const Tensor& bucket = graph.tensor(*graph.find_tensor(tensor.name.substr(0, dot)));
     std::vector<float> all;
@@ -180,7 +185,7 @@ class Job {
   Plan plan_;
   StepRequest request_;
   ThreadWorld world_;
-  std::vector<Program> programs_;
+  std::unique_ptr<StagePrograms> programs_;
   std::deque<PlanGroups> groups_;
   std::deque<CpuEngine> engines_;
   std::deque<ShardedState> states_;

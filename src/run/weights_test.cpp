@@ -11,7 +11,9 @@
 #include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/engine/comm/thread_world_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/engine/variable_values_for_tests.h"
 #include "nadi/model/tiny_models_for_tests.h"
+#include "nadi/parallel/stage_programs.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/run/sharded_state.h"
 
@@ -26,16 +28,21 @@ namespace fs = std::filesystem;
 // An engine with a training step of the small model.
 struct Loaded {
   explicit Loaded(const ModelConfig& model, DType dtype = DType::kF32)
-      : config(model), program(build_step(model, {.seq_length = 8, .dtype = dtype})), engine({.threads = 1}) {
+      : config(model),
+        program(build_step(model, {.seq_length = 8, .dtype = dtype})),
+        engine(EngineOptions{.threads = 1}) {
     engine.load(program);
+    engine.bind();
   }
 
   // The bytes of all variables of a role, by name.
   std::map<std::string, std::string> bytes(Role role) const {
     std::map<std::string, std::string> result;
-    for (const VariableView& view : engine.variables())
-      if (view.tensor->role == role)
-        result[view.tensor->name] = {reinterpret_cast<const char*>(view.bytes.data()), view.bytes.size()};
+    for (const Tensor* tensor : engine.variables()) {
+      if (tensor->role != role) continue;
+      const std::vector<std::byte> values = bytes_of(engine, *tensor);
+      result[tensor->name] = {reinterpret_cast<const char*>(values.data()), values.size()};
+    }
     return result;
   }
 
@@ -140,8 +147,8 @@ TEST_F(WeightsTest, AreTheFilesOfAShardedState) {
   saved.engine.initialize(1);
   saved.save(folder_ / "whole");
   ThreadWorld alone(1);
-  ShardedState state(saved.engine, alone.rank(0),
-                     {.config = config_, .plan = {}, .request = {.seq_length = 8, .dtype = DType::kBF16}});
+  const StagePrograms programs(config_, {.seq_length = 8, .dtype = DType::kBF16}, {});
+  ShardedState state(saved.engine, alone.rank(0), programs);
   state.save_model(folder_ / "sharded", &tokenizer);
   EXPECT_EQ(entries(folder_ / "sharded"), entries(folder_ / "whole"));
   for (const auto& file : fs::directory_iterator(folder_ / "whole"))

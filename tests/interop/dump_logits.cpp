@@ -95,19 +95,19 @@ Program forward_program(const ModelConfig& config, std::int64_t batch, std::int6
 }
 
 template <class T>
-void set_if_wanted(CpuEngine& engine, LoadedProgram& program, const char* name,
-                   const std::vector<T>& values) {
-  if (CpuEngine::has_input(program, name)) engine.set_input<T>(program, name, values);
+void set_if_wanted(Engine& engine, ProgramHandle program, const char* name, const std::vector<T>& values) {
+  if (engine.has_input(program, name)) engine.set_input<T>(program, InputSet::kFirst, name, values);
 }
 
 // Norms and biases away from 1 and 0, to be seen.
-void move_vectors(CpuEngine& engine) {
-  for (const VariableView& view : engine.variables()) {
-    if (view.tensor->role != Role::kParameter || view.tensor->shape.rank() != 1) continue;
-    const RandomKey key{.seed = 3, .site = site_of(view.tensor->name)};
-    const std::span<float> values = view.as<float>();
+void move_vectors(Engine& engine) {
+  for (const Tensor* tensor : engine.variables()) {
+    if (tensor->role != Role::kParameter || tensor->shape.rank() != 1) continue;
+    const RandomKey key{.seed = 3, .site = site_of(tensor->name)};
+    std::vector<float> values = engine.read_all<float>(tensor->name);
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] += 0.1F * static_cast<float>(random_normal(key, i));
+    engine.write_all<float>(tensor->name, values);
   }
 }
 
@@ -132,7 +132,8 @@ Json dump(const std::string& model, const std::string& path) {
   {
     const Program program = forward_program(config, batch, tokens);
     CpuEngine engine({.threads = kThreads});
-    LoadedProgram& loaded = engine.load(program);
+    const ProgramHandle loaded = engine.load(program);
+    engine.bind();
     engine.initialize(1);
     move_vectors(engine);
     set_if_wanted(engine, loaded, "input_ids", padded);
@@ -140,10 +141,9 @@ Json dump(const std::string& model, const std::string& path) {
     set_if_wanted(engine, loaded, "lengths", lengths);
     set_if_wanted(engine, loaded, "targets", padded);
     set_if_wanted(engine, loaded, "token_count", std::vector<float>{1});
-    engine.run(loaded);
-    const std::span<const float> logits = engine.variable("logits")->as<float>();
+    engine.wait(engine.run(loaded, {}));
     result["vocabulary"] = config.vocabulary;
-    result["logits"] = std::vector<float>(logits.begin(), logits.end());
+    result["logits"] = engine.read_all<float>("logits");
     AtomicFolder folder(path, {.overwrite = Overwrite::kAllow});
     write_model(folder, engine, config, *tokenizer);
     folder.commit();

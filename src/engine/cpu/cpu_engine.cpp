@@ -45,6 +45,7 @@ constexpr std::array kFusable{OpKind::kFill, OpKind::kAdamW, OpKind::kSgd};
 struct PreparedProgram {
   KernelPlan plan;
   std::vector<std::unique_ptr<cpu::PreparedGraph>> graphs;
+  std::size_t most_ops = 1;  // of one kernel
 };
 
 PreparedProgram prepare_for_cpu(const Program& program, int threads, bool connected) {
@@ -56,11 +57,13 @@ PreparedProgram prepare_for_cpu(const Program& program, int threads, bool connec
         program.graphs[g], cpu::PrepareOptions{.threads = threads, .connected = connected, .fused = fused}));
     const cpu::PreparedGraph& graph = *prepared.graphs.back();
     std::vector<PlannedKernel>& kernels = prepared.plan.graphs.emplace_back();
-    for (const cpu::PreparedKernel& kernel : graph.kernels())
+    for (const cpu::PreparedKernel& kernel : graph.kernels()) {
       kernels.push_back({.first_op = kernel.first_op,
                          .end_op = kernel.end_op,
                          .workspace = Bytes{kernel.workspace},
                          .communicates = kernel.communicates()});
+      prepared.most_ops = std::max<std::size_t>(prepared.most_ops, kernel.end_op - kernel.first_op);
+    }
     workspace = std::max(workspace, graph.workspace());
     staging = std::max(staging, graph.staging());
   }
@@ -114,6 +117,7 @@ KernelPlan plan_cpu_kernels(const Program& program, int threads, bool connected)
 
 KernelPlan CpuEngine::prepare(const Program& program) {
   PreparedProgram prepared = prepare_for_cpu(program, state_->threads, state_->comm.connected());
+  state_->ops.reserve(prepared.most_ops);
   state_->programs.push_back({.graphs = std::move(prepared.graphs), .runners = {}});
   return std::move(prepared.plan);
 }
@@ -135,7 +139,6 @@ void CpuEngine::begin_run(const BoundProgram& program, const RunRequest& request
     record.reserve(program.kernel_calls(), program.op_calls());
     record.start = now();
   }
-  state_->ops.reserve(program.op_calls());
   state_->first_recorded = record.kernels.size();
 }
 
@@ -156,7 +159,8 @@ void CpuEngine::record_entry(const KernelCallSite& call, Nanoseconds start) {
   const PlannedKernel& kernel = call.planned();
   state_->ops.clear();
   for (std::uint32_t op = kernel.first_op; op < kernel.end_op; ++op) state_->ops.push_back(OpId{op});
-  call.record->enter(call.instruction, state_->ops, kernel.communicates ? kSendStream : kComputeStream, start);
+  call.record->enter(call.instruction, state_->ops, kernel.communicates ? kSendStream : kComputeStream,
+                     start);
 }
 
 void CpuEngine::end_run(const RunRequest& request) {
