@@ -22,14 +22,14 @@ class Rank1 : public SingleProcess {
 
   Rank rank() const override { return Rank{1}; }
   std::int64_t size() const override { return 2; }
-  CommRequest send(CommGroup /*group*/, std::int64_t peer, std::int64_t /*tag*/,
+  CommRequest send(CommLine /*line*/, std::int64_t peer, std::int64_t /*tag*/,
                    std::span<const std::byte> /*bytes*/) override {
     EXPECT_EQ(peer, 0);
     now_ += there_ + 1000 * exchanges_;
     answer_ = now_ - behind_;
     return {};
   }
-  CommRequest receive(CommGroup /*group*/, std::int64_t /*peer*/, std::int64_t /*tag*/,
+  CommRequest receive(CommLine /*line*/, std::int64_t /*peer*/, std::int64_t /*tag*/,
                       std::span<std::byte> bytes) override {
     now_ += back_ + 3000 * exchanges_++;
     std::memcpy(bytes.data(), &answer_, sizeof(answer_));

@@ -54,7 +54,7 @@ MpiCommunicator::MpiCommunicator(std::int64_t piece_bytes) : piece_bytes_(piece_
   check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest_tag, &found), "MPI_Comm_get_attr");
   check(found != 0, "MPI says what its largest tag is");
   tags_ = (std::int64_t{*static_cast<int*>(largest_tag)} + 1) / kTagKinds;
-  groups_.push_back({{world, size, place}});
+  groups_.push_back({{world, size, place}, 0, std::make_unique<MpiRings>()});
   progress_ = std::make_unique<MpiProgress>();
 }
 
@@ -94,13 +94,15 @@ CommGroup MpiCommunicator::add_group(std::span<const Rank> members) {
     MPI_Group_free(&chosen);
     MPI_Group_free(&all);
   }
-  groups_.push_back(group);
+  group.rings = std::make_unique<MpiRings>();
+  groups_.push_back(std::move(group));
   return CommGroup{static_cast<std::uint32_t>(groups_.size() - 1)};
 }
 
-MpiCommunicator::Group& MpiCommunicator::group_of(CommGroup group) {
-  check(static_cast<std::size_t>(group) < groups_.size(), "there is no such group");
-  return groups_[static_cast<std::size_t>(group)];
+MpiCommunicator::Group& MpiCommunicator::group_of(const CommLine& line) {
+  check(can_move(line.memory), "this communicator moves memory of the host only");
+  check(static_cast<std::size_t>(line.group) < groups_.size(), "there is no such group");
+  return groups_[static_cast<std::size_t>(line.group)];
 }
 
 int MpiCommunicator::next_tag(Group& group) {
@@ -114,132 +116,139 @@ int MpiCommunicator::message_tag(std::int64_t tag) const {
 }
 
 void MpiCommunicator::cut(const Group& group, CommBuffer buffer, std::int64_t first,
-                          MpiCollectiveArgs& args) const {
+                          MpiCollectiveArgs& args) {
   const auto bytes = static_cast<std::int64_t>(buffer.bytes.size());
   check(bytes % size_of(buffer.dtype) == 0, "a buffer holds whole elements");
   const std::int64_t even = rounded_up(divided_up(bytes, group.size), kPieceAlignment);
-  const std::int64_t size = std::max(even, kSmallestPart);
   args.whole = buffer.bytes.data();
-  args.part_begin.resize(group.size);
-  args.part_size.resize(group.size);
-  for (std::int64_t i = 0; i < group.size; ++i) {
-    const std::int64_t owner = (first + i) % group.size;
-    args.part_begin[owner] = std::min(i * size, bytes);
-    args.part_size[owner] = std::min(size, bytes - args.part_begin[owner]);
-  }
-  args.own_result = args.whole + args.part_begin[group.place];
+  args.parts = {.bytes = bytes, .members = group.size, .size = std::max(even, kSmallestPart), .first = first};
+  args.own_result = args.whole + args.parts.begin_of(group.place);
 }
 
-CommRequest MpiCommunicator::start_collective(CommGroup name, MpiCollectiveArgs args) {
-  Group& group = group_of(name);
+CommRequest MpiCommunicator::start_collective(const CommLine& line, MpiCollectiveArgs& args) {
+  Group& group = group_of(line);
   args.group = group;
   args.piece_bytes = collective_piece(piece_bytes_, group.size);
   const int tag = next_tag(group);
   args.collect_tag = tag + kCollectTag;
   args.deliver_tag = tag + kDeliverTag;
   if (args.combine) check(can_combine(*args.combine), "these elements are not combined in this way");
-  return progress_->start(std::make_unique<MpiCollective>(std::move(args)), {.group = name});
+  args.rings = group.rings.get();
+  {
+    const auto lock = progress_->hold();
+    group.rings->reserve(args.ring_bytes());
+  }
+  MpiSlot& slot = progress_->take_slot();
+  slot.collective.prepare(args);
+  return progress_->start(slot, slot.collective, {.group = line.group});
 }
 
-CommRequest MpiCommunicator::all_reduce(CommGroup name, CommBuffer buffer, ReduceOp op) {
+CommRequest MpiCommunicator::all_reduce(CommLine line, CommBuffer buffer, ReduceOp op) {
   MpiCollectiveArgs args;
   args.combine = {buffer.dtype, op};
-  cut(group_of(name), buffer, 0, args);
-  return start_collective(name, std::move(args));
+  cut(group_of(line), buffer, 0, args);
+  return start_collective(line, args);
 }
 
-CommRequest MpiCommunicator::reduce(CommGroup name, CommBuffer buffer, ReduceOp op, std::int64_t root) {
-  check(root >= 0 && root < group_of(name).size, "the root is no member of the group");
+CommRequest MpiCommunicator::reduce(CommLine line, CommBuffer buffer, ReduceOp op, std::int64_t root) {
+  check(root >= 0 && root < group_of(line).size, "the root is no member of the group");
   MpiCollectiveArgs args;
   args.combine = {buffer.dtype, op};
   args.deliver = MpiCollectiveArgs::Deliver::kRoot;
   args.root = root;
-  cut(group_of(name), buffer, root, args);
-  return start_collective(name, std::move(args));
+  cut(group_of(line), buffer, root, args);
+  return start_collective(line, args);
 }
 
-CommRequest MpiCommunicator::reduce_scatter(CommGroup name, CommBuffer whole, std::span<std::byte> part,
+CommRequest MpiCommunicator::reduce_scatter(CommLine line, CommBuffer whole, std::span<std::byte> part,
                                             ReduceOp op) {
-  const Group& group = group_of(name);
+  const Group& group = group_of(line);
   check(whole.bytes.size() == part.size() * group.size, "the whole has a part for each member");
   check(part.size() % size_of(whole.dtype) == 0, "a part holds whole elements");
   MpiCollectiveArgs args;
   args.combine = {whole.dtype, op};
   args.deliver = MpiCollectiveArgs::Deliver::kNone;
   args.whole = whole.bytes.data();
-  for (std::int64_t i = 0; i < group.size; ++i)
-    args.part_begin.push_back(i * static_cast<std::int64_t>(part.size()));
-  args.part_size.assign(group.size, static_cast<std::int64_t>(part.size()));
+  args.parts = {.bytes = static_cast<std::int64_t>(whole.bytes.size()),
+                .members = group.size,
+                .size = static_cast<std::int64_t>(part.size())};
   args.own_result = part.data();
-  return start_collective(name, std::move(args));
+  return start_collective(line, args);
 }
 
-CommRequest MpiCommunicator::broadcast(CommGroup name, std::span<std::byte> bytes, std::int64_t root) {
-  check(root >= 0 && root < group_of(name).size, "the root is no member of the group");
+CommRequest MpiCommunicator::broadcast(CommLine line, std::span<std::byte> bytes, std::int64_t root) {
+  check(root >= 0 && root < group_of(line).size, "the root is no member of the group");
   MpiCollectiveArgs args;
   args.root = root;
   // Bytes are cut as elements of any type would be: in multiples of 64.
-  const Group& group = group_of(name);
+  const Group& group = group_of(line);
   cut(group, {bytes, DType::kF8E4M3}, root, args);
-  return start_collective(name, std::move(args));
+  return start_collective(line, args);
 }
 
-CommRequest MpiCommunicator::all_gather(CommGroup name, std::span<const std::byte> part,
+CommRequest MpiCommunicator::all_gather(CommLine line, std::span<const std::byte> part,
                                         std::span<std::byte> whole) {
-  Group& group = group_of(name);
+  Group& group = group_of(line);
   const std::size_t size = part.size();
   check(whole.size() == size * group.size, "the whole has a part for each member");
   const int tag = next_tag(group) + kCollectTag;
-  auto transfer = std::make_unique<MpiTransfer>();
+  MpiSlot& slot = progress_->take_slot();
+  slot.transfer.clear();
   for (std::int64_t i = 0; i < group.size; ++i) {
     if (i == group.place) continue;
     const MpiPeer peer{group.comm, static_cast<int>(i), tag};
-    transfer->add(MpiStream::receiving(peer, whole.subspan(i * size, size), piece_bytes_));
-    transfer->add(MpiStream::sending(peer, part, piece_bytes_));
+    slot.transfer.add(MpiStream::receiving(peer, whole.subspan(i * size, size), piece_bytes_));
+    slot.transfer.add(MpiStream::sending(peer, part, piece_bytes_));
   }
   std::byte* own = whole.data() + group.place * size;
   if (size > 0 && own != part.data()) std::memcpy(own, part.data(), size);
-  return progress_->start(std::move(transfer), {.group = name});
+  return progress_->start(slot, slot.transfer, {.group = line.group});
 }
 
-CommRequest MpiCommunicator::all_to_all(CommGroup name, std::span<const std::byte> from,
+CommRequest MpiCommunicator::all_to_all(CommLine line, std::span<const std::byte> from,
                                         std::span<std::byte> to) {
-  Group& group = group_of(name);
+  Group& group = group_of(line);
   check(from.size() == to.size() && from.size() % group.size == 0, "there is a part for each member");
   const std::size_t size = from.size() / group.size;
   const int tag = next_tag(group) + kCollectTag;
-  auto transfer = std::make_unique<MpiTransfer>();
+  MpiSlot& slot = progress_->take_slot();
+  slot.transfer.clear();
   for (std::int64_t i = 0; i < group.size; ++i) {
     if (i == group.place) continue;
     const MpiPeer peer{group.comm, static_cast<int>(i), tag};
-    transfer->add(MpiStream::receiving(peer, to.subspan(i * size, size), piece_bytes_));
-    transfer->add(MpiStream::sending(peer, from.subspan(i * size, size), piece_bytes_));
+    slot.transfer.add(MpiStream::receiving(peer, to.subspan(i * size, size), piece_bytes_));
+    slot.transfer.add(MpiStream::sending(peer, from.subspan(i * size, size), piece_bytes_));
   }
   if (size > 0) std::memcpy(to.data() + group.place * size, from.data() + group.place * size, size);
-  return progress_->start(std::move(transfer), {.group = name});
+  return progress_->start(slot, slot.transfer, {.group = line.group});
 }
 
-CommRequest MpiCommunicator::message(CommGroup name, const MpiLane& lane, const MpiStream& stream) {
-  const Group& group = group_of(name);
+CommRequest MpiCommunicator::message(const CommLine& line, const MpiLane& lane, const MpiStream& stream) {
+  const Group& group = group_of(line);
   check(lane.peer >= 0 && lane.peer < group.size && lane.peer != group.place,
         "messages go to other members of the group");
-  auto transfer = std::make_unique<MpiTransfer>();
-  transfer->add(stream);
-  return progress_->start(std::move(transfer), lane);
+  MpiSlot& slot = progress_->take_slot();
+  slot.transfer.clear();
+  slot.transfer.add(stream);
+  return progress_->start(slot, slot.transfer, lane);
 }
 
-CommRequest MpiCommunicator::send(CommGroup name, std::int64_t peer, std::int64_t tag,
+CommRequest MpiCommunicator::send(CommLine line, std::int64_t peer, std::int64_t tag,
                                   std::span<const std::byte> bytes) {
-  const MpiPeer to{group_of(name).comm, static_cast<int>(peer), message_tag(tag)};
-  return message(name, {.group = name, .kind = MpiLane::Kind::kSend, .peer = peer, .tag = tag},
+  const MpiPeer to{group_of(line).comm, static_cast<int>(peer), message_tag(tag)};
+  return message(line, {.group = line.group, .kind = MpiLane::Kind::kSend, .peer = peer, .tag = tag},
                  MpiStream::sending(to, bytes, piece_bytes_));
 }
 
-CommRequest MpiCommunicator::receive(CommGroup name, std::int64_t peer, std::int64_t tag,
+CommRequest MpiCommunicator::receive(CommLine line, std::int64_t peer, std::int64_t tag,
                                      std::span<std::byte> bytes) {
-  const MpiPeer from{group_of(name).comm, static_cast<int>(peer), message_tag(tag)};
-  return message(name, {.group = name, .kind = MpiLane::Kind::kReceive, .peer = peer, .tag = tag},
+  const MpiPeer from{group_of(line).comm, static_cast<int>(peer), message_tag(tag)};
+  return message(line, {.group = line.group, .kind = MpiLane::Kind::kReceive, .peer = peer, .tag = tag},
                  MpiStream::receiving(from, bytes, piece_bytes_));
+}
+
+void MpiCommunicator::stream_wait(StreamId /*stream*/, CommRequest request) {
+  progress_->await(request);
 }
 
 std::optional<Nanoseconds> MpiCommunicator::test(CommRequest request) {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "nadi/engine/comm/communicator.h"
-#include "nadi/engine/comm/mpi_exchange.h"
 #include "nadi/engine/comm/mpi_progress.h"
 
 namespace nadi {
@@ -25,21 +24,22 @@ class MpiCommunicator : public Communicator {
 
   Rank rank() const override;
   std::int64_t size() const override;
+  bool can_move(CommMemory memory) const override { return memory == CommMemory::kHost; }
   CommGroup add_group(std::span<const Rank> members) override;
 
-  CommRequest all_reduce(CommGroup group, CommBuffer buffer, ReduceOp op) override;
-  CommRequest reduce(CommGroup group, CommBuffer buffer, ReduceOp op, std::int64_t root) override;
-  CommRequest all_gather(CommGroup group, std::span<const std::byte> part,
-                         std::span<std::byte> whole) override;
-  CommRequest reduce_scatter(CommGroup group, CommBuffer whole, std::span<std::byte> part,
+  CommRequest all_reduce(CommLine line, CommBuffer buffer, ReduceOp op) override;
+  CommRequest reduce(CommLine line, CommBuffer buffer, ReduceOp op, std::int64_t root) override;
+  CommRequest all_gather(CommLine line, std::span<const std::byte> part, std::span<std::byte> whole) override;
+  CommRequest reduce_scatter(CommLine line, CommBuffer whole, std::span<std::byte> part,
                              ReduceOp op) override;
-  CommRequest broadcast(CommGroup group, std::span<std::byte> bytes, std::int64_t root) override;
-  CommRequest all_to_all(CommGroup group, std::span<const std::byte> from, std::span<std::byte> to) override;
-  CommRequest send(CommGroup group, std::int64_t peer, std::int64_t tag,
+  CommRequest broadcast(CommLine line, std::span<std::byte> bytes, std::int64_t root) override;
+  CommRequest all_to_all(CommLine line, std::span<const std::byte> from, std::span<std::byte> to) override;
+  CommRequest send(CommLine line, std::int64_t peer, std::int64_t tag,
                    std::span<const std::byte> bytes) override;
-  CommRequest receive(CommGroup group, std::int64_t peer, std::int64_t tag,
+  CommRequest receive(CommLine line, std::int64_t peer, std::int64_t tag,
                       std::span<std::byte> bytes) override;
 
+  void stream_wait(StreamId stream, CommRequest request) override;
   std::optional<Nanoseconds> test(CommRequest request) override;
   Nanoseconds wait(CommRequest request) override;
   void barrier(CommGroup group) override;
@@ -51,16 +51,17 @@ class MpiCommunicator : public Communicator {
 
  private:
   struct Group : MpiGroup {
-    std::uint64_t collectives = 0;  // started so far
+    std::uint64_t collectives = 0;    // started so far
+    std::unique_ptr<MpiRings> rings;  // exchanges point to it
   };
 
-  Group& group_of(CommGroup group);
+  Group& group_of(const CommLine& line);
   int next_tag(Group& group);
   int message_tag(std::int64_t tag) const;
   // The array cut into parts of whole elements for as many members as it is worth, beginning with `first`.
-  void cut(const Group& group, CommBuffer buffer, std::int64_t first, struct MpiCollectiveArgs& args) const;
-  CommRequest start_collective(CommGroup name, struct MpiCollectiveArgs args);
-  CommRequest message(CommGroup name, const MpiLane& lane, const MpiStream& stream);
+  static void cut(const Group& group, CommBuffer buffer, std::int64_t first, MpiCollectiveArgs& args);
+  CommRequest start_collective(const CommLine& line, MpiCollectiveArgs& args);
+  CommRequest message(const CommLine& line, const MpiLane& lane, const MpiStream& stream);
 
   std::int64_t piece_bytes_;
   std::int64_t tags_ = 0;  // of each kind

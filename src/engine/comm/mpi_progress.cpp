@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
+#include <functional>
 
 #include "nadi/base/error.h"
 #include "nadi/engine/comm/steady_time.h"
@@ -16,10 +16,6 @@ namespace nadi {
 namespace {
 
 using std::chrono::microseconds;
-
-// Of one group. More would take memory for arriving pieces; fewer would leave the second of two short ones
-// waiting for a round trip.
-constexpr std::int64_t kCollectivesUnderWay = 4;
 
 // The thread's pause after a look: the shortest while pieces move, doubled while none do. On a virtual
 // machine a pause costs 7 to 15 us of processor time, more than anything that a look finds to do but copies
@@ -96,40 +92,74 @@ void MpiProgress::run() {
   }
 }
 
-CommRequest MpiProgress::start(std::unique_ptr<MpiExchange> exchange, const MpiLane& lane) {
+MpiSlot& MpiProgress::take_slot() {
   const std::unique_lock lock = hold();
-  if (failure_) std::rethrow_exception(failure_);
-  const std::uint64_t id = next_id_++;
-  pending_.emplace(id, Pending{std::move(exchange), lane});
-  lanes_[lane].waiting.push_back(id);
+  if (free_slots_.empty()) {
+    slots_.push_back(std::make_unique<MpiSlot>());
+    MpiSlot& added = *slots_.back();
+    added.number = static_cast<std::uint32_t>(slots_.size() - 1);
+    added.transfer.slot = added.collective.slot = added.number;
+    free_slots_.reserve(slots_.capacity());
+    moved_.reserve(slots_.capacity());
+    free_slots_.push_back(added.number);
+  }
+  std::ranges::pop_heap(free_slots_, std::greater<>());
+  MpiSlot& slot = *slots_[free_slots_.back()];
+  free_slots_.pop_back();
+  slot.used = true;
+  slot.exchange = nullptr;
+  slot.next_in_lane = nullptr;
+  slot.done_at.reset();
+  ++slot.uses;
+  return slot;
+}
+
+void MpiProgress::free_slot(MpiSlot& slot) {
+  slot.used = false;
+  pieces_ -= slot.pieces;
+  slot.pieces = 0;
+  free_slots_.push_back(slot.number);
+  std::ranges::push_heap(free_slots_, std::greater<>());
+}
+
+CommRequest MpiProgress::start(MpiSlot& slot, MpiExchange& exchange, const MpiLane& name) {
+  const std::unique_lock lock = hold();
+  if (failure_) {
+    free_slot(slot);
+    std::rethrow_exception(failure_);
+  }
+  slot.exchange = &exchange;
+  slot.pieces = exchange.most_pieces();
+  pieces_ += slot.pieces;
+  requests_.reserve(pieces_);
+
+  MpiLaneState& lane = lanes_[name];
+  lane.limit = limit_of(name.kind);
+  slot.lane = &lane;
+  (lane.last_waiting == nullptr ? lane.first_waiting : lane.last_waiting->next_in_lane) = &slot;
+  lane.last_waiting = &slot;
   const bool was_idle = requests_.empty();
   begin_next(lane);
   if (was_idle && !requests_.empty()) wake_.notify_one();
-  return CommRequest{id};
+  return CommRequest{std::uint64_t{slot.uses} << 32 | slot.number};
 }
 
-void MpiProgress::begin_next(const MpiLane& name) {
-  const auto found = lanes_.find(name);
-  Lane& lane = found->second;
-  while (!lane.waiting.empty() && lane.under_way < limit_of(name.kind)) {
-    const std::uint64_t id = lane.waiting.front();
-    lane.waiting.pop_front();
-    MpiExchange* exchange = pending_.at(id).exchange.get();
-    exchange->advance(requests_);
-    if (exchange->finished()) {  // there was nothing to move
-      finish(id);
-    } else {
-      ids_.emplace(exchange, id);
+void MpiProgress::begin_next(MpiLaneState& lane) {
+  while (lane.first_waiting != nullptr && lane.under_way < lane.limit) {
+    MpiSlot& slot = *lane.first_waiting;
+    lane.first_waiting = slot.next_in_lane;
+    if (lane.first_waiting == nullptr) lane.last_waiting = nullptr;
+    slot.exchange->advance(requests_);
+    if (slot.exchange->finished())  // there was nothing to move
+      finish(slot);
+    else
       ++lane.under_way;
-    }
   }
-  if (lane.waiting.empty() && lane.under_way == 0) lanes_.erase(found);
 }
 
-void MpiProgress::finish(std::uint64_t id) {
-  Pending& pending = pending_.at(id);
-  pending.done_at = steady_time();
-  pending.exchange.reset();
+void MpiProgress::finish(MpiSlot& slot) {
+  slot.done_at = steady_time();
+  slot.exchange->end();
 }
 
 bool MpiProgress::poll() {
@@ -143,23 +173,26 @@ bool MpiProgress::poll() {
   for (MpiExchange* exchange : moved_) {
     exchange->advance(requests_);
     if (!exchange->finished()) continue;
-    const auto found = ids_.find(exchange);
-    const std::uint64_t id = found->second;
-    ids_.erase(found);
-    finish(id);
-    const MpiLane& lane = pending_.at(id).lane;
-    --lanes_.at(lane).under_way;
-    begin_next(lane);
+    MpiSlot& slot = *slots_[exchange->slot];
+    finish(slot);
+    --slot.lane->under_way;
+    begin_next(*slot.lane);
   }
   return true;
 }
 
+MpiSlot& MpiProgress::slot_of(CommRequest request) {
+  const auto bits = static_cast<std::uint64_t>(request);
+  const std::size_t number = bits & 0xFFFF'FFFF;
+  check(number < slots_.size() && slots_[number]->used && slots_[number]->uses == bits >> 32,
+        "a request is waited for that does not exist, or for a second time");
+  return *slots_[number];
+}
+
 std::optional<Nanoseconds> MpiProgress::take(CommRequest request) {
-  const auto found = pending_.find(static_cast<std::uint64_t>(request));
-  check(found != pending_.end(), "a request is waited for that does not exist, or for a second time");
-  const std::optional<Nanoseconds> done_at = found->second.done_at;
-  if (done_at) pending_.erase(found);
-  return done_at;
+  MpiSlot& slot = slot_of(request);
+  if (slot.done_at) free_slot(slot);
+  return slot.done_at;
 }
 
 std::optional<Nanoseconds> MpiProgress::test(CommRequest request) {
@@ -170,17 +203,16 @@ std::optional<Nanoseconds> MpiProgress::test(CommRequest request) {
   return take(request);
 }
 
-Nanoseconds MpiProgress::wait(CommRequest request) {
+void MpiProgress::await(CommRequest request) {
   std::unique_lock lock = hold();
   if (failure_) std::rethrow_exception(failure_);
-  std::optional<Nanoseconds> done_at = take(request);
-  if (done_at) return *done_at;
+  const MpiSlot& slot = slot_of(request);
+  if (slot.done_at) return;
   caller_waits_ = true;
   Nanoseconds idle_since = steady_time();
   while (true) {
     const bool moved = poll();
-    done_at = take(request);
-    if (done_at) break;
+    if (slot.done_at) break;
     const Nanoseconds now = steady_time();
     if (moved) idle_since = now;
     const Nanoseconds idle = now - idle_since;
@@ -194,12 +226,17 @@ Nanoseconds MpiProgress::wait(CommRequest request) {
   }
   caller_waits_ = false;
   if (!requests_.empty()) wake_.notify_one();
-  return *done_at;
+}
+
+Nanoseconds MpiProgress::wait(CommRequest request) {
+  await(request);
+  const std::unique_lock lock = hold();
+  return *take(request);
 }
 
 bool MpiProgress::idle() {
   const std::unique_lock lock = hold();
-  return pending_.empty();
+  return free_slots_.size() == slots_.size();
 }
 
 }  // namespace nadi

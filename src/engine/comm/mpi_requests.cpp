@@ -7,6 +7,16 @@
 
 namespace nadi {
 
+void MpiRequests::reserve(std::int64_t pieces) {
+  const auto count = static_cast<std::size_t>(pieces);
+  if (count <= requests_.capacity()) return;
+  requests_.reserve(count);
+  pieces_.reserve(count);
+  completed_.reserve(count);
+  statuses_.reserve(count);
+  done_.reserve(count);
+}
+
 void MpiRequests::send(const MpiPeer& to, std::span<const std::byte> bytes, const MpiPiece& piece) {
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(

@@ -32,6 +32,9 @@ class MpiRequests {
   void send(const MpiPeer& to, std::span<const std::byte> bytes, const MpiPiece& piece);
   void receive(const MpiPeer& from, std::span<std::byte> bytes, const MpiPiece& piece);
 
+  // Room for so many pieces under way: nothing is allocated up to there.
+  void reserve(std::int64_t pieces);
+
   bool empty() const { return requests_.empty(); }
 
   // Lets MPI make progress. The pieces that are done since the last call; valid until the next.

@@ -30,6 +30,9 @@ class MpiStream {
   static MpiStream receiving_into_ring(const MpiPeer& from, std::byte* ring, std::int64_t bytes,
                                        std::int64_t piece_bytes);
 
+  // Where the ring is, when it was not known yet.
+  void set_ring(std::byte* ring) { data_ = ring; }
+
   std::int64_t pieces() const { return pieces_; }
   std::int64_t done() const { return done_; }  // so many, the first ones, are complete
   bool finished() const { return done_ == pieces_; }

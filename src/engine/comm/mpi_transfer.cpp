@@ -18,4 +18,10 @@ bool MpiTransfer::finished() const {
   return std::ranges::all_of(streams_, &MpiStream::finished);
 }
 
+std::int64_t MpiTransfer::most_pieces() const {
+  std::int64_t sum = 0;
+  for (const MpiStream& stream : streams_) sum += std::min(stream.pieces(), kStreamWindow);
+  return sum;
+}
+
 }  // namespace nadi

@@ -82,6 +82,7 @@ class ThreadWorld {
     Rank rank() const override { return rank_; }
     std::int64_t size() const override { return static_cast<std::int64_t>(groups_[0].members.size()); }
 
+    bool can_move(CommMemory memory) const override { return memory == CommMemory::kHost; }
     CommGroup add_group(std::span<const Rank> members) override {
       const auto own = std::ranges::find(members, rank_);
       check(own != members.end(), "a rank adds a group that it is not in");
@@ -89,38 +90,37 @@ class ThreadWorld {
       return CommGroup{static_cast<std::uint32_t>(groups_.size() - 1)};
     }
 
-    CommRequest all_reduce(CommGroup group, CommBuffer buffer, ReduceOp op) override {
-      return meet(group, buffer.bytes, [=](const std::vector<Message>& given) {
+    CommRequest all_reduce(CommLine line, CommBuffer buffer, ReduceOp op) override {
+      return meet(line, buffer.bytes, [=](const std::vector<Message>& given) {
         combine(given, buffer.dtype, op, 0, buffer.bytes);
       });
     }
-    CommRequest reduce(CommGroup group, CommBuffer buffer, ReduceOp op, std::int64_t root) override {
-      const bool own = place(group) == root;
-      return meet(group, buffer.bytes, [=](const std::vector<Message>& given) {
+    CommRequest reduce(CommLine line, CommBuffer buffer, ReduceOp op, std::int64_t root) override {
+      const bool own = place(line) == root;
+      return meet(line, buffer.bytes, [=](const std::vector<Message>& given) {
         if (own) combine(given, buffer.dtype, op, 0, buffer.bytes);
       });
     }
-    CommRequest all_gather(CommGroup group, std::span<const std::byte> part,
+    CommRequest all_gather(CommLine line, std::span<const std::byte> part,
                            std::span<std::byte> whole) override {
-      return meet(group, part, [=](const std::vector<Message>& given) {
+      return meet(line, part, [=](const std::vector<Message>& given) {
         for (std::size_t i = 0; i < given.size(); ++i)
           std::ranges::copy(given[i], whole.begin() + static_cast<std::ptrdiff_t>(i * given[i].size()));
       });
     }
-    CommRequest reduce_scatter(CommGroup group, CommBuffer whole, std::span<std::byte> part,
+    CommRequest reduce_scatter(CommLine line, CommBuffer whole, std::span<std::byte> part,
                                ReduceOp op) override {
-      const std::size_t start = static_cast<std::size_t>(place(group)) * part.size();
-      return meet(group, whole.bytes,
+      const std::size_t start = static_cast<std::size_t>(place(line)) * part.size();
+      return meet(line, whole.bytes,
                   [=](const std::vector<Message>& given) { combine(given, whole.dtype, op, start, part); });
     }
-    CommRequest broadcast(CommGroup group, std::span<std::byte> bytes, std::int64_t root) override {
-      return meet(group, bytes,
+    CommRequest broadcast(CommLine line, std::span<std::byte> bytes, std::int64_t root) override {
+      return meet(line, bytes,
                   [=](const std::vector<Message>& given) { std::ranges::copy(given[root], bytes.begin()); });
     }
-    CommRequest all_to_all(CommGroup group, std::span<const std::byte> from,
-                           std::span<std::byte> to) override {
-      const std::int64_t own = place(group);
-      return meet(group, from, [=](const std::vector<Message>& given) {
+    CommRequest all_to_all(CommLine line, std::span<const std::byte> from, std::span<std::byte> to) override {
+      const std::int64_t own = place(line);
+      return meet(line, from, [=](const std::vector<Message>& given) {
         const auto part = static_cast<std::ptrdiff_t>(to.size() / given.size());
         for (std::size_t i = 0; i < given.size(); ++i)
           std::copy_n(given[i].begin() + own * part, part,
@@ -128,18 +128,18 @@ class ThreadWorld {
       });
     }
 
-    CommRequest send(CommGroup group, std::int64_t peer, std::int64_t tag,
+    CommRequest send(CommLine line, std::int64_t peer, std::int64_t tag,
                      std::span<const std::byte> bytes) override {
-      const Members& members = groups_[static_cast<std::size_t>(group)].members;
+      const Members& members = members_of(line);
       const std::lock_guard lock(shared_.mutex);
       shared_.messages[{members, rank_, members[peer], tag}].emplace_back(bytes.begin(), bytes.end());
       shared_.changed.notify_all();
       return start([] { return true; });
     }
     // Requests of one group, peer and tag are waited for in the order in which they were started.
-    CommRequest receive(CommGroup group, std::int64_t peer, std::int64_t tag,
+    CommRequest receive(CommLine line, std::int64_t peer, std::int64_t tag,
                         std::span<std::byte> bytes) override {
-      const Members& members = groups_[static_cast<std::size_t>(group)].members;
+      const Members& members = members_of(line);
       return start([this, bytes, key = std::tuple(members, members[peer], rank_, tag)] {
         std::deque<Message>& queue = shared_.messages[key];
         if (queue.empty()) return false;
@@ -150,6 +150,12 @@ class ThreadWorld {
       });
     }
 
+    // Its work is done then; who asks for it again finds that.
+    void stream_wait(StreamId /*stream*/, CommRequest request) override {
+      wait(request);
+      const std::lock_guard lock(shared_.mutex);
+      requests_[static_cast<std::uint64_t>(request)] = [] { return true; };
+    }
     std::optional<Nanoseconds> test(CommRequest request) override {
       const std::lock_guard lock(shared_.mutex);
       return finish(request) ? std::optional(now()) : std::nullopt;
@@ -177,7 +183,13 @@ class ThreadWorld {
       return Nanoseconds{duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count()};
     }
 
-    std::int64_t place(CommGroup group) const { return groups_[static_cast<std::size_t>(group)].place; }
+    std::int64_t place(const CommLine& line) const {
+      return groups_[static_cast<std::size_t>(line.group)].place;
+    }
+    const Members& members_of(const CommLine& line) const {
+      check(can_move(line.memory), "this communicator moves memory of the host only");
+      return groups_[static_cast<std::size_t>(line.group)].members;
+    }
 
     // `done` is called with the lock held, until it says that it has done its work.
     CommRequest start(std::function<bool()> done) {
@@ -192,9 +204,10 @@ class ThreadWorld {
       return true;
     }
 
-    CommRequest meet(CommGroup group, std::span<const std::byte> bytes,
+    CommRequest meet(const CommLine& line, std::span<const std::byte> bytes,
                      std::function<void(const std::vector<Message>&)> take) {
-      Group& own = groups_[static_cast<std::size_t>(group)];
+      check(can_move(line.memory), "this communicator moves memory of the host only");
+      Group& own = groups_[static_cast<std::size_t>(line.group)];
       const std::pair key(own.members, own.meetings++);
       const std::lock_guard lock(shared_.mutex);
       Meeting& meeting = shared_.meetings[key];

@@ -59,6 +59,13 @@ int axis_of(const Op& op, std::string_view name) {
   return static_cast<int>(op.attributes.integer(name));
 }
 
+// As the program has it.
+StreamId stream_of(const Op& op, const std::string& group) {
+  if (op.kind == OpKind::kSend) return kSendStream;
+  if (op.kind == OpKind::kReceive) return kReceiveStream;
+  return collective_stream(group_named(group));
+}
+
 std::int64_t aligned(std::int64_t size) {
   return aligned_size(Bytes{size}).count();
 }
@@ -155,7 +162,7 @@ struct CommOps::Call {
   const Op& op;
   std::span<const Operand> inputs, outputs;
   const std::string& group_name;
-  CommGroup group;
+  CommLine line;
 
   const Operand& in() const { return inputs[0]; }
   const Operand& out() const { return outputs[0]; }
@@ -170,7 +177,7 @@ void CommOps::start(const OpView& view, std::span<const Operand> inputs, std::sp
     check(!output.accumulate, "what other ranks sent is not added to anything");
   for (const Operand& input : inputs) sent_ += input.tensor->size();
   const std::string& name = view.op.attributes.text("group");
-  const Call call{view.op, inputs, outputs, name, groups_->group(name)};
+  const Call call{view.op, inputs, outputs, name, {groups_->group(name), stream_of(view.op, name)}};
   const auto started = [&]() -> Pending {
     switch (view.op.kind) {
       case OpKind::kAllReduce:
@@ -219,7 +226,7 @@ CommOps::Pending CommOps::all_reduce(const Call& call) {
   const ReduceOp op = reduce_op_named(call.op.attributes.text("op"));
   Pending pending;
   pending.writes = Range(whole);
-  pending.request = groups_->world().all_reduce(call.group, {whole, call.out().dtype()}, op);
+  pending.request = groups_->world().all_reduce(call.line, {whole, call.out().dtype()}, op);
   return pending;
 }
 
@@ -230,7 +237,7 @@ CommOps::Pending CommOps::reduce(const Call& call) {
   if (groups_->place(call.group_name) != call.root()) pending.clear = bytes;
   pending.writes = Range(bytes);
   pending.request =
-      groups_->world().reduce(call.group, {bytes, call.out().dtype()}, ReduceOp::kSum, call.root());
+      groups_->world().reduce(call.line, {bytes, call.out().dtype()}, ReduceOp::kSum, call.root());
   return pending;
 }
 
@@ -238,7 +245,7 @@ CommOps::Pending CommOps::broadcast(const Call& call) {
   copied(call.in(), call.out());
   Pending pending;
   pending.writes = Range(span_of(call.out()));
-  pending.request = groups_->world().broadcast(call.group, span_of(call.out()), call.root());
+  pending.request = groups_->world().broadcast(call.line, span_of(call.out()), call.root());
   return pending;
 }
 
@@ -259,7 +266,7 @@ CommOps::Pending CommOps::all_gather(const Call& call) {
                       .outer = layout.outer,
                       .run = layout.run};
   }
-  pending.request = groups_->world().all_gather(call.group, part, whole);
+  pending.request = groups_->world().all_gather(call.line, part, whole);
   return pending;
 }
 
@@ -271,7 +278,7 @@ CommOps::Pending CommOps::reduce_scatter(const Call& call) {
   const std::span whole{staging, static_cast<std::size_t>(bytes_of(call.in()))};
   pack(contiguous(call.in(), staging + aligned(bytes_of(call.in()))), layout, staging);
   pending.writes = Range(span_of(call.out()));
-  pending.request = groups_->world().reduce_scatter(call.group, {whole, call.in().dtype()},
+  pending.request = groups_->world().reduce_scatter(call.line, {whole, call.in().dtype()},
                                                     span_of(call.out()), ReduceOp::kSum);
   return pending;
 }
@@ -292,7 +299,7 @@ CommOps::Pending CommOps::all_to_all(const Call& call) {
                     .outer = concat.outer,
                     .run = concat.run};
   pending.writes = Range(span_of(call.out()));
-  pending.request = groups_->world().all_to_all(call.group, {staging, size}, received);
+  pending.request = groups_->world().all_to_all(call.line, {staging, size}, received);
   return pending;
 }
 
@@ -300,7 +307,7 @@ CommOps::Pending CommOps::bucket_reduce_scatter(const Call& call) {
   const std::span<std::byte> whole = bucket_of(call.inputs, bytes_of(call.out()) * group_size_of(call.op));
   Pending pending;
   pending.writes = Range(whole);
-  pending.request = groups_->world().reduce_scatter(call.group, {whole, call.out().dtype()},
+  pending.request = groups_->world().reduce_scatter(call.line, {whole, call.out().dtype()},
                                                     span_of(call.out()), ReduceOp::kSum);
   return pending;
 }
@@ -309,7 +316,7 @@ CommOps::Pending CommOps::bucket_all_gather(const Call& call) {
   const std::span<std::byte> whole = bucket_of(call.outputs, bytes_of(call.in()) * group_size_of(call.op));
   Pending pending;
   pending.writes = Range(whole);
-  pending.request = groups_->world().all_gather(call.group, span_of(call.in()), whole);
+  pending.request = groups_->world().all_gather(call.line, span_of(call.in()), whole);
   return pending;
 }
 
@@ -318,19 +325,21 @@ CommOps::Pending CommOps::send(const Call& call) {
   std::byte* staging = is_contiguous(call.in()) ? nullptr : take_staging(pending);
   const std::span bytes{contiguous(call.in(), staging), static_cast<std::size_t>(bytes_of(call.in()))};
   pending.reads = Range(bytes);
-  pending.request = groups_->world().send(call.group, call.peer(), call.tag(), bytes);
+  pending.request = groups_->world().send(call.line, call.peer(), call.tag(), bytes);
   return pending;
 }
 
 CommOps::Pending CommOps::receive(const Call& call) {
   Pending pending;
   pending.writes = Range(span_of(call.out()));
-  pending.request = groups_->world().receive(call.group, call.peer(), call.tag(), span_of(call.out()));
+  pending.request = groups_->world().receive(call.line, call.peer(), call.tag(), span_of(call.out()));
   return pending;
 }
 
 void CommOps::finish(std::size_t number) {
   const Pending pending = pending_[number];
+  // What comes next on the stream that computes, this thread, needs it.
+  groups_->world().stream_wait(kComputeStream, pending.request);
   const Nanoseconds done = groups_->world().wait(pending.request);
   pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(number));
   const Unpack& unpack = pending.unpack;
