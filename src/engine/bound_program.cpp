@@ -21,6 +21,7 @@ BoundProgram::BoundProgram(const Program& program, KernelPlan kernels)
   for (const Instruction& instruction : program.instructions)
     micro_batches_ = std::max<std::int64_t>(micro_batches_, instruction.micro_batch + 1);
   find_kernels();
+  lay_out_own();
 }
 
 void BoundProgram::find_kernels() {
@@ -40,12 +41,11 @@ void BoundProgram::find_kernels() {
   }
 }
 
-// Constants, by graph and tensor, and inputs.
-Bytes BoundProgram::lay_out_own(std::vector<std::vector<std::int64_t>>& constants) {
+void BoundProgram::lay_out_own() {
   const std::int64_t alignment = kernels_.alignment;
-  Bytes own;
+  Bytes& own = own_size_;
   for (const Graph& graph : program_.graphs) {
-    std::vector<std::int64_t>& offsets = constants.emplace_back(graph.tensors().size(), kNotHere);
+    std::vector<std::int64_t>& offsets = constants_.emplace_back(graph.tensors().size(), kNotHere);
     for (std::size_t t = 0; t < offsets.size(); ++t) {
       const Tensor& tensor = graph.tensors()[t];
       if (tensor.producer != kNoOp || tensor.variable) continue;
@@ -67,15 +67,13 @@ Bytes BoundProgram::lay_out_own(std::vector<std::vector<std::int64_t>>& constant
       own += aligned_size(tensor.size(), alignment) * (micro_batches_ * static_cast<int>(kInputSets));
     }
   }
-  return own;
 }
 
 void BoundProgram::bind(DeviceMemory& memory, const VariableStore& store, const PlaceInGroup& place,
                         std::byte* arena) {
   device_ = &memory;
   arena_ = arena;
-  std::vector<std::vector<std::int64_t>> constants;
-  own_ = memory.allocate(lay_out_own(constants));
+  own_ = memory.allocate(own_size_);
   for (std::size_t g = 0; g < program_.graphs.size(); ++g) {
     const Graph& graph = program_.graphs[g];
     const ProgramMemory::OfGraph& planned = memory_.graphs[g];
@@ -85,8 +83,8 @@ void BoundProgram::bind(DeviceMemory& memory, const VariableStore& store, const 
       const Tensor& tensor = graph.tensors()[t];
       if (tensor.variable) {
         of.addresses[t] = store.at(tensor.name).data;
-      } else if (constants[g][t] != kNotHere) {
-        of.addresses[t] = own_ + constants[g][t];
+      } else if (constants_[g][t] != kNotHere) {
+        of.addresses[t] = own_ + constants_[g][t];
         std::vector<std::byte> value(static_cast<std::size_t>(tensor.size().count()));
         write_first_value({.tensor = tensor, .place = place}, tensor.dtype, value.data());
         memory.write(of.addresses[t], value);

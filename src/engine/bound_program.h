@@ -34,6 +34,7 @@ class BoundProgram {
   const Program& program() const { return program_; }
   const KernelPlan& kernels() const { return kernels_; }
   Bytes arena() const { return memory_.total; }
+  Bytes own() const { return own_size_; }  // constants and inputs
 
   // The kernels of a section: indices into kernels().graphs[section.graph].
   struct KernelRange {
@@ -75,7 +76,7 @@ class BoundProgram {
   };
 
   void find_kernels();
-  Bytes lay_out_own(std::vector<std::vector<std::int64_t>>& constants);
+  void lay_out_own();
 
   const Program& program_;
   KernelPlan kernels_;
@@ -88,7 +89,9 @@ class BoundProgram {
   std::vector<OfGraph> graphs_;
   DeviceMemory* device_ = nullptr;
   std::byte* arena_ = nullptr;
-  std::byte* own_ = nullptr;  // constants and inputs
+  std::byte* own_ = nullptr;
+  Bytes own_size_;
+  std::vector<std::vector<std::int64_t>> constants_;  // by graph and tensor: offset of constants
 };
 
 }  // namespace nadi

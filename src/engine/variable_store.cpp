@@ -49,31 +49,49 @@ void VariableStore::bind(DeviceMemory& memory, const PlaceInGroup& place, int th
   memory_ = &memory;
   place_ = place;
   threads_ = threads;
-  Bytes size;
-  const std::vector<std::int64_t> offsets = layout(place, size);
-  std::byte* const base = memory.allocate(size);
-  for (std::size_t i = 0; i < offsets.size(); ++i) variables_[i].data = base + offsets[i];
+  Layout laid_out = layout(memory.alignment());
+  // A rank's part of a bucket lies within.
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    const Tensor& tensor = variables_[i].tensor;
+    if (!tensor.shares_memory) continue;
+    const VariableBucket* bucket = laid_out.buckets[i];
+    check(bucket != nullptr && tensor.shards.size() == 1,
+          format("'{}' shares memory, but with no bucket", tensor.name));
+    laid_out.offsets[i] = laid_out.offsets[number(bucket->tensors.front())] +
+                          place(tensor.shards[0].group) * tensor.size().count();
+  }
+  std::byte* const base = memory.allocate(laid_out.size);
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    variables_[i].data = base + laid_out.offsets[i];
+    if (!is_scalar(variables_[i].tensor)) continue;
+    scalar_offsets_.emplace(variables_[i].tensor.name, laid_out.offsets[i]);
+    scalar_bytes_ += kScalarBytes;
+  }
   scalars_ = base;
 }
 
-// Byte offsets by variable: scalars first, then buckets where their first tensor would stand.
-std::vector<std::int64_t> VariableStore::layout(const PlaceInGroup& place, Bytes& size) {
-  std::vector<std::int64_t> offsets(variables_.size(), kNowhere);
-  const auto number = [&](const std::string& name) { return by_name_.find(name)->second; };
+Bytes VariableStore::size(std::int64_t alignment) const {
+  return layout(alignment).size;
+}
+
+// Scalars first, then the others; buckets where their first tensor would stand.
+VariableStore::Layout VariableStore::layout(std::int64_t alignment) const {
+  Layout result;
+  std::vector<std::int64_t>& offsets = result.offsets;
+  Bytes& size = result.size;
+  offsets.assign(variables_.size(), kNowhere);
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     if (!is_scalar(variables_[i].tensor)) continue;
-    offsets[i] = scalar_bytes_;
-    scalar_offsets_.emplace(variables_[i].tensor.name, scalar_bytes_);
-    scalar_bytes_ += kScalarBytes;
+    offsets[i] = size.count();
+    size += Bytes{kScalarBytes};
   }
-  const std::int64_t alignment = memory_->alignment();
   const auto aligned = [&](Bytes bytes) { return aligned_size(bytes, alignment); };
-  size = aligned(Bytes{scalar_bytes_});
+  size = aligned(size);
 
-  std::vector<const VariableBucket*> bucket_of(offsets.size(), nullptr);
+  result.buckets.assign(offsets.size(), nullptr);
   for (const VariableBucket& bucket : buckets_) {
-    for (const std::string& name : bucket.tensors) bucket_of[number(name)] = &bucket;
-    if (!bucket.part.empty()) bucket_of[number(bucket.part)] = &bucket;
+    for (const std::string& name : bucket.tensors) result.buckets[number(name)] = &bucket;
+    if (!bucket.part.empty()) result.buckets[number(bucket.part)] = &bucket;
   }
   const auto place_bucket = [&](const VariableBucket& bucket) {
     Bytes end = size;
@@ -90,22 +108,14 @@ std::vector<std::int64_t> VariableStore::layout(const PlaceInGroup& place, Bytes
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     const Tensor& tensor = variables_[i].tensor;
     if (offsets[i] != kNowhere || tensor.shares_memory) continue;
-    if (bucket_of[i] != nullptr) {
-      size = aligned(place_bucket(*bucket_of[i]));
+    if (result.buckets[i] != nullptr) {
+      size = aligned(place_bucket(*result.buckets[i]));
       continue;
     }
     offsets[i] = size.count();
     size += aligned(tensor.size());
   }
-  for (std::size_t i = 0; i < offsets.size(); ++i) {
-    const Tensor& tensor = variables_[i].tensor;
-    if (!tensor.shares_memory) continue;
-    check(bucket_of[i] != nullptr && tensor.shards.size() == 1,
-          format("'{}' shares memory, but with no bucket", tensor.name));
-    offsets[i] = offsets[number(bucket_of[i]->tensors.front())] +
-                 place(tensor.shards[0].group) * tensor.size().count();
-  }
-  return offsets;
+  return result;
 }
 
 Variable* VariableStore::find(std::string_view name) {

@@ -38,6 +38,9 @@ class VariableStore {
   // It is a bug when a variable is there with another shape or type.
   void add(const Program& program);
 
+  // What they take with places at multiples of `alignment`.
+  Bytes size(std::int64_t alignment) const;
+
   // `memory` must outlive this. `place` may be empty where no variable is part of a whole.
   void bind(DeviceMemory& memory, const PlaceInGroup& place, int threads);
 
@@ -54,7 +57,13 @@ class VariableStore {
   double scalar(std::string_view name, std::span<const std::byte> copy) const;
 
  private:
-  std::vector<std::int64_t> layout(const PlaceInGroup& place, Bytes& size);
+  struct Layout {
+    std::vector<std::int64_t> offsets;           // in bytes, by variable
+    std::vector<const VariableBucket*> buckets;  // by variable; nullptr: in none
+    Bytes size;
+  };
+  Layout layout(std::int64_t alignment) const;
+  std::size_t number(const std::string& name) const { return by_name_.find(name)->second; }
   void give_first_value(const Variable& variable, std::uint64_t seed);
   void write_flat(const Variable& flat, const FirstValue& first, std::byte* target) const;
   void write_source(const Variable& source, const FirstValue& like, std::byte* target) const;
