@@ -9,6 +9,8 @@
 #include "nadi/cli/step_flags.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/engine/engine_memory.h"
+#include "nadi/engine/make_engine.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/model_parameters.h"
 #include "nadi/parallel/step_program.h"
@@ -23,7 +25,7 @@ namespace {
 
 void show_trace(const Flags& flags, Console& console) {
   std::vector<std::string_view> of_models = given_step_flags(flags);
-  for (const std::string_view flag : {"--rank", "--graph", "--per-layer"})
+  for (const std::string_view flag : {"--rank", "--graph", "--per-layer", "--device"})
     if (flags.given(flag)) of_models.push_back(flag);
   if (!of_models.empty())
     throw usage_error(format("{} is for models, and '{}' is a trace", of_models[0], flags.positional()));
@@ -45,8 +47,28 @@ Rank resolve_rank(const Flags& flags, const Plan& plan) {
   return Rank{static_cast<std::int32_t>(rank)};
 }
 
+std::vector<std::string_view> names_of_devices() {
+  std::vector<std::string_view> names;
+  for (const DeviceEntry& entry : devices()) names.push_back(entry.name);
+  return names;
+}
+
+DeviceView view_of(const DeviceEntry& device, const Program& program) {
+  const KernelPlan kernels = plan_kernels(device.kind, program);
+  DeviceView view{.name = device.name, .memory = engine_memory(program, kernels)};
+  for (const Instruction& instruction : program.instructions) {
+    const Section& section = program.section(instruction.section);
+    const std::span ops = program.graph_of(section).ops();
+    for (std::uint32_t i = section.first_op; i < section.end_op; ++i)
+      view.ops += definition(ops[i].kind).op_class != OpClass::kView;
+    for (const PlannedKernel& kernel : kernels.graphs[section.graph])
+      view.kernels += kernel.first_op >= section.first_op && kernel.end_op <= section.end_op;
+  }
+  return view;
+}
+
 void show_model(const Flags& flags, Console& console) {
-  for (const std::string_view flag : {"--json", "--per-layer"})
+  for (const std::string_view flag : {"--json", "--per-layer", "--device"})
     if (flags.given("--graph") && flags.given(flag))
       throw usage_error(format("{} makes no sense with --graph", flag), "--graph prints ops as text");
   const ResolvedStep step = resolve_step(flags, console);
@@ -54,10 +76,11 @@ void show_model(const Flags& flags, Console& console) {
   const Program program =
       build_step(step.config, step.request, step.plan, coordinates_of(step.plan, rank).pp);
   if (flags.given("--graph")) return print_sections(program, console);
-  const StepView view{.step = step,
-                      .place = place_of(step.config, step.plan, rank),
-                      .summary = summarize(program),
-                      .model_parameters = model_parameters(step.config)};
+  StepView view{.step = step,
+                .place = place_of(step.config, step.plan, rank),
+                .summary = summarize(program),
+                .model_parameters = model_parameters(step.config)};
+  if (const auto device = flags.choice("--device")) view.device = view_of(devices()[*device], program);
   if (flags.given("--json"))
     console.out << dump_json(step_json(view));
   else
@@ -79,6 +102,12 @@ class ShowCommand : public Command {
                .value = "N",
                .help = "whose part of the step is shown, from 0",
                .fallback = "0",
+               .group = "output"});
+    flags.add({.names = {"--device"},
+               .value = "WHERE",
+               .help = "also what an engine takes there, to the byte: with workspaces and padding",
+               .fallback = "none",
+               .choices = names_of_devices(),
                .group = "output"});
     add_step_flags(flags);
     flags.show_first(

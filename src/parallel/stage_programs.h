@@ -29,6 +29,8 @@ class StagePrograms {
   // Stays where it is as long as this lives. Error (usage) as build_step() throws.
   const Program& of(std::int64_t stage) const;
   std::span<const Program* const> all() const;  // by stage
+  // By stage those that were asked for so far, nullptr for the others.
+  std::span<const Program* const> built() const { return all_; }
 
   // Forgets the others.
   void keep_only(std::int64_t stage);

@@ -75,6 +75,15 @@ Json step_json(const StepView& view) {
   root["op_kinds"] = table_json(op_kind_table(summary));
   root["communication"] = table_json(communication_table(summary));
   root["memory"] = memory_json(summary.memory);
+  if (view.device) {
+    Json& device = root["device"];
+    device["name"] = view.device->name;
+    device["ops"] = view.device->ops;
+    device["kernels"] = view.device->kernels;
+    for (const MemoryPart& part : memory_parts(view.device->memory))
+      device["memory"][std::string(part.key)] = part.size.count();
+    device["memory"]["total_bytes"] = view.device->memory.total().count();
+  }
   return root;
 }
 

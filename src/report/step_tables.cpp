@@ -111,4 +111,13 @@ std::array<MemoryPart, 8> memory_parts(const MemorySummary& memory) {
            {"metrics_bytes", "metrics", memory.of(Role::kMetric)}}};
 }
 
+std::array<MemoryPart, 6> memory_parts(const EngineMemory& memory) {
+  return {{{"variables_bytes", "variables", memory.variables},
+           {"padding_bytes", "padding", memory.padding},
+           {"inputs_bytes", "inputs and constants", memory.inputs},
+           {"values_bytes", "activations", memory.values},
+           {"workspace_bytes", "workspace", memory.workspace},
+           {"staging_bytes", "messages", memory.staging}}};
+}
+
 }  // namespace nadi

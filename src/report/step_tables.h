@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "nadi/base/units.h"
+#include "nadi/engine/engine_memory.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/report/report_table.h"
 
@@ -32,5 +33,7 @@ struct MemoryPart {
   Bytes size;
 };
 std::array<MemoryPart, 8> memory_parts(const MemorySummary& memory);
+// What an engine takes, the same way.
+std::array<MemoryPart, 6> memory_parts(const EngineMemory& memory);
 
 }  // namespace nadi

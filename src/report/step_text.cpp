@@ -285,6 +285,18 @@ void print_memory(const MemorySummary& memory, Console& console) {
                           to_string(memory.activations_live));
 }
 
+// What the engine of a device takes, with all that shapes do not show.
+void print_device(const DeviceView& device, Console& console) {
+  TextTable table({{format("memory on {}", device.name), Align::kLeft}, {"size"}});
+  for (const MemoryPart& part : memory_parts(device.memory))
+    if (part.size > 0_B) table.add_row({std::string(part.title), to_string(part.size)});
+  table.add_rule();
+  table.add_row({"total", to_string(device.memory.total())});
+  console.out << '\n' << table.to_string(console.colour_out);
+  console.out << format("a step is {} ops, computed by {} kernels\n", with_thousands(device.ops),
+                        with_thousands(device.kernels));
+}
+
 }  // namespace
 
 void print_step(const StepView& view, LayerRows rows, Console& console) {
@@ -293,6 +305,7 @@ void print_step(const StepView& view, LayerRows rows, Console& console) {
   console.out << '\n' << LayerTable(view.summary, rows).make().to_string(console.colour_out);
   if (view.step.plan.world_size() > 1) print_communication(view, console);
   print_memory(view.summary.memory, console);
+  if (view.device) print_device(*view.device, console);
 }
 
 void print_sections(const Program& program, Console& console) {

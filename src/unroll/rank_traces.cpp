@@ -13,6 +13,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/parallel/program.h"
+#include "nadi/parallel/stage_programs.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/unroll/process_groups.h"
 
@@ -237,15 +238,9 @@ NodeCounts write_rank_trace(const Plan& plan, const Program& program, const Proc
 
 RankTraceReport write_step_traces(const ModelConfig& config, const StepRequest& request, const Plan& plan,
                                   const fs::path& prefix, const RankTraceOptions& options) {
-  std::vector<std::unique_ptr<Program>> programs(static_cast<std::size_t>(plan.pp));
-  for (const Rank rank : ranks_to_write(plan, options)) {
-    const std::int64_t stage = coordinates_of(plan, rank).pp;
-    std::unique_ptr<Program>& program = programs[static_cast<std::size_t>(stage)];
-    if (program == nullptr) program = std::make_unique<Program>(build_step(config, request, plan, stage));
-  }
-  std::vector<const Program*> borrowed;
-  for (const std::unique_ptr<Program>& program : programs) borrowed.push_back(program.get());
-  return write_rank_traces(plan, borrowed, prefix, options);
+  const StagePrograms programs(config, request, plan);
+  for (const Rank rank : ranks_to_write(plan, options)) programs.of(coordinates_of(plan, rank).pp);
+  return write_rank_traces(plan, programs.built(), prefix, options);
 }
 
 RankTraceReport write_rank_traces(const Plan& plan, std::span<const Program* const> programs,
