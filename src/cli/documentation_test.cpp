@@ -75,7 +75,8 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
   const WorkingFolder folder;
   write_text("tiny.json", kTinyConfig);
   EXPECT_EQ(printed_keys("models"), documented_keys("nadi models --json"));
-  EXPECT_EQ(printed_keys("show tiny.json --tp 2 --pp 2"), documented_keys("nadi show MODEL --json"));
+  EXPECT_EQ(printed_keys("show tiny.json --tp 2 --pp 2 --device cpu"),
+            documented_keys("nadi show MODEL --json"));
   EXPECT_EQ(printed_keys("trace collective broadcast --bytes 1 --ranks 2 -o b"),
             documented_keys("nadi trace collective --json"));
   EXPECT_EQ(printed_keys("data tokenizer --vocab-size 300 -o tok"),
@@ -94,7 +95,7 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
             documented_keys("nadi generate --json"));
   for (const char* step : {"train", "train --recompute full", "evaluate", "prefill", "decode", "generate"}) {
     const std::string words = step;
-    EXPECT_EQ(printed_keys("show tiny.json --step " + words),
+    EXPECT_EQ(printed_keys("show tiny.json --device cpu --step " + words),
               without(documented_keys("nadi show MODEL --json"), "communication[]"));
     EXPECT_EQ(printed_keys("trace tiny.json -o a --force --step " + words),
               documented_keys("nadi trace MODEL --json"));
