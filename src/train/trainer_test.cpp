@@ -9,6 +9,7 @@
 #include "nadi/checkpoint/files_for_tests.h"
 #include "nadi/checkpoint/safetensors_reader.h"
 #include "nadi/checkpoint/training_state.h"
+#include "nadi/data/batch_source.h"
 #include "nadi/train/small_run_for_tests.h"
 
 namespace nadi {
@@ -344,6 +345,46 @@ TEST_F(TrainerTest, StopsWhenAskedAndSaves) {
   // A request that comes with the last step finds nothing to stop.
   options.save_dir = folder_ / "other";
   EXPECT_FALSE(run.train(options, 8).result.stopped);
+}
+
+// Samples of ones, of which those from a number on cannot be read.
+class DamagedBatches : public BatchSource {
+ public:
+  explicit DamagedBatches(std::int64_t readable)
+      : BatchSource({.samples = 20, .seq_length = 24, .batch_size = 2}), readable_(readable) {}
+  std::int64_t tokens() const override { return 20 * 24; }
+
+ protected:
+  std::int64_t sample_at(std::int64_t, std::int64_t place) override { return place; }
+  std::int64_t fill_row(std::int64_t, std::int64_t sample, const BatchRow& row) override {
+    if (sample >= readable_) throw input_error({.file = "samples.bin"}, "damaged");
+    std::ranges::fill(row.input_ids, 1);
+    std::ranges::fill(row.targets, 1);
+    row.length = 24;
+    return 24;
+  }
+
+ private:
+  std::int64_t readable_;
+};
+
+// The samples of a step are read while the step before runs: that one is still told and saved.
+TEST_F(TrainerTest, DamagedDataLosesNoStepBeforeIt) {
+  const SmallRun run;
+  TrainOptions options = run.options();
+  options.save_dir = folder_ / "run";
+  options.save_steps = 1;
+  options.evaluate = false;
+  DamagedBatches batches(6);  // three steps
+  SingleProcess world;
+  Told told;
+  const auto error = error_of([&] {
+    train(options, {batches, nullptr, &run.tokenizer()}, world, told, [] { return false; });
+  });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->place().file, "samples.bin");
+  EXPECT_EQ(told.steps.size(), 3u);
+  EXPECT_EQ(told.saves.back().filename(), "checkpoint-3");
 }
 
 TEST_F(TrainerTest, DivergenceIsSaidAndLeavesTheLastCheckpoint) {
