@@ -28,6 +28,19 @@ OpCost& OpCost::operator+=(const OpCost& other) {
   return *this;
 }
 
+bool meets_others(const Op& op) {
+  switch (definition(op.kind).op_class) {
+    case OpClass::kCompute:
+    case OpClass::kView:
+      return false;
+    case OpClass::kCollective:
+      return op.attributes.integer("group_size") > 1;
+    case OpClass::kPointToPoint:
+      return true;
+  }
+  unreachable();
+}
+
 OpCost cost_of(const Graph& graph, const Op& op, const CostContext& context) {
   const OpDefinition& def = definition(op.kind);
   OpCost cost;

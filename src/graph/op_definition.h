@@ -115,6 +115,9 @@ inline bool is_communication(OpClass op_class) {
   return op_class == OpClass::kCollective || op_class == OpClass::kPointToPoint;
 }
 
+// Whether an op has to meet other ranks. In a group of one, every collective gives back its input.
+bool meets_others(const Op& op);
+
 OpCost cost_of(const Graph& graph, const Op& op, const CostContext& context = {});
 
 }  // namespace nadi

@@ -83,17 +83,6 @@ std::span<std::byte> bucket_of(std::span<const Operand> tensors, std::int64_t by
 
 }  // namespace
 
-bool communicates(const Op& op) {
-  switch (definition(op.kind).op_class) {
-    case OpClass::kPointToPoint:
-      return true;
-    case OpClass::kCollective:
-      return group_size_of(op) > 1;
-    default:
-      return false;
-  }
-}
-
 CommOps::CommOps(const PlanGroups* groups, int threads) : groups_(groups), threads_(threads) {
   pending_.reserve(kUsualPending);
 }

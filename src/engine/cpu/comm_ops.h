@@ -32,9 +32,6 @@ struct ExecutedStep;
 
 namespace nadi::cpu {
 
-// Whether an op meets other ranks: not so in a group of one.
-bool communicates(const Op& op);
-
 class CommOps {
  public:
   // nullptr: there are no other ranks, and start() is never called.

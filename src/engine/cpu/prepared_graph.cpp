@@ -46,7 +46,7 @@ PreparedGraph::PreparedGraph(const Graph& graph, const PrepareOptions& options) 
 PreparedKernel PreparedGraph::prepare(const Op& op, const PrepareOptions& options) {
   PreparedKernel kernel;
   for (const OpOutput& output : op.outputs) kernel.outputs.push_back({operand_layout(graph_, output.tensor)});
-  if (communicates(op)) {
+  if (meets_others(op)) {
     if (!options.connected) refuse(op);
     for (const TensorId input : op.inputs) kernel.inputs.push_back({operand_layout(graph_, input)});
     staging_ = std::max(staging_, CommOps::staging_bytes(graph_, op));

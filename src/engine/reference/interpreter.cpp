@@ -10,20 +10,6 @@
 namespace nadi {
 namespace {
 
-// Whether an op has to meet other ranks. In a group of one, every collective gives back its input.
-bool meets_others(const Op& op) {
-  switch (definition(op.kind).op_class) {
-    case OpClass::kCompute:
-    case OpClass::kView:
-      return false;
-    case OpClass::kCollective:
-      return op.attributes.integer("group_size") > 1;
-    case OpClass::kPointToPoint:
-      return true;
-  }
-  unreachable();
-}
-
 // Ids, lengths and positions are doubles here; anything else than an integer in them is a mistake.
 void check_integers(const Tensor& tensor, const Doubles& values) {
   constexpr double kLargest = 0x1p53;
