@@ -21,7 +21,7 @@
 #include "nadi/recording/execution.h"
 #include "nadi/train/step_inputs.h"
 #include "nadi/unroll/process_groups.h"
-#include "nadi/unroll/rank_binding.h"
+#include "nadi/unroll/rank_attributes.h"
 #include "plan_cases.h"
 #include "random_integers.h"
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
+
+#include "nadi/trace/collective_table.h"
 
 namespace nadi {
 namespace {
@@ -15,8 +18,8 @@ using CallPlace = std::pair<std::size_t, std::size_t>;  // rank, call
 
 // In these nobody leaves before all have come. (A broadcast's root may.)
 bool holds_everybody(std::string_view kind) {
-  return kind == "ALL_REDUCE" || kind == "ALL_GATHER" || kind == "REDUCE_SCATTER" ||
-         kind == "REDUCE_SCATTER_BLOCK" || kind == "ALL_TO_ALL" || kind == "BARRIER";
+  const std::optional<CollectiveType> type = collective_with_chakra_name(kind);
+  return type && collective_facts(*type).needs == CollectiveNeeds::kEverybody;
 }
 
 template <typename Call>

@@ -6,7 +6,7 @@
 
 #include "nadi/analysis/breakdown.h"
 #include "nadi/analysis/intervals.h"
-#include "nadi/base/error.h"
+#include "nadi/trace/collective_table.h"
 
 namespace nadi {
 namespace {
@@ -22,28 +22,6 @@ std::optional<std::int64_t> members_of(const Communication& call, const std::str
   return call.members;
 }
 
-// Times (n - 1) / n.
-enum class BusShare { kTwice, kOnce, kWhole };
-BusShare bus_share(const std::optional<CollectiveType>& collective) {
-  if (!collective) return BusShare::kWhole;
-  switch (*collective) {
-    case CollectiveType::kAllReduce:
-      return BusShare::kTwice;
-    case CollectiveType::kAllGather:
-    case CollectiveType::kReduceScatter:
-    case CollectiveType::kReduceScatterBlock:
-    case CollectiveType::kAllToAll:
-      return BusShare::kOnce;
-    case CollectiveType::kReduce:
-    case CollectiveType::kGather:
-    case CollectiveType::kScatter:
-    case CollectiveType::kBroadcast:
-    case CollectiveType::kBarrier:
-      return BusShare::kWhole;
-  }
-  unreachable();
-}
-
 struct Collected {
   CommunicationRow row;
   Intervals intervals;
@@ -52,7 +30,7 @@ struct Collected {
 }  // namespace
 
 std::optional<double> CommunicationRow::algorithm_bytes() const {
-  const bool by_output = collective == CollectiveType::kAllGather;
+  const bool by_output = collective && collective_facts(*collective).sized_by_result;
   const bool known = is_message(type) || collective.has_value();
   if (calls_without_size > 0 || !known || (by_output && !members)) return std::nullopt;
   return static_cast<double>(bytes.count()) * (by_output ? static_cast<double>(*members) : 1);
@@ -60,11 +38,11 @@ std::optional<double> CommunicationRow::algorithm_bytes() const {
 
 std::optional<double> CommunicationRow::bus_bytes() const {
   const std::optional<double> size = algorithm_bytes();
-  const BusShare share = bus_share(collective);
-  if (!size || share == BusShare::kWhole) return size;
+  const int passes = collective ? collective_facts(*collective).bus_passes : 0;
+  if (!size || passes == 0) return size;
   if (!members || *members < 1) return std::nullopt;
   const auto n = static_cast<double>(*members);
-  return *size * (share == BusShare::kTwice ? 2 : 1) * (n - 1) / n;
+  return *size * passes * (n - 1) / n;
 }
 
 std::vector<CommunicationRow> communication_rows(const Timeline& timeline, const GroupSizes& sizes) {

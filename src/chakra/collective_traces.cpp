@@ -7,6 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
 #include "nadi/chakra/chakra_writer.h"
+#include "nadi/trace/collective_table.h"
 
 namespace nadi {
 namespace {
@@ -14,9 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array kKinds{
-    CollectiveKind{"all-reduce", CollectiveType::kAllReduce, true},
+    CollectiveKind{"all-reduce", CollectiveType::kAllReduce},
     CollectiveKind{"all-gather", CollectiveType::kAllGather},
-    CollectiveKind{"reduce-scatter", CollectiveType::kReduceScatter, true},
+    CollectiveKind{"reduce-scatter", CollectiveType::kReduceScatter},
     CollectiveKind{"broadcast", CollectiveType::kBroadcast},
     CollectiveKind{"all-to-all", CollectiveType::kAllToAll},
     CollectiveKind{"send-receive", std::nullopt},
@@ -52,6 +53,10 @@ bool fill_node(const CollectiveTraces& collective, std::int64_t rank, TraceNode&
 }
 
 }  // namespace
+
+bool CollectiveKind::reduces() const {
+  return type && collective_facts(*type).reduces;
+}
 
 std::span<const CollectiveKind> collective_kinds() {
   return kKinds;

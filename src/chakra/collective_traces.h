@@ -24,7 +24,7 @@ namespace nadi {
 struct CollectiveKind {
   std::string_view name;               // "all-reduce"
   std::optional<CollectiveType> type;  // nothing: rank 0 sends to rank 1
-  bool reduces = false;
+  bool reduces() const;
 };
 std::span<const CollectiveKind> collective_kinds();
 const CollectiveKind* find_collective(std::string_view name);  // nullptr when there is none

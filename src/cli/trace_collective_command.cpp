@@ -22,7 +22,7 @@ namespace {
 std::vector<std::string_view> names_of_kinds(bool only_reducing) {
   std::vector<std::string_view> names;
   for (const CollectiveKind& entry : collective_kinds())
-    if (entry.reduces || !only_reducing) names.push_back(entry.name);
+    if (entry.reduces() || !only_reducing) names.push_back(entry.name);
   return names;
 }
 
@@ -33,10 +33,10 @@ CollectiveTraces resolve_collective(const Flags& flags) {
   if (kind == nullptr)
     throw usage_error(format("unknown collective '{}'", name), did_you_mean(name, names_of_kinds(false)));
   collective.kind = *kind;
-  if (flags.given("--op") && !kind->reduces)
+  if (flags.given("--op") && !kind->reduces())
     throw usage_error(format("--op makes no sense with {}, which reduces nothing", name),
                       format("it goes with {}", join(names_of_kinds(true), ", ")));
-  if (kind->reduces) collective.reduction = reductions()[flags.choice("--op").value_or(0)];
+  if (kind->reduces()) collective.reduction = reductions()[flags.choice("--op").value_or(0)];
   const auto size = flags.bytes("--bytes");
   if (!size) throw usage_error("--bytes is missing", "--bytes 1MB is a message of 1,000,000 bytes");
   collective.size = *size;

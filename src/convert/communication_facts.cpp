@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "nadi/base/json.h"
+#include "nadi/trace/collective_table.h"
 #include "nadi/trace/trace.h"
 
 namespace nadi {
@@ -48,25 +49,12 @@ struct KindEntry {
   std::string_view prefix;
   CommunicationKind kind;
 };
-constexpr CommunicationKind collective(CollectiveType type) {
-  return {.type = NodeType::kCommColl, .collective = type};
-}
-// Names without underscores, in lower case; the longer one first where one starts with another.
+// Of messages: names without underscores, in lower case; the longer one first where one starts with another.
+// Collectives are in trace/collective_table.h.
 constexpr std::array kKinds{
-    KindEntry{"allreduce", collective(CollectiveType::kAllReduce)},
-    KindEntry{"allgather", collective(CollectiveType::kAllGather)},
-    KindEntry{"alltoall", collective(CollectiveType::kAllToAll)},
-    KindEntry{"reducescatter", collective(CollectiveType::kReduceScatter)},
-    KindEntry{"reduce", collective(CollectiveType::kReduce)},
-    KindEntry{"broadcast", collective(CollectiveType::kBroadcast)},
-    KindEntry{"gather", collective(CollectiveType::kGather)},
-    KindEntry{"scatter", collective(CollectiveType::kScatter)},
-    KindEntry{"barrier", collective(CollectiveType::kBarrier)},
     // Not a kind: many messages at once, and whose is not said.
-    KindEntry{"sendrecv", {.type = NodeType::kInvalid}},
-    KindEntry{"send", {.type = NodeType::kCommSend}},
-    KindEntry{"isend", {.type = NodeType::kCommSend}},
-    KindEntry{"recv", {.type = NodeType::kCommRecv}},
+    KindEntry{"sendrecv", {.type = NodeType::kInvalid}}, KindEntry{"send", {.type = NodeType::kCommSend}},
+    KindEntry{"isend", {.type = NodeType::kCommSend}},   KindEntry{"recv", {.type = NodeType::kCommRecv}},
     KindEntry{"irecv", {.type = NodeType::kCommRecv}},
 };
 
@@ -184,6 +172,8 @@ std::optional<CommunicationKind> communication_kind(std::string_view name) {
   std::string letters;
   for (const char letter : name)
     if (letter != '_') letters += lower(letter);
+  if (const std::optional<CollectiveType> collective = collective_with_prefix(letters))
+    return CommunicationKind{.type = NodeType::kCommColl, .collective = *collective};
   for (const KindEntry& entry : kKinds) {
     if (!letters.starts_with(entry.prefix)) continue;
     return entry.kind.type == NodeType::kInvalid ? std::nullopt : std::optional(entry.kind);

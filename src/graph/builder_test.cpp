@@ -15,7 +15,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 std::string message_of(const auto& action) {
   try {
@@ -122,21 +121,6 @@ TEST(Views, AViewWithGapsIsNotReshapedAcrossThem) {
   EXPECT_THAT(message_of([&] { reshape(b, parts[1], {2, 12}); }), HasSubstr("copy it first"));
   // Heads first, then [2, 2, 3, 2] at strides 36, 2, 12, 1.
   EXPECT_THAT(layout_of(b.graph(), permute(b, heads, {0, 2, 1, 3})).strides, ElementsAre(36, 2, 12, 1));
-}
-
-TEST(Dependencies, ReadsAndWritesOfAVariableAreOrdered) {
-  GraphBuilder b;
-  const TensorId x = b.input("x", {4}, DType::kF32);
-  const TensorId v = b.variable({.name = "v", .shape = {4}});
-  add(b, x, v);                                                        // 0 reads v
-  b.add({.kind = OpKind::kCopy, .inputs = {x}, .into = {{v}}});        // 1 overwrites v: after 0
-  add(b, v, x);                                                        // 2 reads v: after 1
-  b.add({.kind = OpKind::kCopy, .inputs = {x}, .into = {{v, true}}});  // 3 adds to v: after 1 and 2
-  const auto before = dependencies(b.graph());
-  EXPECT_THAT(before[0], IsEmpty());
-  EXPECT_THAT(before[1], ElementsAre(OpId{0}));
-  EXPECT_THAT(before[2], ElementsAre(OpId{1}));
-  EXPECT_THAT(before[3], ElementsAre(OpId{1}, OpId{2}));
 }
 
 TEST(GraphBuilder, MovesOpsBehindOthersThatDoNotReadThem) {

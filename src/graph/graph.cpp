@@ -1,7 +1,5 @@
 #include "nadi/graph/graph.h"
 
-#include <algorithm>
-
 #include "nadi/base/error.h"
 
 namespace nadi {
@@ -60,38 +58,6 @@ std::int64_t Graph::parameter_count() const {
   for (const Tensor& tensor : tensors_)
     if (tensor.role == Role::kParameter) count += tensor.shape.elements();
   return count;
-}
-
-std::vector<std::vector<OpId>> dependencies(const Graph& graph) {
-  struct Access {
-    OpId writer = kNoOp;
-    std::vector<OpId> readers;  // since the last write; kept for variables only
-  };
-  std::vector<Access> accesses(graph.tensors().size());
-  std::vector<std::vector<OpId>> result(graph.ops().size());
-
-  for (std::size_t i = 0; i < graph.ops().size(); ++i) {
-    const Op& op = graph.ops()[i];
-    const OpId id{static_cast<std::uint32_t>(i)};
-    std::vector<OpId>& before = result[i];
-    for (const TensorId input : op.inputs) {
-      if (input == kNoTensor) continue;
-      Access& access = accesses[index(input)];
-      if (access.writer != kNoOp) before.push_back(access.writer);
-      if (graph.tensor(input).variable) access.readers.push_back(id);
-    }
-    for (const OpOutput& output : op.outputs) {
-      Access& access = accesses[index(output.tensor)];
-      if (access.writer != kNoOp) before.push_back(access.writer);
-      for (const OpId reader : access.readers)
-        if (reader != id) before.push_back(reader);
-      access.writer = id;
-      access.readers.clear();
-    }
-    std::ranges::sort(before);
-    before.erase(std::unique(before.begin(), before.end()), before.end());
-  }
-  return result;
 }
 
 }  // namespace nadi

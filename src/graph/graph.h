@@ -1,8 +1,9 @@
 // The step graph: ops in an order in which they may run one after the other, and the tensors between them.
 //
 // The order is part of the graph's meaning. An op reads the value that the last op before it wrote, so reads
-// and writes of variables are ordered, too; dependencies() turns that into edges. A graph only grows: ops are
-// added by GraphBuilder (builder.h), which checks shapes, and nothing is changed afterwards.
+// and writes of variables are ordered, too; the walk over a program (parallel/step_walk.h) turns that into
+// dependencies. A graph only grows: ops are added by GraphBuilder (builder.h), which checks shapes, and
+// nothing is changed afterwards.
 #pragma once
 
 #include <optional>
@@ -41,10 +42,5 @@ class Graph {
   // Names are looked up here and never iterated.
   std::unordered_map<std::string, TensorId> tensor_by_name_;
 };
-
-// For each op, the ops that must have finished before it: those that wrote what it reads, and for a variable
-// that it writes, also the earlier writer and readers. Sorted, without repetition. Views are ops like any
-// other here.
-std::vector<std::vector<OpId>> dependencies(const Graph& graph);
 
 }  // namespace nadi

@@ -14,6 +14,7 @@
 
 #include "nadi/graph/graph.h"
 #include "nadi/graph/op_definition.h"
+#include "nadi/parallel/stream.h"
 #include "nadi/parallel/variable_buckets.h"
 
 namespace nadi {
@@ -34,6 +35,9 @@ struct Instruction {
   // Transfers to and from other stages that are posted together and end together: true for all of a group but
   // its last.
   bool with_next = false;
+  // Where its own work belongs: computation, or communication of a section that does nothing else.
+  // Collectives among computation have streams of their own, too; step_walk.h gives the stream of each op.
+  StreamId stream = kComputeStream;
 };
 
 struct Program {

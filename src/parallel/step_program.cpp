@@ -11,6 +11,7 @@
 #include "nadi/parallel/chunk_graph.h"
 #include "nadi/parallel/gradient_reduction.h"
 #include "nadi/parallel/pipeline_schedule.h"
+#include "nadi/parallel/rank_binding.h"
 #include "nadi/parallel/step_check.h"
 
 namespace nadi {
@@ -24,6 +25,17 @@ constexpr std::array kStepKinds{
     StepKindEntry{StepKind::kGenerate, "generate",
                   "prefill, then one decode step per output token after the first"},
 };
+
+StreamId stream_of_section(const Program& program, const Section& section) {
+  StreamId stream = kComputeStream;
+  for (std::uint32_t i = section.end_op; i-- > section.first_op;) {
+    const Op& op = program.graph_of(section).ops()[i];
+    const OpClass op_class = definition(op.kind).op_class;
+    if (op_class == OpClass::kCompute) return kComputeStream;
+    if (is_communication(op_class)) stream = stream_of(binding_of(op));
+  }
+  return stream;
+}
 
 // Builds the program of one stage.
 class ProgramBuilder {
@@ -63,8 +75,7 @@ class ProgramBuilder {
     }
     schedule(after);
     add(optimizer, 0);
-    program_.slots.resize(graphs.size(), 1);
-    return std::move(program_);
+    return finished();
   }
 
   // Forward through all chunks in the model's order: a stage with several meets the others in between.
@@ -79,8 +90,7 @@ class ProgramBuilder {
       add(add_section("forward" + suffix, graph, chunk.forward), 0);
       add(add_section("send_output" + suffix, graph, chunk.send_output), 0);
     }
-    program_.slots.resize(program_.graphs.size(), 1);
-    return std::move(program_);
+    return finished();
   }
 
   Program inference() {
@@ -102,8 +112,7 @@ class ProgramBuilder {
                                          .micro_batch = static_cast<std::int32_t>(i),
                                          .context = {.position = request_.input_tokens + i}});
     }
-    program_.slots.resize(program_.graphs.size(), 1);
-    return std::move(program_);
+    return finished();
   }
 
  private:
@@ -149,6 +158,16 @@ class ProgramBuilder {
     program_.sections.push_back(
         {.name = std::move(name), .graph = graph, .first_op = ops.first, .end_op = ops.end});
     return SectionId{static_cast<std::uint32_t>(program_.sections.size() - 1)};
+  }
+
+  // Each section has one stream: that of computation if it computes anything, or that of its communication.
+  Program finished() {
+    std::vector<StreamId> streams;
+    for (const Section& section : program_.sections) streams.push_back(stream_of_section(program_, section));
+    for (Instruction& instruction : program_.instructions)
+      instruction.stream = streams[static_cast<std::size_t>(instruction.section)];
+    program_.slots.resize(program_.graphs.size(), 1);
+    return std::move(program_);
   }
 
   void add(SectionId section, std::int64_t micro_batch, bool with_next = false) {

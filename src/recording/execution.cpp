@@ -10,7 +10,7 @@
 #include "nadi/parallel/program.h"
 #include "nadi/recording/execution_communication.h"
 #include "nadi/unroll/process_groups.h"
-#include "nadi/unroll/rank_binding.h"
+#include "nadi/unroll/rank_attributes.h"
 
 namespace nadi {
 namespace {

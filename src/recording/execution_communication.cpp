@@ -7,22 +7,14 @@
 #include <utility>
 
 #include "nadi/parallel/program.h"
+#include "nadi/trace/collective_table.h"
+#include "nadi/unroll/collective_type.h"
 
 namespace nadi {
 namespace {
 
 // Apart and in the order of time.
 using Intervals = std::vector<std::pair<Nanoseconds, Nanoseconds>>;
-
-double bus_factor(OpKind kind, std::int64_t members) {
-  constexpr std::pair<OpKind, double> kShares[] = {
-      {OpKind::kAllReduce, 2},     {OpKind::kAllGather, 1},           {OpKind::kBucketAllGather, 1},
-      {OpKind::kReduceScatter, 1}, {OpKind::kBucketReduceScatter, 1}, {OpKind::kAllToAll, 1},
-  };
-  for (const auto& [known, share] : kShares)
-    if (known == kind) return share * static_cast<double>(members - 1) / static_cast<double>(members);
-  return 1;
-}
 
 Intervals merged(Intervals intervals) {
   std::ranges::sort(intervals);
@@ -107,7 +99,7 @@ std::optional<CommunicationWork> communication_of(const CallOrigin& origin) {
   if (op_class == OpClass::kPointToPoint)
     work.input_elements = work.output_elements = std::max(work.input_elements, work.output_elements);
   work.bytes = std::max(input, output);
-  work.bus_factor = bus_factor(op.kind, work.members);
+  if (op_class == OpClass::kCollective) work.bus_factor = bus_factor(collective_type(op.kind), work.members);
   return work;
 }
 

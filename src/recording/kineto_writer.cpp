@@ -14,6 +14,8 @@
 #include "nadi/recording/execution_communication.h"
 #include "nadi/recording/execution_spans.h"
 #include "nadi/recording/span_nesting.h"
+#include "nadi/trace/collective_table.h"
+#include "nadi/unroll/collective_type.h"
 #include "nadi/unroll/process_groups.h"
 
 namespace nadi {
@@ -68,27 +70,14 @@ std::string_view message_type(DType dtype) {
 }
 
 // What PyTorch calls a communication op: in the record of its parameters, and in the annotation around it.
-struct CollectiveNames {
-  OpKind kind;
-  std::string_view record;
-  std::string_view annotation;
-};
-constexpr CollectiveNames kCollectiveNames[] = {
-    {OpKind::kAllReduce, "allreduce", "all_reduce"},
-    {OpKind::kReduce, "reduce", "reduce"},
-    {OpKind::kAllGather, "_allgather_base", "all_gather"},
-    {OpKind::kBucketAllGather, "_allgather_base", "all_gather"},
-    {OpKind::kReduceScatter, "_reduce_scatter_base", "reduce_scatter"},
-    {OpKind::kBucketReduceScatter, "_reduce_scatter_base", "reduce_scatter"},
-    {OpKind::kBroadcast, "broadcast", "broadcast"},
-    {OpKind::kAllToAll, "all_to_all", "all_to_all"},
-    {OpKind::kSend, "send", "send"},
-    {OpKind::kReceive, "recv", "recv"},
-};
-const CollectiveNames& collective_names(OpKind kind) {
-  const auto* const found = std::ranges::find(kCollectiveNames, kind, &CollectiveNames::kind);
-  check(found != std::end(kCollectiveNames), "a collective has no name in Kineto's traces");
-  return *found;
+std::string_view record_name(OpKind kind) {
+  if (kind == OpKind::kSend) return "send";
+  if (kind == OpKind::kReceive) return "recv";
+  return collective_facts(collective_type(kind)).kineto_record;
+}
+std::string_view annotation_name(OpKind kind) {
+  if (kind == OpKind::kSend || kind == OpKind::kReceive) return record_name(kind);
+  return collective_facts(collective_type(kind)).kineto_annotation;
 }
 
 std::string listed(std::span<const Rank> ranks) {
@@ -306,7 +295,7 @@ class KinetoFile {
     if (call.further > 0) put_fused(step, call);
     end();
     if (!communication) return;
-    const std::string_view name = collective_names(origin.op.kind).annotation;
+    const std::string_view name = annotation_name(origin.op.kind);
     ExecutionSpan inner = span;
     inner.end = within({span.start, span.end}).end;
     begin("user_annotation", json_text(format("{}:{}", options_.backend, name)), inner);
@@ -363,8 +352,7 @@ class KinetoFile {
     check(options_.plan != nullptr, "a program with communication is traced with its plan");
     const std::vector<Rank> members = group_members(*options_.plan, work.group, options_.rank);
     out_ += format(R"("Collective name": "{}", "dtype": "{}", "In msg nelems": {}, "Out msg nelems": {}, )",
-                   collective_names(op.kind).record, message_type(work.dtype), work.input_elements,
-                   work.output_elements);
+                   record_name(op.kind), message_type(work.dtype), work.input_elements, work.output_elements);
     // Groups that only carry messages have no number.
     if (group_kinds_.contains(work.group))
       out_ += format(R"("Process Group Name": "{}", )", groups_->number(work.group, options_.rank));

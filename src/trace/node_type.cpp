@@ -1,6 +1,7 @@
 #include "nadi/trace/node_type.h"
 
 #include "nadi/base/error.h"
+#include "nadi/trace/collective_table.h"
 
 namespace nadi {
 
@@ -27,29 +28,7 @@ std::string_view to_string(NodeType type) {
 }
 
 std::string_view to_string(CollectiveType type) {
-  switch (type) {
-    case CollectiveType::kAllReduce:
-      return "ALL_REDUCE";
-    case CollectiveType::kReduce:
-      return "REDUCE";
-    case CollectiveType::kAllGather:
-      return "ALL_GATHER";
-    case CollectiveType::kGather:
-      return "GATHER";
-    case CollectiveType::kScatter:
-      return "SCATTER";
-    case CollectiveType::kBroadcast:
-      return "BROADCAST";
-    case CollectiveType::kAllToAll:
-      return "ALL_TO_ALL";
-    case CollectiveType::kReduceScatter:
-      return "REDUCE_SCATTER";
-    case CollectiveType::kReduceScatterBlock:
-      return "REDUCE_SCATTER_BLOCK";
-    case CollectiveType::kBarrier:
-      return "BARRIER";
-  }
-  unreachable();
+  return collective_facts(type).chakra;
 }
 
 std::optional<NodeType> node_type_from_number(std::uint64_t number) {
@@ -58,7 +37,7 @@ std::optional<NodeType> node_type_from_number(std::uint64_t number) {
 }
 
 std::optional<CollectiveType> collective_type_from_number(std::int64_t number) {
-  if (number < 0 || number > static_cast<std::int64_t>(CollectiveType::kBarrier)) return std::nullopt;
+  if (number < 0 || number >= static_cast<std::int64_t>(collectives().size())) return std::nullopt;
   return static_cast<CollectiveType>(number);
 }
 

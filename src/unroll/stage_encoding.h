@@ -1,8 +1,8 @@
 // The nodes of a program encoded once for all the ranks that run it.
 //
-// The ranks of a stage differ in a few attributes of communication nodes (rank_binding.h), which come last in
-// their messages. So the bytes of all nodes are made once, and for a rank only the lengths of
-// the communication nodes and these attributes: a file is put together at the speed of copying.
+// The ranks of a stage differ in a few attributes of communication nodes (rank_attributes.h), which come last
+// in their messages. So the bytes of all nodes are made once, and for a rank only the lengths of the
+// communication nodes and these attributes: a file is put together at the speed of copying.
 //
 //   const auto encoding = StageEncoding::make(program, options, limit);
 //   encoding->write(plan, groups, rank, buffer, sink);
@@ -18,7 +18,7 @@
 #include "nadi/base/units.h"
 #include "nadi/chakra/chakra_writer.h"
 #include "nadi/chakra/protobuf_wire.h"
-#include "nadi/unroll/rank_binding.h"
+#include "nadi/unroll/rank_attributes.h"
 #include "nadi/unroll/step_trace.h"
 
 namespace nadi {

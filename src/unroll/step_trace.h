@@ -4,22 +4,16 @@
 //   StepTracer tracer(program, {.plan = &plan});
 //   TraceNode node;
 //   while (tracer.next(node)) {
-//     add_rank_attributes(node, tracer.binding(), plan, groups, rank);  // rank_binding.h
+//     add_rank_attributes(node, tracer.binding(), plan, groups, rank);  // rank_attributes.h
 //     writer.write(node);
 //   }
 //
 // A program without communication needs neither a plan nor the binding.
 //
-// Data dependencies lead to the nodes that produced what a node reads, through variables (the KV cache,
-// updated parameters) as well as values. Control dependencies keep an order:
-//   - a node that overwrites a variable waits for those that read it or wrote it before;
-//   - collectives of one group stay in order, and so do messages to one peer, and messages from it; those
-//     that are posted together (Instruction::with_next) do not wait for each other;
-//   - computation follows the schedule: what does not follow from other work of its instruction waits for the
-//     last computation of the instruction before.
-// TraceFlavor::kAstraSim writes all of these as data dependencies, and lets each collective and each message
-// that is sent wait for the one before it, whatever its group. Views are not nodes: they cost nothing and
-// move nothing, and dependencies go through them. Node ids count from 0 in the order of the program.
+// Nodes, their order and their dependencies are those of the walk over the program (parallel/step_walk.h):
+// order dependencies are control dependencies. TraceFlavor::kAstraSim writes all of them as data
+// dependencies, and lets each collective and each message that is sent wait for the one before it, whatever
+// its group. Node ids count from 0 in the order of the program.
 //
 // Attributes besides those of common_attributes.h: `op` (kind), `layer`, `phase` (string), `section` (string;
 // left out where it would repeat the phase), `micro_batch` (int64; the number of the token in decode
@@ -35,7 +29,7 @@
 
 #include "nadi/trace/trace.h"
 #include "nadi/trace/trace_node.h"
-#include "nadi/unroll/rank_binding.h"
+#include "nadi/unroll/rank_attributes.h"
 
 namespace nadi {
 

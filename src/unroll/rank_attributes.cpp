@@ -1,4 +1,4 @@
-#include "nadi/unroll/rank_binding.h"
+#include "nadi/unroll/rank_attributes.h"
 
 #include "nadi/base/error.h"
 #include "nadi/trace/common_attributes.h"
@@ -9,9 +9,6 @@ namespace nadi {
 
 void add_rank_attributes(TraceNode& node, const RankBinding& binding, const Plan& plan,
                          const ProcessGroups& groups, Rank rank) {
-  const auto peer = [&] {
-    return to_number(group_members(plan, binding.group, rank)[static_cast<std::size_t>(binding.peer)]);
-  };
   switch (binding.kind) {
     case RankBinding::Kind::kNone:
       return;
@@ -20,10 +17,10 @@ void add_rank_attributes(TraceNode& node, const RankBinding& binding, const Plan
       return;
     case RankBinding::Kind::kSend:
       add_comm_src(node, to_number(rank));
-      add_comm_dst(node, peer());
+      add_comm_dst(node, to_number(peer_of(plan, binding, rank)));
       return;
     case RankBinding::Kind::kReceive:
-      add_comm_src(node, peer());
+      add_comm_src(node, to_number(peer_of(plan, binding, rank)));
       add_comm_dst(node, to_number(rank));
       return;
   }
