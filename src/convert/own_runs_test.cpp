@@ -1,7 +1,9 @@
 // Profiles that Nadi writes of its own runs, converted, against the trace of the same run.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "nadi/convert/profile_for_tests.h"
 #include "nadi/recording/execution.h"
@@ -79,6 +81,68 @@ TEST(OwnRuns, CommunicationInTheBackgroundDoesNotHoldUpComputation) {
     EXPECT_LE(replay.starts[row], converted.nodes.start(row) - converted.nodes.start(0));
   }
   EXPECT_LT(replay.span, kTransferForTests * 2);
+}
+
+// A record as an engine for GPUs makes it: computation on stream 7, communication on stream 13 of device 2.
+// It reads as PyTorch's profile of such a run does.
+TEST(OwnRuns, KernelsOfADeviceAreReadAsThoseOfItsStreams) {
+  const Plan plan = communicating_plan_for_tests();
+  const Program program = communicating_program_for_tests();
+  ExecutedStep step = execute_overlapped_for_tests(program, 4, Nanoseconds{1000});
+  step.device = {.kind = ExecutedDevice::Kind::kCuda, .number = 2, .name = "NVIDIA H200"};
+  Nanoseconds free;
+  for (ExecutedKernel& kernel : step.kernels) {
+    kernel.stream = StreamId{kernel.stream == kComputeStream ? 7U : 13U};
+    if (kernel.stream != StreamId{13}) continue;
+    kernel.start = std::max(kernel.start, free + kGapForTests);
+    kernel.end = free = kernel.start + kTransferForTests;
+    step.end = std::max(step.end, free + kGapForTests);
+  }
+  constexpr Rank kRank{2};
+  const std::string text = kineto_of(program, std::span(&step, 1), {.plan = &plan, .rank = kRank});
+  EXPECT_THAT(text, testing::HasSubstr(R"("deviceProperties": [{"id": 2, "name": "NVIDIA H200"}])"));
+  EXPECT_THAT(text, testing::HasSubstr(R"("backend_config": "cuda:nccl")"));
+  EXPECT_THAT(text, testing::HasSubstr(R"("pid": 2, "tid": 0, "args": {"labels": "GPU 2"})"));
+  EXPECT_THAT(text, testing::HasSubstr(R"("pid": 2, "tid": 13, "args": {"name": "stream 13"})"));
+
+  const auto kineto = read_text(text);
+  std::map<std::pair<std::int64_t, std::int64_t>, int> kernels;  // by process and thread
+  for (std::size_t row = 0; row < kineto->events.size(); ++row) {
+    const KinetoLane& lane = kineto->lanes[kineto->lane[row]];
+    if (kineto->category[row] == KinetoCategory::kKernel) ++kernels[{lane.process, lane.thread}];
+    EXPECT_NE(kineto->category[row], KinetoCategory::kCpuOp);
+    EXPECT_EQ(lane.device, lane.process == 2);
+  }
+  EXPECT_THAT(kernels,
+              testing::ElementsAre(testing::Pair(std::pair{2, 7}, 2), testing::Pair(std::pair{2, 13}, 3)));
+
+  const Converted converted({.kineto = kineto, .rank = to_number(kRank)});
+  const Trace run = trace_execution(program, std::span(&step, 1), {.plan = &plan, .rank = kRank}).trace;
+  // Without launches, what passes before the first kernel of a stream is a gap of the host.
+  std::vector<std::size_t> kernel_rows;
+  for (std::size_t row = 0; row < converted.nodes.size(); ++row)
+    if (converted.nodes.find_attribute(row, "category")->string() == "kernel") kernel_rows.push_back(row);
+  ASSERT_EQ(kernel_rows.size(), run.size());
+  // Converted nodes are in the order of their starts, those of the run in that of their record.
+  std::vector<std::size_t> by_start(run.size());
+  std::iota(by_start.begin(), by_start.end(), std::size_t{0});
+  std::ranges::sort(by_start, {}, [&](std::size_t i) { return run.start(i); });
+  const Nanoseconds shift = converted.nodes.start(kernel_rows[0]) - run.start(by_start[0]);
+  for (std::size_t number = 0; number < run.size(); ++number) {
+    const std::size_t i = by_start[number], row = kernel_rows[number];
+    SCOPED_TRACE(std::string(run.name(i)));
+    EXPECT_EQ(converted.nodes.type(row), run.type(i));
+    EXPECT_EQ(converted.nodes.start(row) - shift, run.start(i));
+    EXPECT_EQ(converted.nodes.duration(row), run.duration(i));
+    for (const std::string_view name :
+         {"stream", "device", "is_cpu_op", "comm_type", "comm_size", "comm_src", "comm_dst", "pg_name"}) {
+      SCOPED_TRACE(std::string(name));
+      EXPECT_EQ(converted.nodes.find_attribute(row, name), run.find_attribute(i, name));
+    }
+  }
+  EXPECT_EQ(converted.report().collectives, 1);
+  EXPECT_EQ(converted.report().sends, 1);
+  EXPECT_EQ(converted.report().receives, 1);
 }
 
 TEST(OwnRuns, AProfileOfManyProcessesHoldsAsManyRanks) {

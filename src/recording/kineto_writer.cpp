@@ -1,6 +1,7 @@
 #include "nadi/recording/kineto_writer.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -27,6 +28,10 @@ constexpr std::int64_t kQuarterNanoseconds = 7'889'238'000'000'000;
 // Numbers of PyTorch's enumeration of devices.
 constexpr int kCpuDeviceType = 0;
 constexpr int kCpuDeviceId = -1;
+constexpr int kCudaDeviceType = 1;
+
+// Where PyTorch sorts the processes that stand for devices: behind those of hosts.
+constexpr std::int64_t kFirstDeviceSortIndex = 5'000'000;
 
 std::string_view pytorch_type(DType dtype) {
   switch (dtype) {
@@ -108,7 +113,11 @@ class KinetoFile {
   KinetoFile(const Program& program, std::span<const ExecutedStep> steps, const KinetoOptions& options,
              const ByteSink& sink)
       : program_(program), steps_(steps), options_(options), sink_(sink) {
-    if (!steps.empty()) first_ = steps.front().start;
+    if (!steps.empty()) {
+      first_ = steps.front().start;
+      device_ = steps.front().device;
+    }
+    for (const ExecutedStep& step : steps) check(step.device == device_, "all steps ran on one device");
     const std::int64_t now = (options.clock_origin + first_).count();
     check(now >= 0, "a run starts after 1970");
     base_ = now / kQuarterNanoseconds * kQuarterNanoseconds;
@@ -139,7 +148,9 @@ class KinetoFile {
   void head() {
     out_ += "{\n";
     put_field("schemaVersion", "1");
-    put_field("deviceProperties", "[]");
+    put_field("deviceProperties", device_.is_host() ? "[]"
+                                                    : format(R"([{{"id": {}, "name": {}}}])", device_.number,
+                                                             json_text(device_.name)));
     put_field("record_shapes", "1");
     put_field("with_flops", "1");
     if (options_.memory) put_field("profile_memory", "1");
@@ -168,14 +179,16 @@ class KinetoFile {
       ++count;
     }
     return format(R"({{"backend": {}, "rank": {}, "world_size": {}, "pg_count": {}, "pg_config": [{}]}})",
-                  json_text(options_.backend), to_number(options_.rank), plan.world_size(), count, list);
+                  json_text(backend()), to_number(options_.rank), plan.world_size(), count, list);
   }
 
   std::string process_group(std::string_view name, std::string_view description,
                             std::span<const Rank> members) const {
     return format(R"({{"pg_name": "{}", "pg_desc": "{}", "backend_config": {}, "pg_size": {}, )"
                   R"("ranks": {}}})",
-                  name, description, json_text("cpu:" + options_.backend), members.size(), listed(members));
+                  name, description,
+                  json_text(format("{}:{}", device_.is_host() ? "cpu" : to_string(device_.kind), backend())),
+                  members.size(), listed(members));
   }
 
   void next_event() {
@@ -192,45 +205,74 @@ class KinetoFile {
   std::int64_t thread_number(StreamId stream) const {
     return options_.process + to_number(stream) * kKinetoThreadStride;
   }
+  // Where kernels of a stream are shown: of a device, in a process with its number.
+  struct Lane {
+    std::int64_t process, thread;
+  };
+  Lane lane_of(StreamId stream) const {
+    if (device_.is_host()) return {options_.process, thread_number(stream)};
+    return {device_.number, to_number(stream)};
+  }
+  Lane host_lane() const { return {options_.process, thread_number(kComputeStream)}; }
+
+  // What carries messages.
+  std::string_view backend() const {
+    if (!options_.backend.empty()) return options_.backend;
+    return device_.is_host() ? "mpi" : "nccl";
+  }
   std::int64_t record_number() const { return record_ * processes_ + to_number(options_.rank); }
 
   void metadata() {
-    std::vector<bool> computes{true};  // by thread
+    std::map<StreamId, bool> computes;  // by stream
     for (const ExecutedStep& step : steps_)
-      for (const ExecutedKernel& call : step.kernels) {
-        const std::uint32_t thread = to_number(call.stream);
-        if (thread >= computes.size()) computes.resize(thread + 1, false);
-        if (!is_communication(definition(origin_of(program_, call).op.kind).op_class))
-          computes[thread] = true;
-      }
-    name_process("process_name", 0, "name", json_text(options_.process_name));
-    name_process("process_labels", 0, "labels", R"("CPU")");
+      for (const ExecutedKernel& kernel : step.kernels)
+        if (communicates(kernel))
+          computes.try_emplace(kernel.stream, false);
+        else
+          computes[kernel.stream] = true;
     const bool of_many = options_.plan != nullptr && options_.plan->world_size() > 1;
-    name_process("process_sort_index", 0, "sort_index",
-                 format("{}", of_many ? to_number(options_.rank) : options_.process));
-    for (std::uint32_t t = 0; t < computes.size(); ++t) {
-      const std::int64_t number = thread_number(StreamId{t});
-      const std::string role = t == 0 ? "main" : format("worker {}", t);
-      const std::string name =
-          computes[t] ? format("thread {} ({})", number, role) : format("communication {}", t);
-      name_process("thread_name", number, "name", json_text(name));
-      name_process("thread_sort_index", number, "sort_index", format("{}", number));
+    name_process(options_.process, "CPU", of_many ? to_number(options_.rank) : options_.process);
+    name_thread(host_lane(), format("thread {} (main)", host_lane().thread));
+    if (!device_.is_host())
+      name_process(device_.number, format("GPU {}", device_.number), kFirstDeviceSortIndex + device_.number);
+    for (const auto& [stream, computing] : computes) {
+      const Lane lane = lane_of(stream);
+      if (!device_.is_host())
+        name_thread(lane, format("stream {}", lane.thread));
+      else if (stream != kComputeStream)
+        name_thread(lane, computing ? format("thread {} (worker {})", lane.thread, to_number(stream))
+                                    : format("communication {}", to_number(stream)));
     }
   }
 
-  void name_process(std::string_view what, std::int64_t thread, std::string_view key,
-                    std::string_view value) {
+  void name_process(std::int64_t process, std::string_view label, std::int64_t sort_index) {
+    put_name({process, 0}, "process_name", "name", json_text(options_.process_name));
+    put_name({process, 0}, "process_labels", "labels", json_text(label));
+    put_name({process, 0}, "process_sort_index", "sort_index", format("{}", sort_index));
+  }
+
+  void name_thread(const Lane& lane, std::string_view name) {
+    put_name(lane, "thread_name", "name", json_text(name));
+    put_name(lane, "thread_sort_index", "sort_index", format("{}", lane.thread));
+  }
+
+  void put_name(const Lane& lane, std::string_view what, std::string_view key, std::string_view value) {
     next_event();
     out_ += format(R"({{"name": "{}", "ph": "M", "ts": {}, "pid": {}, "tid": {}, "args": {{"{}": {}}}}})",
-                   what, at(first_), options_.process, thread, key, value);
+                   what, at(first_), lane.process, lane.thread, key, value);
   }
 
-  bool communicates(const ExecutedStep& step, const ExecutionSpan& span) const {
-    if (span.kind != ExecutionSpan::Kind::kCall) return false;
-    return is_communication(definition(origin_of(program_, step.kernels[span.call]).op.kind).op_class);
+  bool communicates(const ExecutedKernel& kernel) const {
+    return is_communication(definition(origin_of(program_, kernel).op.kind).op_class);
   }
 
-  // Spans as they are shown: strictly one in the other. What communicates is shown twice (write_call()).
+  bool shown_twice(const ExecutedStep& step, const ExecutionSpan& span) const {
+    return device_.is_host() && span.kind == ExecutionSpan::Kind::kCall &&
+           communicates(step.kernels[span.call]);
+  }
+
+  // Spans as they are shown: strictly one in the other. What communicates on the host is shown twice
+  // (write_call()).
   void write_spans(const ExecutedStep& step, std::optional<Nanoseconds> next) {
     std::vector<ExecutionSpan> spans = spans_of(program_, step);
     std::vector<SpanTimes> times;
@@ -238,12 +280,12 @@ class KinetoFile {
       times.clear();
       for (std::size_t i = first; i < last; ++i) {
         times.push_back({spans[i].start, spans[i].end});
-        if (communicates(step, spans[i])) times.push_back(within(times.back()));
+        if (shown_twice(step, spans[i])) times.push_back(within(times.back()));
       }
       separate_ends(times, next);
       for (std::size_t i = first, at = 0; i < last; ++i) {
         spans[i].end = times[at].end;
-        at += communicates(step, spans[i]) ? 2 : 1;
+        at += shown_twice(step, spans[i]) ? 2 : 1;
       }
     };
     for (std::size_t first = 0; first < spans.size();) {
@@ -257,18 +299,24 @@ class KinetoFile {
 
   void write_span(const ExecutedStep& step, const ExecutionSpan& span) {
     switch (span.kind) {
-      case ExecutionSpan::Kind::kStep:
-        begin("user_annotation", format(R"("ProfilerStep#{}")", step.step), span);
+      case ExecutionSpan::Kind::kStep: {
+        const std::string name = format(R"("ProfilerStep#{}")", step.step);
+        if (!device_.is_host()) {
+          begin("user_annotation", name, span, host_lane());
+          end();
+        }
+        begin(annotation(), name, span, lane_of(span.stream));
         return end();
+      }
       case ExecutionSpan::Kind::kPhase: {
-        begin("user_annotation", json_text(span.name), span);
+        begin(annotation(), json_text(span.name), span, lane_of(span.stream));
         const CallOrigin origin = origin_of(program_, step.kernels[span.call]);
         out_ += format(R"("section": {}, "micro_batch": {}, )", json_text(origin.section.name),
                        origin.instruction.micro_batch);
         return end();
       }
       case ExecutionSpan::Kind::kLayer:
-        begin("user_annotation", json_text(span.name), span);
+        begin(annotation(), json_text(span.name), span, lane_of(span.stream));
         return end();
       case ExecutionSpan::Kind::kCall:
         return write_call(step, span);
@@ -276,14 +324,19 @@ class KinetoFile {
     unreachable();
   }
 
-  // Of communication there are two, as PyTorch has them: the record of its parameters, and within it an
-  // annotation that says what carried it.
+  // As PyTorch has them. On a device each kernel is one event. On the host communication has two: the record
+  // of its parameters, and within it an annotation that says what carried it.
   void write_call(const ExecutedStep& step, const ExecutionSpan& span) {
     const ExecutedKernel& call = step.kernels[span.call];
     const CallOrigin origin = origin_of(program_, call);
     const std::optional<CommunicationWork> communication = communication_of(origin);
-    begin("cpu_op", communication ? R"("record_param_comms")" : json_text(kernel_name(program_, step, call)),
-          span);
+    const Lane lane = lane_of(span.stream);
+    const bool on_host = device_.is_host();
+    const std::string name = !communication ? kernel_name(program_, step, call)
+                             : on_host      ? "record_param_comms"
+                                            : communication_kernel(origin.op.kind);
+    begin(on_host ? "cpu_op" : "kernel", json_text(name), span, lane);
+    if (!on_host) out_ += format(R"("device": {}, "stream": {}, )", lane.process, lane.thread);
     put_inputs(origin.graph, origin.op);
     if (communication) {
       put_communication(origin.op, *communication, call.end - call.start);
@@ -294,19 +347,37 @@ class KinetoFile {
     put_origin(step, origin);
     if (call.further > 0) put_fused(step, call);
     end();
-    if (!communication) return;
-    const std::string_view name = annotation_name(origin.op.kind);
+    if (!communication || !on_host) return;
     ExecutionSpan inner = span;
     inner.end = within({span.start, span.end}).end;
-    begin("user_annotation", json_text(format("{}:{}", options_.backend, name)), inner);
+    const std::string carried = format("{}:{}", backend(), annotation_name(origin.op.kind));
+    begin(annotation(), json_text(carried), inner, lane);
     put_inputs(origin.graph, origin.op);
     end();
   }
 
-  void begin(std::string_view category, const std::string& name, const ExecutionSpan& span) {
+  std::string_view annotation() const {
+    return device_.is_host() ? "user_annotation" : "gpu_user_annotation";
+  }
+
+  // What tools know such a kernel by: "ncclDevKernel_AllReduce".
+  std::string communication_kernel(OpKind kind) const {
+    std::string name = format("{}DevKernel_", backend());
+    bool starts_word = true;
+    for (const char letter : annotation_name(kind)) {
+      if (letter != '_')
+        name +=
+            starts_word && letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+      starts_word = letter == '_';
+    }
+    return name;
+  }
+
+  void begin(std::string_view category, const std::string& name, const ExecutionSpan& span,
+             const Lane& lane) {
     next_event();
     out_ += format(R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, )",
-                   category, name, options_.process, thread_number(span.stream), at(span.start),
+                   category, name, lane.process, lane.thread, at(span.start),
                    microseconds((span.end - span.start).count()));
     const std::int64_t number = record_number() + 1;
     out_ += format(R"("args": {{"External id": {}, "Record function id": {}, )", number, number);
@@ -389,8 +460,9 @@ class KinetoFile {
                    options_.process, thread_number(kComputeStream), at(time));
     out_ += format(R"("args": {{"Total Reserved": {}, "Total Allocated": {}, "Bytes": {}, "Addr": 0, )",
                    options_.reserved.count(), total.count(), change.count());
-    out_ += format(R"("Device Id": {}, "Device Type": {}, "Ev Idx": {}}}}})", kCpuDeviceId, kCpuDeviceType,
-                   record_number());
+    out_ += format(R"("Device Id": {}, "Device Type": {}, "Ev Idx": {}}}}})",
+                   device_.is_host() ? kCpuDeviceId : device_.number,
+                   device_.is_host() ? kCpuDeviceType : kCudaDeviceType, record_number());
     ++record_;
   }
 
@@ -401,6 +473,7 @@ class KinetoFile {
   std::set<GroupKind> group_kinds_;
   std::optional<ProcessGroups> groups_;
   Nanoseconds first_;
+  ExecutedDevice device_;
   std::int64_t base_ = 0;  // nanoseconds since 1970
 
   std::string out_;

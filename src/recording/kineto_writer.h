@@ -17,7 +17,13 @@
 //     background has threads of its own, "communication 1" and so on;
 //   - `cpu_instant_event` "[memory]": the bytes of values alive, whenever they change, where the caller knows
 //     them. They are parts of one arena, so that "Addr" is always 0, and gone at the end of a step.
-// Metadata events name the process and its threads. A run on the CPU has no device properties. Processes and
+// A kernel of several ops is one event, named by all ("matmul+gelu"), which lists them as `ops`.
+//
+// Where the record is of a device beside the host, a kernel is a `kernel` of the process and thread that have
+// the numbers of device and stream, which its args repeat; communication is one, too, named as tools know it
+// ("ncclDevKernel_AllReduce"); spans are `gpu_user_annotation`, and the step is one of the host as well.
+//
+// Metadata events name processes and threads. A run on the CPU has no device properties. Processes and
 // threads are numbered as PyTorch does: a process by its number in the operating system, and its main thread
 // likewise; 0 would be taken for a GPU. Events end strictly inside the events around them (span_nesting.h).
 //
@@ -55,7 +61,8 @@ struct KinetoOptions {
   Rank rank = {};              // in the plan
   // In which some stage of the plan has collectives: this numbers the groups. Empty: as the program has them.
   std::set<GroupKind> group_kinds = {};
-  std::string backend = "mpi";  // what carries messages
+  // What carries messages; empty: MPI where kernels ran on the host, else NCCL.
+  std::string backend = {};
   // Bytes of values alive while the kernel runs; empty: no memory events.
   std::function<Bytes(const ExecutedStep&, const ExecutedKernel&)> memory = {};
   Bytes reserved = {};  // of memory events: the arena that these values share

@@ -86,6 +86,24 @@ TEST(KinetoWriter, NamesTheProcessAndItsThreads) {
   EXPECT_EQ(events(trace, "cpu_op").back().at("tid"), 402 + (1 << 24));
 }
 
+TEST(KinetoWriter, AKernelOfSeveralOpsIsOneEventThatListsThem) {
+  const Program program = program_for_tests();
+  constexpr std::array kFused{OpId{0}, OpId{1}, OpId{2}};
+  constexpr std::array kLast{OpId{3}};
+  ExecutedStep step{.end = Nanoseconds{9000}};
+  step.reserve(2, 4);
+  step.enter(0, kFused, kComputeStream, Nanoseconds{1000}).end = Nanoseconds{5000};
+  step.enter(0, kLast, kComputeStream, Nanoseconds{6000}).end = Nanoseconds{7000};
+  const Json trace = Json::parse(text_of(program, std::span(&step, 1)));
+  const std::vector<Json> calls = events(trace, "cpu_op");
+  EXPECT_THAT(names(calls), ElementsAre("matmul+add", "add"));
+  EXPECT_EQ(calls[0].at("dur"), 4.0);
+  EXPECT_EQ(calls[0].at("args").at("ops").dump(),
+            R"(["model.h.0.attn.matmul","model.h.0.attn.add","model.h.0.mlp.add"])");
+  EXPECT_EQ(calls[0].at("args").at("flops"), 512 + 32 + 32);
+  EXPECT_FALSE(calls[1].at("args").contains("ops"));
+}
+
 TEST(KinetoWriter, ACallHasItsShapesWorkAndOrigin) {
   const Program program = program_for_tests();
   const ExecutedStep step = execute_for_tests(program, 3, Nanoseconds{});
