@@ -9,6 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/graph/kept_values.h"
 #include "nadi/parallel/program_memory.h"
+#include "nadi/parallel/step_walk.h"
 
 namespace nadi {
 namespace {
@@ -34,10 +35,10 @@ WorkSummary repeated(WorkSummary work, std::int64_t times) {
   return work;
 }
 
-WorkSummary work_of(const Graph& graph, const Op& op, const CostContext& context) {
+WorkSummary work_of(const Op& op, const OpCost& cost) {
   WorkSummary work;
   work.ops = 1;
-  work.cost = cost_of(graph, op, context);
+  work.cost = cost;
   // A product with batch axes is one of activations with each other: attention that is not fused.
   const bool linear = op.kind == OpKind::kMatmul && op.attributes.integer("batch_axes") == 0;
   if (linear) {
@@ -64,21 +65,17 @@ class Summarizer {
   explicit Summarizer(const Program& program) : program_(program) {}
 
   ProgramSummary run() {
-    // Micro-batches repeat their sections: what costs the same is counted once, times how often it runs.
-    std::map<std::pair<SectionId, std::int64_t>, std::int64_t> runs;
-    constexpr std::int64_t kAnyPosition = -1;
-    for (const Instruction& instruction : program_.instructions)
-      ++runs[{instruction.section, instruction.context.position.value_or(kAnyPosition)}];
     // Zeroing gradients comes first in time and belongs with the optimizer, last.
-    for (const bool optimizer : {false, true})
-      for (const Instruction& instruction : program_.instructions) {
-        if (is_optimizer(instruction) != optimizer) continue;
-        const auto run =
-            runs.find({instruction.section, instruction.context.position.value_or(kAnyPosition)});
-        if (run == runs.end()) continue;
-        add_instruction(instruction, run->second);
-        runs.erase(run);
-      }
+    std::vector<SummedOp> optimizer;
+    StepWalk walk(program_, {.merge_repeats = true, .dependencies = false});
+    for (StepOp at; walk.next(at);) {
+      const SummedOp op{at.graph, at.op, at.cost, at.binding, at.times};
+      if (at.graph->ops()[at.section->first_op].phase == Phase::kOptimizer)
+        optimizer.push_back(op);
+      else
+        add_op(op);
+    }
+    for (const SummedOp& op : optimizer) add_op(op);
     add_parameters();
     add_memory();
     summary_.parameters = program_.parameter_count();
@@ -86,27 +83,26 @@ class Summarizer {
   }
 
  private:
-  bool is_optimizer(const Instruction& instruction) const {
-    const Section& section = program_.section(instruction.section);
-    return program_.graph_of(section).ops()[section.first_op].phase == Phase::kOptimizer;
-  }
+  struct SummedOp {
+    const Graph* graph;
+    const Op* op;
+    OpCost cost;
+    RankBinding binding;
+    std::int64_t times;
+  };
 
-  void add_instruction(const Instruction& instruction, std::int64_t times) {
-    const Section& section = program_.section(instruction.section);
-    const Graph& graph = program_.graph_of(section);
-    for (std::uint32_t i = section.first_op; i < section.end_op; ++i) {
-      const Op& op = graph.ops()[i];
-      if (definition(op.kind).op_class == OpClass::kView) continue;
-      const WorkSummary work = repeated(work_of(graph, op, instruction.context), times);
-      add(summary_.phases[static_cast<std::size_t>(op.phase)], work);
-      add(summary_.op_kinds[op.kind], work);
-      if (is_communication(definition(op.kind).op_class)) {
-        ProgramSummary::Communication& group = summary_.communication[op.attributes.text("group")];
-        group.ops += times;
-        group.sent += work.cost.sent;
-      }
-      add(row_of(graph.layer(op.layer), op.block).phases[static_cast<std::size_t>(op.phase)], work);
+  void add_op(const SummedOp& summed) {
+    const Op& op = *summed.op;
+    const WorkSummary work = repeated(work_of(op, summed.cost), summed.times);
+    add(summary_.phases[static_cast<std::size_t>(op.phase)], work);
+    add(summary_.op_kinds[op.kind], work);
+    if (summed.binding.kind != RankBinding::Kind::kNone) {
+      ProgramSummary::Communication& group =
+          summary_.communication[std::string(to_string(summed.binding.group))];
+      group.ops += summed.times;
+      group.sent += work.cost.sent;
     }
+    add(row_of(summed.graph->layer(op.layer), op.block).phases[static_cast<std::size_t>(op.phase)], work);
   }
 
   // Optimizer ops carry the layer of their parameter but no block: the prefix of a block's row finds it.

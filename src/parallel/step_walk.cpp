@@ -1,9 +1,8 @@
 #include "nadi/parallel/step_walk.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
-#include <optional>
+#include <map>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -20,8 +19,9 @@ namespace {
 constexpr StepOpId kNobody{std::numeric_limits<std::uint64_t>::max()};
 constexpr std::uint32_t kValue = std::numeric_limits<std::uint32_t>::max();
 
-// What an op is, apart from its place in the step: found once per op of a graph.
+// What an op is, apart from its place in the step: found once per op of a graph, when the walk comes to it.
 struct OpFacts {
+  bool known = false;
   bool view = false;
   bool cost_is_known = false;  // where it does not depend on the instruction
   RankBinding binding;
@@ -53,8 +53,13 @@ void sort_once(std::vector<StepOpId>& list) {
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
+bool is_message(const RankBinding& binding) {
+  return binding.kind == RankBinding::Kind::kSend || binding.kind == RankBinding::Kind::kReceive;
+}
+
 OpFacts facts_of(const Graph& graph, const Op& op) {
   OpFacts facts;
+  facts.known = true;
   facts.view = definition(op.kind).op_class == OpClass::kView;
   facts.binding = binding_of(op);
   switch (facts.binding.kind) {
@@ -80,9 +85,11 @@ OpFacts facts_of(const Graph& graph, const Op& op) {
 class StepWalk::State {
  public:
   State(const Program& program, const StepWalkOptions& options) : program_(program), options_(options) {
-    check(options.ops == StepWalkOps::kAll || !options.dependencies, "dependencies need a walk over all ops");
+    check((options.ops == StepWalkOps::kAll && !options.merge_repeats) || !options.dependencies,
+          "dependencies need a walk over all ops");
     for (const Graph& graph : program.graphs) prepare(graph);
     if (options.dependencies) find_last_uses();
+    if (options.merge_repeats) count_repeats();
     if (options.plan != nullptr) {
       const Plan& plan = *options.plan;
       tags_per_micro_batch_ = 2 * plan.pp * plan.virtual_stages;
@@ -99,10 +106,13 @@ class StepWalk::State {
 
   bool next(StepOp& at) {
     for (; instruction_ < program_.instructions.size(); leave()) {
+      if (options_.merge_repeats && times_[instruction_] == 0) continue;
       const Section& section = program_.section(program_.instructions[instruction_].section);
+      const Graph& graph = program_.graph_of(section);
       std::vector<OpFacts>& facts = graphs_[section.graph].facts;
       while (op_ < section.end_op) {
         OpFacts& of_op = facts[op_];
+        if (!of_op.known) of_op = facts_of(graph, graph.ops()[op_]);
         ++op_;
         if (of_op.view) continue;
         if (options_.ops == StepWalkOps::kCommunication && of_op.binding.kind == RankBinding::Kind::kNone) {
@@ -133,8 +143,7 @@ class StepWalk::State {
 
   void prepare(const Graph& graph) {
     GraphState state;
-    state.facts.reserve(graph.ops().size());
-    for (const Op& op : graph.ops()) state.facts.push_back(facts_of(graph, op));
+    state.facts.resize(graph.ops().size());
     if (options_.dependencies) prepare_data_flow(graph, state);
     graphs_.push_back(std::move(state));
   }
@@ -152,12 +161,10 @@ class StepWalk::State {
       if (fresh) variables_.emplace_back();
       state.variable[t] = entry->second;
     }
-    for (std::size_t i = 0; i < state.facts.size(); ++i) {
-      if (!state.facts[i].view) continue;
-      const Op& op = graph.ops()[i];
-      for (const OpOutput& output : op.outputs)
-        state.root[index(output.tensor)] = state.root[index(op.inputs[0])];
-    }
+    for (const Op& op : graph.ops())
+      if (definition(op.kind).op_class == OpClass::kView)
+        for (const OpOutput& output : op.outputs)
+          state.root[index(output.tensor)] = state.root[index(op.inputs[0])];
   }
 
   // Instructions after which nobody reads the values of their micro-batch any more.
@@ -168,6 +175,17 @@ class StepWalk::State {
     for (std::size_t i = instructions.size(); i-- > 0;)
       is_last_use_[i] =
           seen.emplace(program_.section(instructions[i].section).graph, instructions[i].micro_batch).second;
+  }
+
+  void count_repeats() {
+    constexpr std::int64_t kAnyPosition = -1;
+    std::map<std::pair<SectionId, std::int64_t>, std::size_t> first;
+    times_.resize(program_.instructions.size());
+    for (std::size_t i = 0; i < times_.size(); ++i) {
+      const Instruction& instruction = program_.instructions[i];
+      const std::int64_t position = instruction.context.position.value_or(kAnyPosition);
+      ++times_[first.try_emplace({instruction.section, position}, i).first->second];
+    }
   }
 
   void enter() {
@@ -207,6 +225,7 @@ class StepWalk::State {
     at.id = StepOpId{next_};
     at.instruction = instruction_;
     at.micro_batch = instruction.micro_batch;
+    at.times = options_.merge_repeats ? times_[instruction_] : 1;
     at.section = &section;
     at.graph = &program_.graph_of(section);
     at.op = &at.graph->op(op_id);
@@ -216,7 +235,7 @@ class StepWalk::State {
     at.bytes = facts.bytes;
     at.tag = 0;
     at.exchange = exchange_;
-    if (facts.binding.kind != RankBinding::Kind::kNone) add_tag(at, facts);
+    if (options_.plan != nullptr && is_message(facts.binding)) add_tag(at, facts);
     if (options_.costs) add_cost(at, instruction.context, facts);
     at.data.clear();
     at.order.clear();
@@ -232,8 +251,6 @@ class StepWalk::State {
   }
 
   void add_tag(StepOp& at, const OpFacts& facts) const {
-    check(options_.plan != nullptr, "a program with communication is unrolled with its plan");
-    if (facts.binding.kind == RankBinding::Kind::kCollective) return;
     check(
         facts.tag >= 0 && facts.tag < tags_per_micro_batch_ && at.micro_batch < options_.plan->micro_batches,
         "the tag of a message belongs to a chunk of the plan");
@@ -328,6 +345,7 @@ class StepWalk::State {
   std::unordered_map<std::string_view, std::uint32_t> variable_numbers_;
   std::vector<Accesses> variables_;
   std::vector<Lane> lanes_;                   // a few
+  std::vector<std::int64_t> times_;           // by instruction: 0 where an earlier one stands for it
   std::vector<bool> is_last_use_;             // by instruction: of its graph by its micro-batch
   std::vector<std::vector<StepOpId>> spare_;  // memory of writers that are done with
 

@@ -9,8 +9,8 @@
 //   }
 //
 // Everybody who unrolls a program goes through here: dry traces (unroll/), the deadlock check
-// (deadlock_check.h), simulators, drawings. There are no texts; names are those of the op and its graph. The
-// walk is the same for all ranks of a stage; `binding` is what differs among them.
+// (deadlock_check.h), sums (program_summary.h), simulators, drawings. There are no texts; names are those of
+// the op and its graph. The walk is the same for all ranks of a stage; `binding` is what differs among them.
 //
 // Views are not steps of the walk: they cost nothing and move nothing, and dependencies go through them.
 //
@@ -25,8 +25,8 @@
 // Following both kinds of dependencies is enough to run the step as the program means it, with all streams
 // side by side.
 //
-// Nothing is allocated for a step once the walk has seen its largest one. A walk without dependencies and
-// costs only goes over the ops.
+// Nothing is allocated for a step once the walk has seen its largest one. A walk without dependencies only
+// goes over the ops; what a program costs needs no more, and with merged repeats not even all micro-batches.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +50,7 @@ struct StepOp {
   StepOpId id{};
   std::size_t instruction = 0;  // index into Program::instructions, which has micro-batch and context
   std::int32_t micro_batch = 0;
+  std::int64_t times = 1;  // how often it runs, where repeats are merged
   const Section* section = nullptr;
   const Graph* graph = nullptr;
   const Op* op = nullptr;
@@ -74,9 +75,12 @@ struct StepOp {
 enum class StepWalkOps : std::uint8_t { kAll, kCommunication };
 
 struct StepWalkOptions {
-  const Plan* plan = nullptr;  // needed where the program communicates
+  const Plan* plan = nullptr;  // for the tags of messages, which are 0 without it
   // kCommunication passes over all others, though they have ids; then without dependencies.
   StepWalkOps ops = StepWalkOps::kAll;
+  // Runs of a section that cost the same, those of its micro-batches, are visited once, where the first of
+  // them is: StepOp::times says how many they are. Without dependencies, too.
+  bool merge_repeats = false;
   bool dependencies = true;  // fill `data` and `order`
   bool costs = true;         // fill `cost`
 };

@@ -159,6 +159,23 @@ TEST(StepWalk, AddsUpToTheSummaryOfTheProgram) {
   }
 }
 
+// Three micro-batches run the same section: one visit stands for all. Positions differ in cost.
+TEST(StepWalk, MergesRunsThatCostTheSame) {
+  GraphBuilder b;
+  gelu(b, b.input("x", Shape{4}, DType::kF32), Activation::kGeluTanh);
+  Program program = program_of(b, 3);
+  const StepWalkOptions merged{.merge_repeats = true, .dependencies = false};
+  std::vector<StepOp> steps = all_of(program, merged);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].times, 3);
+  program.instructions[1].context.position = 7;
+  steps = all_of(program, merged);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].times, 2);
+  EXPECT_EQ(steps[1].times, 1);
+  EXPECT_EQ(steps[1].instruction, 1u);
+}
+
 // Both kinds of dependencies together leave one order of computation, and one of each lane of communication:
 // a step is reachable from the one before it on its stream.
 TEST(StepWalk, ComputationIsOneChain) {

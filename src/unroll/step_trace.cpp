@@ -97,6 +97,7 @@ class StepTracer::State {
         add_comm_tag(node, at_.tag);
         break;
     }
+    check(options_.plan != nullptr, "a program with communication is traced with its plan");
     check(cost.flops().count() == 0, "communication does no floating-point work");
   }
 
