@@ -41,7 +41,7 @@ class ReductionBuilder {
 
   ReductionGraph build() {
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) add_members(chunk);
-    if (bucket_elements_ == kBucketsAsTheyFit) bucket_elements_ = fitting_bucket();
+    if (bucket_elements_ == kBucketsAsTheyFit) bucket_elements_ = fitting_bucket(all_elements());
     const auto phase = builder_.in_phase(Phase::kBackward);
     for (const std::vector<Member>& bucket : buckets()) reduce(bucket);
     const std::uint32_t first = here();
@@ -75,10 +75,10 @@ class ReductionBuilder {
     }
   }
 
-  std::int64_t fitting_bucket() const {
+  std::int64_t all_elements() const {
     std::int64_t elements = 0;
     for (const Member& member : members_) elements += builder_.shape(member.parameter).elements();
-    return std::clamp(elements / kBucketsPerRank, kFewestBucketElements, kMostBucketElements);
+    return elements;
   }
 
   std::vector<std::vector<Member>> buckets() const {
@@ -232,6 +232,10 @@ class ReductionBuilder {
 };
 
 }  // namespace
+
+std::int64_t fitting_bucket(std::int64_t elements) {
+  return std::clamp(elements / kBucketsPerRank, kFewestBucketElements, kMostBucketElements);
+}
 
 ReductionGraph build_reduction(std::span<const ChunkGraph> chunks, const Plan& plan,
                                const ReductionRequest& request, std::int64_t bucket_elements) {

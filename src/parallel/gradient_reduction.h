@@ -49,6 +49,7 @@ inline constexpr std::int64_t kMostBucketElements = 40'000'000;
 inline constexpr std::int64_t kFewestBucketElements = 1'000'000;
 inline constexpr std::int64_t kBucketsPerRank = 16;
 inline constexpr std::int64_t kBucketsAsTheyFit = 0;  // decided from the rank's parameters by these
+std::int64_t fitting_bucket(std::int64_t elements);   // of a rank with so many elements
 
 ReductionGraph build_reduction(std::span<const ChunkGraph> chunks, const Plan& plan,
                                const ReductionRequest& request,

@@ -28,49 +28,6 @@
 namespace nadi {
 namespace {
 
-void check_at_least_one(const char* what, std::int64_t value) {
-  if (value < 1) throw usage_error(format("a pipeline needs at least 1 {}, not {}", what, value));
-}
-
-// Tasks, chunks and micro-batches are numbered with 32 bits.
-void check_size(const PipelineRequest& request) {
-  std::int64_t tasks = 2;
-  for (const std::int64_t factor : {request.stages, request.virtual_stages, request.micro_batches})
-    if (__builtin_mul_overflow(tasks, factor, &tasks) || tasks > std::numeric_limits<std::int32_t>::max())
-      throw usage_error(
-          format("a pipeline of {} stages with {} virtual stages and {} micro-batches is too long",
-                 request.stages, request.virtual_stages, request.micro_batches),
-          format("a forward and a backward for each of them must be at most {} tasks",
-                 std::numeric_limits<std::int32_t>::max()));
-}
-
-void check_request(const PipelineRequest& request) {
-  check_at_least_one("stage", request.stages);
-  check_at_least_one("virtual stage", request.virtual_stages);
-  check_at_least_one("micro-batch", request.micro_batches);
-  if (request.kind != ScheduleKind::kInterleaved) {
-    if (request.virtual_stages > 1)
-      throw usage_error(format("the {} schedule has 1 virtual stage per stage, not {}",
-                               to_string(request.kind), request.virtual_stages),
-                        "several virtual stages go with the interleaved schedule");
-  } else if (request.stages < 2) {
-    throw usage_error(format("the interleaved schedule needs at least 2 stages, not {}", request.stages),
-                      "with one stage there is nothing to interleave: use 1f1b and 1 virtual stage");
-  } else if (request.virtual_stages < 2) {
-    throw usage_error(
-        format("the interleaved schedule needs at least 2 virtual stages, not {}", request.virtual_stages),
-        "with 1 virtual stage use 1f1b");
-  } else if (request.micro_batches % request.stages != 0) {
-    const std::int64_t below = request.micro_batches / request.stages * request.stages;
-    throw usage_error(
-        format("the interleaved schedule needs a multiple of its {} stages as micro-batches, not {}",
-               request.stages, request.micro_batches),
-        below > 0 ? format("the nearest are {} and {}", below, below + request.stages)
-                  : format("the least is {}", request.stages));
-  }
-  check_size(request);
-}
-
 // Forwards that a stage runs before it alternates between forward and backward; at most all of them.
 std::int64_t warm_up(const PipelineRequest& request, std::int64_t stage) {
   const std::int64_t forwards = request.virtual_stages * request.micro_batches;
@@ -224,14 +181,74 @@ class Simulation {
 
 }  // namespace
 
+std::optional<NoSchedule> why_no_schedule(const PipelineRequest& request) {
+  if (request.stages < 1) return NoSchedule::kStages;
+  if (request.virtual_stages < 1) return NoSchedule::kVirtualStages;
+  if (request.micro_batches < 1) return NoSchedule::kMicroBatches;
+  if (request.kind != ScheduleKind::kInterleaved) {
+    if (request.virtual_stages > 1) return NoSchedule::kNotInterleaved;
+  } else {
+    if (request.stages < 2) return NoSchedule::kOneStage;
+    if (request.virtual_stages < 2) return NoSchedule::kOneVirtualStage;
+    if (request.micro_batches % request.stages != 0) return NoSchedule::kMicroBatchRounds;
+  }
+  std::int64_t tasks = 2;
+  for (const std::int64_t factor : {request.stages, request.virtual_stages, request.micro_batches})
+    if (__builtin_mul_overflow(tasks, factor, &tasks) || tasks > std::numeric_limits<std::int32_t>::max())
+      return NoSchedule::kTooLong;
+  return std::nullopt;
+}
+
+void check_schedule(const PipelineRequest& request) {
+  const std::optional<NoSchedule> why = why_no_schedule(request);
+  if (!why) return;
+  const auto at_least_1 = [](const char* what, std::int64_t value) {
+    return usage_error(format("a pipeline needs at least 1 {}, not {}", what, value));
+  };
+  switch (*why) {
+    case NoSchedule::kStages:
+      throw at_least_1("stage", request.stages);
+    case NoSchedule::kVirtualStages:
+      throw at_least_1("virtual stage", request.virtual_stages);
+    case NoSchedule::kMicroBatches:
+      throw at_least_1("micro-batch", request.micro_batches);
+    case NoSchedule::kNotInterleaved:
+      throw usage_error(format("the {} schedule has 1 virtual stage per stage, not {}",
+                               to_string(request.kind), request.virtual_stages),
+                        "several virtual stages go with the interleaved schedule");
+    case NoSchedule::kOneStage:
+      throw usage_error(format("the interleaved schedule needs at least 2 stages, not {}", request.stages),
+                        "with one stage there is nothing to interleave: use 1f1b and 1 virtual stage");
+    case NoSchedule::kOneVirtualStage:
+      throw usage_error(
+          format("the interleaved schedule needs at least 2 virtual stages, not {}", request.virtual_stages),
+          "with 1 virtual stage use 1f1b");
+    case NoSchedule::kMicroBatchRounds: {
+      const std::int64_t below = request.micro_batches / request.stages * request.stages;
+      throw usage_error(
+          format("the interleaved schedule needs a multiple of its {} stages as micro-batches, not {}",
+                 request.stages, request.micro_batches),
+          below > 0 ? format("the nearest are {} and {}", below, below + request.stages)
+                    : format("the least is {}", request.stages));
+    }
+    case NoSchedule::kTooLong:
+      throw usage_error(
+          format("a pipeline of {} stages with {} virtual stages and {} micro-batches is too long",
+                 request.stages, request.virtual_stages, request.micro_batches),
+          format("a forward and a backward for each of them must be at most {} tasks",
+                 std::numeric_limits<std::int32_t>::max()));
+  }
+  unreachable();
+}
+
 std::vector<PipelineTask> pipeline_tasks(const PipelineRequest& request, std::int64_t stage) {
-  check_request(request);
+  check_schedule(request);
   check(stage >= 0 && stage < request.stages, "a stage is outside of its pipeline");
   return ordered_tasks(request, stage);
 }
 
 std::vector<std::vector<PipelineRound>> pipeline_rounds(const PipelineRequest& request) {
-  check_request(request);
+  check_schedule(request);
   return Simulation(request).run();
 }
 

@@ -69,8 +69,22 @@ struct PipelineRequest {
   std::int64_t micro_batches = 1;   // with kInterleaved a multiple of `stages`
 };
 
-// All functions throw a usage error for a request that has no schedule. A `stage` or `chunk` outside of the
-// request is a bug of the caller.
+// Why a request has no schedule; nullopt when it has one. Puts no text together.
+enum class NoSchedule : std::uint8_t {
+  kStages,            // below 1
+  kVirtualStages,     // below 1
+  kMicroBatches,      // below 1
+  kNotInterleaved,    // several virtual stages without kInterleaved
+  kOneStage,          // interleaved with fewer than 2 stages
+  kOneVirtualStage,   // interleaved with fewer than 2 virtual stages
+  kMicroBatchRounds,  // interleaved with micro-batches that are no multiple of the stages
+  kTooLong,           // tasks, chunks and micro-batches are numbered with 32 bits
+};
+std::optional<NoSchedule> why_no_schedule(const PipelineRequest& request);
+void check_schedule(const PipelineRequest& request);  // throws that as a usage error
+
+// All functions below throw a usage error for a request that has no schedule. A `stage` or `chunk` outside of
+// the request is a bug of the caller.
 
 // The tasks of a stage in order.
 std::vector<PipelineTask> pipeline_tasks(const PipelineRequest& request, std::int64_t stage);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "nadi/base/error.h"
-#include "nadi/graph/op_definition.h"
+#include "nadi/graph/value_lifetimes.h"
 
 namespace nadi {
 namespace {
@@ -12,54 +12,24 @@ bool has_phase(const Graph& graph, Phase phase) {
   return std::ranges::any_of(graph.ops(), [phase](const Op& op) { return op.phase == phase; });
 }
 
-// By tensor: the one that a view is of, or the tensor itself.
-std::vector<std::size_t> roots_of(const Graph& graph) {
-  std::vector<std::size_t> root(graph.tensors().size());
-  for (std::size_t t = 0; t < root.size(); ++t) root[t] = t;
-  for (const Op& op : graph.ops())
-    if (definition(op.kind).op_class == OpClass::kView)
-      for (const OpOutput& output : op.outputs) root[index(output.tensor)] = root[index(op.inputs[0])];
-  return root;
-}
-
-// By tensor: whether a value (not a view) is used in another section than the one that makes it. A pass that
-// is cut where gradients are ready for their reduction counts as one section: its parts run one after the
-// other, and the reductions in between use no arena.
-std::vector<char> crossing_values(const Program& program, std::size_t g) {
-  const Graph& graph = program.graphs[g];
-  constexpr std::size_t kNowhere = ~std::size_t{0};
-  std::vector<std::size_t> section_of(graph.ops().size(), kNowhere);
-  for (std::size_t s = 0; s < program.sections.size(); ++s) {
-    const Section& section = program.sections[s];
+// The passes of a graph. A pass that is cut where gradients are ready for their reduction is one: its parts
+// run one after the other, and the reductions in between use no arena.
+std::vector<OpSpan> passes_of(const Program& program, std::size_t g) {
+  std::vector<OpSpan> passes;
+  const Section* before = nullptr;
+  for (const Section& section : program.sections) {
     if (section.graph != g) continue;
-    std::size_t pass = s;
-    if (section.first_op > 0)
-      if (const std::size_t before = section_of[section.first_op - 1];
-          before != kNowhere && program.sections[before].name == section.name)
-        pass = before;
-    for (std::uint32_t i = section.first_op; i < section.end_op; ++i) section_of[i] = pass;
+    if (before != nullptr && before->name == section.name && before->end_op == section.first_op)
+      passes.back().end = section.end_op;
+    else
+      passes.push_back({section.first_op, section.end_op});
+    before = &section;
   }
-  const std::vector<std::size_t> root = roots_of(graph);
-  std::vector<char> crossing(graph.tensors().size(), 0);
-  for (std::size_t i = 0; i < graph.ops().size(); ++i) {
-    for (const TensorId input : graph.ops()[i].inputs) {
-      if (input == kNoTensor) continue;
-      const std::size_t made = root[index(input)];
-      const OpId producer = graph.tensors()[made].producer;
-      if (producer != kNoOp && section_of[index(producer)] != section_of[i]) crossing[made] = 1;
-    }
-  }
-  return crossing;
+  return passes;
 }
 
-// The instructions from the one that receives a tensor to the last that reads it, by micro-batch.
-struct Stay {
-  std::size_t first = 0;
-  std::size_t last = 0;
-};
-
-std::vector<Stay> stays_of(const Program& program, std::size_t g, std::size_t tensor,
-                           const std::vector<std::size_t>& root) {
+std::vector<RingStay> stays_of(const Program& program, std::size_t g, std::size_t tensor,
+                               const std::vector<std::uint32_t>& root) {
   const Graph& graph = program.graphs[g];
   std::vector<char> touches(program.sections.size(), 0);
   for (std::size_t s = 0; s < program.sections.size(); ++s) {
@@ -72,7 +42,7 @@ std::vector<Stay> stays_of(const Program& program, std::size_t g, std::size_t te
         if (input != kNoTensor && root[index(input)] == tensor) touches[s] = 1;
     }
   }
-  std::vector<Stay> stays;
+  std::vector<RingStay> stays;
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction& instruction = program.instructions[i];
     if (touches[static_cast<std::size_t>(instruction.section)] == 0) continue;
@@ -84,21 +54,13 @@ std::vector<Stay> stays_of(const Program& program, std::size_t g, std::size_t te
   return stays;
 }
 
-// The fewest places with which no tensor arrives where an earlier one is still read.
-std::int64_t places_for(const std::vector<Stay>& stays) {
-  std::size_t places = 1;
-  for (std::size_t m = 0; m < stays.size(); ++m)
-    while (m + places < stays.size() && stays[m + places].first < stays[m].last) ++places;
-  return static_cast<std::int64_t>(places);
-}
-
 std::vector<ProgramMemory::Ring> rings_of(const Program& program, std::size_t g, std::int64_t alignment) {
   const Graph& graph = program.graphs[g];
   std::vector<ProgramMemory::Ring> rings;
-  std::vector<std::size_t> root;
+  std::vector<std::uint32_t> root;
   for (const Op& op : graph.ops()) {
     if (op.kind != OpKind::kReceive) continue;
-    if (root.empty()) root = roots_of(graph);
+    if (root.empty()) root = view_roots(graph);
     const TensorId tensor = op.outputs[0].tensor;
     rings.push_back({.tensor = tensor,
                      .places = places_for(stays_of(program, g, index(tensor), root)),
@@ -109,6 +71,31 @@ std::vector<ProgramMemory::Ring> rings_of(const Program& program, std::size_t g,
 }
 
 }  // namespace
+
+std::vector<char> crossing_values(const Graph& graph, std::span<const OpSpan> passes) {
+  constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
+  std::vector<std::uint32_t> pass_of(graph.ops().size(), kNowhere);
+  for (std::uint32_t p = 0; p < passes.size(); ++p)
+    std::fill(pass_of.begin() + passes[p].first, pass_of.begin() + passes[p].end, p);
+  const std::vector<std::uint32_t> root = view_roots(graph);
+  std::vector<char> crossing(graph.tensors().size(), 0);
+  for (std::size_t i = 0; i < graph.ops().size(); ++i) {
+    for (const TensorId input : graph.ops()[i].inputs) {
+      if (input == kNoTensor) continue;
+      const std::uint32_t made = root[index(input)];
+      const OpId producer = graph.tensors()[made].producer;
+      if (producer != kNoOp && pass_of[index(producer)] != pass_of[i]) crossing[made] = 1;
+    }
+  }
+  return crossing;
+}
+
+std::int64_t places_for(std::span<const RingStay> stays) {
+  std::size_t places = 1;
+  for (std::size_t m = 0; m < stays.size(); ++m)
+    while (m + places < stays.size() && stays[m + places].first < stays[m].last) ++places;
+  return static_cast<std::int64_t>(places);
+}
 
 ProgramMemory plan_program_memory(const Program& program, const MemoryOptions& options) {
   ProgramMemory memory;
@@ -122,7 +109,7 @@ ProgramMemory plan_program_memory(const Program& program, const MemoryOptions& o
   for (std::size_t g = 0; g < program.graphs.size(); ++g) {
     const Graph& graph = program.graphs[g];
     ProgramMemory::OfGraph& of = memory.graphs.emplace_back();
-    if (slots > 1) of.in_slot = crossing_values(program, g);
+    if (slots > 1) of.in_slot = crossing_values(graph, passes_of(program, g));
     of.rings = rings_of(program, g, options.alignment);
     std::vector<char> elsewhere = of.in_slot;
     if (!of.rings.empty()) elsewhere.resize(graph.tensors().size(), 0);

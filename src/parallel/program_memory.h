@@ -10,10 +10,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "nadi/base/units.h"
 #include "nadi/graph/memory_plan.h"
+#include "nadi/parallel/chunk_graph.h"
 #include "nadi/parallel/program.h"
 
 namespace nadi {
@@ -52,5 +54,19 @@ struct MemoryOptions {
 };
 
 ProgramMemory plan_program_memory(const Program& program, const MemoryOptions& options = {});
+
+// What the plan rests on, also used where a plan's memory is computed without its program (chunk_cost.h).
+
+// By tensor: whether a value (not a view) is used in another pass than the one that makes it.
+std::vector<char> crossing_values(const Graph& graph, std::span<const OpSpan> passes);
+
+// From when to when a received tensor is needed: any numbers that grow with time.
+struct RingStay {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+// The fewest places with which no tensor arrives where an earlier one is still read. One stay per
+// micro-batch, in the order of their arrival.
+std::int64_t places_for(std::span<const RingStay> stays);
 
 }  // namespace nadi

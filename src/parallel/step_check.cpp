@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -12,8 +11,116 @@
 namespace nadi {
 namespace {
 
-void require(bool condition, std::string message, std::string hint = "") {
-  if (!condition) throw usage_error(std::move(message), std::move(hint));
+using Why = std::optional<Infeasible>;
+
+constexpr std::int64_t kMostRanks = std::int64_t{1} << 30;
+constexpr std::int64_t kMostMicroBatches = 100'000;
+
+Why because(Misfit reason, std::int64_t a = 0, std::int64_t b = 0, std::int64_t c = 0) {
+  return Infeasible{reason, {a, b, c}};
+}
+
+bool trains(const StepRequest& request) {
+  return request.kind == StepKind::kTrain;
+}
+bool generates(const StepRequest& request) {
+  return !trains(request) && request.kind != StepKind::kEvaluate;
+}
+
+PipelineRequest schedule_of(const Plan& plan) {
+  return {plan.schedule, plan.pp, plan.virtual_stages, plan.micro_batches};
+}
+
+Why why_request(const ModelConfig& config, const StepRequest& request) {
+  if (request.batch_size < 1) return because(Misfit::kBatchSize, request.batch_size);
+  const std::int64_t recomputed = request.recompute.layers;
+  if (recomputed < 1) return because(Misfit::kRecomputedLayers, recomputed);
+  if (recomputed > config.layers) return because(Misfit::kTooManyRecomputed, recomputed, config.layers);
+  if (request.fp8 && request.dtype != DType::kBF16) return because(Misfit::kFp8Type);
+  if (request.sampling && !generates(request)) return because(Misfit::kSampling);
+  std::int64_t tokens = request.seq_length;
+  if (!generates(request)) {
+    if (tokens < 1) return because(Misfit::kSequenceLength, tokens);
+  } else {
+    if (!model_of(config.architecture).generates()) return because(Misfit::kDoesNotGenerate);
+    if (request.input_tokens < 1) return because(Misfit::kInputTokens, request.input_tokens);
+    if (request.output_tokens < 1) return because(Misfit::kOutputTokens, request.output_tokens);
+    tokens = request.input_tokens;
+    if (request.kind == StepKind::kDecode) tokens += 1;
+    if (request.kind == StepKind::kGenerate) tokens += request.output_tokens;
+  }
+  if (tokens > config.positions) return because(Misfit::kPositions, tokens, config.positions);
+  return std::nullopt;
+}
+
+Why why_ranks(const Plan& plan) {
+  if (plan.tp < 1) return because(Misfit::kTensorDegree, plan.tp);
+  if (plan.cp < 1) return because(Misfit::kContextDegree, plan.cp);
+  if (plan.dp < 1) return because(Misfit::kDataDegree, plan.dp);
+  if (plan.pp < 1) return because(Misfit::kPipelineDegree, plan.pp);
+  if (plan.virtual_stages < 1) return because(Misfit::kVirtualStages, plan.virtual_stages);
+  if (plan.tp > kMostRanks / plan.cp / plan.dp / plan.pp || plan.world_size() > kMostRanks)
+    return because(Misfit::kTooManyRanks);
+  return std::nullopt;
+}
+
+Why why_batch(const StepRequest& request, const Plan& plan) {
+  const std::int64_t count = plan.micro_batches;
+  if (count < 1) return because(Misfit::kMicroBatches, count);
+  if (count > kMostMicroBatches) return because(Misfit::kTooManyMicroBatches, count, kMostMicroBatches);
+  if (count > 1 && !trains(request)) return because(Misfit::kMicroBatchesOfStep);
+  if (request.batch_size % count != 0) return because(Misfit::kBatchDivision, request.batch_size, count);
+  return std::nullopt;
+}
+
+Why why_tensors(const ModelConfig& config, const StepRequest& request, const Plan& plan) {
+  if (config.heads % plan.tp != 0) return because(Misfit::kHeads, config.heads, plan.tp);
+  if (config.kv_heads % plan.tp != 0) return because(Misfit::kKeyValueHeads, config.kv_heads, plan.tp);
+  if (config.ffn_width % plan.tp != 0) return because(Misfit::kFeedForwardWidth, config.ffn_width, plan.tp);
+  if (plan.sequence_parallel && plan.tp == 1) return because(Misfit::kSequenceParallel);
+  if (plan.zero_stage != 0 && plan.zero_stage != 1) return because(Misfit::kZeroStage, plan.zero_stage);
+  if (trains(request) && request.optimizer.kind == OptimizerKind::kSgdSai) {
+    if (plan.tp > 1) return because(Misfit::kSgdSaiTensor, plan.tp);
+    if (plan.zero_stage != 0) return because(Misfit::kSgdSaiZero);
+  }
+  return std::nullopt;
+}
+
+Why why_tokens(const StepRequest& request, const Plan& plan) {
+  if (generates(request)) {
+    if (plan.pp > 1) return because(Misfit::kStagesOfStep, plan.pp);
+    if (plan.cp > 1) return because(Misfit::kContextOfStep);
+    if (plan.sequence_parallel) return because(Misfit::kSequenceParallelOfStep);
+  } else {
+    const std::int64_t tokens = request.seq_length;
+    const std::int64_t pieces = plan.cp > 1 ? 2 * plan.cp : 1;
+    if (tokens % pieces != 0) return because(Misfit::kContextPieces, tokens, pieces, plan.cp);
+    if (plan.sequence_parallel && tokens / plan.cp % plan.tp != 0)
+      return because(Misfit::kSequenceTokens, tokens / plan.cp, plan.tp);
+  }
+  if (plan.cp > 1 && !request.fused_attention) return because(Misfit::kContextAttention);
+  return std::nullopt;
+}
+
+Why why_stages(const ModelConfig& config, const StepRequest& request, const Plan& plan) {
+  if (trains(request) && why_no_schedule(schedule_of(plan))) return because(Misfit::kSchedule);
+  if (plan.partition.empty()) return std::nullopt;
+  const auto parts = static_cast<std::int64_t>(plan.partition.size());
+  const std::int64_t chunks = plan.pp * plan.virtual_stages;
+  if (parts != chunks) return because(Misfit::kPartitionParts, parts, chunks);
+  const std::int64_t least = *std::ranges::min_element(plan.partition);
+  if (least < 0) return because(Misfit::kPartitionNegative, least);
+  const auto sum = std::accumulate(plan.partition.begin(), plan.partition.end(), std::int64_t{0});
+  if (sum != config.layers) return because(Misfit::kPartitionLayers, sum, config.layers);
+  return std::nullopt;
+}
+
+Why why_plan(const ModelConfig& config, const StepRequest& request, const Plan& plan) {
+  if (const Why why = why_ranks(plan)) return why;
+  if (const Why why = why_batch(request, plan)) return why;
+  if (const Why why = why_tensors(config, request, plan)) return why;
+  if (const Why why = why_tokens(request, plan)) return why;
+  return why_stages(config, request, plan);
 }
 
 // "gpt2 takes 1, 2, 3, 4, 6, 12": the tensor-parallel degrees that fit all that is split.
@@ -25,119 +132,124 @@ std::string fitting_degrees(const ModelConfig& config) {
   return format("{} takes {}", config.name, degrees);
 }
 
-}  // namespace
-
-void check_request(const ModelConfig& config, const StepRequest& request) {
-  const auto positive = [](std::int64_t value, const char* what) {
-    require(value >= 1, format("{} must be at least 1, not {}", what, value));
+// The reason in words. That of kSchedule is the schedule's own.
+Error error_of(const Infeasible& why, const ModelConfig& config, StepKind kind) {
+  const auto [a, b, c] = why.numbers;
+  const std::string_view step = to_string(kind);
+  const auto at_least_1 = [value = a](const char* what) {
+    return usage_error(format("{} must be at least 1, not {}", what, value));
   };
-  positive(request.batch_size, "the batch size");
-  positive(request.recompute.layers, "the number of layers to recompute");
-  require(request.recompute.layers <= config.layers,
-          format("cannot recompute {} layers at a time: {} has {}", request.recompute.layers, config.name,
-                 config.layers));
-  require(!request.fp8 || request.dtype == DType::kBF16, "fp8 matrix products go with bf16 everything else",
-          "compute in bf16");
-  const bool training = request.kind == StepKind::kTrain || request.kind == StepKind::kEvaluate;
-  require(!request.sampling || !training, format("a {} step has no sampling", to_string(request.kind)),
-          "prefill, decode and generate steps have it");
-  std::int64_t tokens = request.seq_length;
-  if (training) {
-    positive(request.seq_length, "the sequence length");
-  } else {
-    require(model_of(config.architecture).generates(),
-            format("{} is not a model that generates text, so it has no {} step", config.name,
-                   to_string(request.kind)),
-            "its steps are train and evaluate");
-    positive(request.input_tokens, "the number of input tokens");
-    positive(request.output_tokens, "the number of output tokens");
-    tokens = request.input_tokens;
-    if (request.kind == StepKind::kDecode) tokens += 1;
-    if (request.kind == StepKind::kGenerate) tokens += request.output_tokens;
+  const auto degree = [value = a](const char* axis) {
+    return usage_error(format("the {}-parallel degree must be at least 1, not {}", axis, value));
+  };
+  switch (why.reason) {
+    case Misfit::kBatchSize:
+      return at_least_1("the batch size");
+    case Misfit::kRecomputedLayers:
+      return at_least_1("the number of layers to recompute");
+    case Misfit::kTooManyRecomputed:
+      return usage_error(format("cannot recompute {} layers at a time: {} has {}", a, config.name, b));
+    case Misfit::kFp8Type:
+      return usage_error("fp8 matrix products go with bf16 everything else", "compute in bf16");
+    case Misfit::kSampling:
+      return usage_error(format("a {} step has no sampling", step),
+                         "prefill, decode and generate steps have it");
+    case Misfit::kDoesNotGenerate:
+      return usage_error(
+          format("{} is not a model that generates text, so it has no {} step", config.name, step),
+          "its steps are train and evaluate");
+    case Misfit::kSequenceLength:
+      return at_least_1("the sequence length");
+    case Misfit::kInputTokens:
+      return at_least_1("the number of input tokens");
+    case Misfit::kOutputTokens:
+      return at_least_1("the number of output tokens");
+    case Misfit::kPositions:
+      return usage_error(
+          format("a sequence of {} tokens does not fit {}, which has {} positions", a, config.name, b));
+    case Misfit::kTensorDegree:
+      return degree("tensor");
+    case Misfit::kContextDegree:
+      return degree("context");
+    case Misfit::kDataDegree:
+      return degree("data");
+    case Misfit::kPipelineDegree:
+      return degree("pipeline");
+    case Misfit::kVirtualStages:
+      return degree("virtual pipeline");
+    case Misfit::kTooManyRanks:
+      return usage_error("a plan has at most 2^30 ranks");
+    case Misfit::kMicroBatches:
+      return at_least_1("the number of micro-batches");
+    case Misfit::kTooManyMicroBatches:
+      return usage_error(format("{} micro-batches are more than {}", a, b));
+    case Misfit::kMicroBatchesOfStep:
+      return usage_error(format("only training works in micro-batches, not a {} step", step));
+    case Misfit::kBatchDivision:
+      return usage_error(format("a batch of {} does not divide into {} micro-batches", a, b));
+    case Misfit::kHeads:
+      return usage_error(format("{} attention heads do not divide over {} tensor-parallel ranks", a, b),
+                         fitting_degrees(config));
+    case Misfit::kKeyValueHeads:
+      return usage_error(format("{} key-value heads do not divide over {} tensor-parallel ranks", a, b),
+                         fitting_degrees(config));
+    case Misfit::kFeedForwardWidth:
+      return usage_error(
+          format("a feed-forward width of {} does not divide over {} tensor-parallel ranks", a, b),
+          fitting_degrees(config));
+    case Misfit::kSequenceParallel:
+      return usage_error("sequence parallelism needs tensor parallelism",
+                         "use several tensor-parallel ranks, or no sequence parallelism");
+    case Misfit::kZeroStage:
+      return usage_error(format("ZeRO stage {} is not known; 0 and 1 are", a));
+    case Misfit::kSgdSaiTensor:
+      return usage_error(format("sgd-sai needs whole parameters: {} tensor-parallel ranks share them", a),
+                         "use another optimizer");
+    case Misfit::kSgdSaiZero:
+      return usage_error("sgd-sai needs whole parameters: ZeRO splits them over the ranks",
+                         "use another optimizer");
+    case Misfit::kStagesOfStep:
+      return usage_error(format("a {} step runs on one pipeline stage, not {}", step, a));
+    case Misfit::kContextOfStep:
+      return usage_error(format("a {} step has no context parallelism", step));
+    case Misfit::kSequenceParallelOfStep:
+      return usage_error(format("a {} step has no sequence parallelism", step));
+    case Misfit::kContextPieces:
+      return usage_error(format(
+          "{} tokens do not divide into {} pieces, two for each of {} context-parallel ranks", a, b, c));
+    case Misfit::kSequenceTokens:
+      return usage_error(format("{} tokens do not divide over {} sequence-parallel ranks", a, b));
+    case Misfit::kContextAttention:
+      return usage_error("context parallelism needs fused attention", "use fused attention");
+    case Misfit::kSchedule:
+      break;
+    case Misfit::kPartitionParts:
+      return usage_error(format("a partition into {} parts does not fit {} stages", a, b));
+    case Misfit::kPartitionNegative:
+      return usage_error("a stage cannot have less than 0 layers");
+    case Misfit::kPartitionLayers:
+      return usage_error(format("the partition has {} layers, {} has {}", a, config.name, b));
   }
-  require(tokens <= config.positions,
-          format("a sequence of {} tokens does not fit {}, which has {} positions", tokens, config.name,
-                 config.positions));
+  unreachable();
 }
 
-// Every condition with the numbers that break it.
+}  // namespace
+
+std::optional<Infeasible> why_infeasible(const ModelConfig& config, const StepRequest& request,
+                                         const Plan& plan) {
+  if (const Why why = why_request(config, request)) return why;
+  return why_plan(config, request, plan);
+}
+
+void check_request(const ModelConfig& config, const StepRequest& request) {
+  if (const Why why = why_request(config, request)) throw error_of(*why, config, request.kind);
+}
+
 void check_plan(const ModelConfig& config, const StepRequest& request, const Plan& plan) {
-  for (const auto& [degree, name] : {std::pair{plan.tp, "tensor"},
-                                     {plan.cp, "context"},
-                                     {plan.dp, "data"},
-                                     {plan.pp, "pipeline"},
-                                     {plan.virtual_stages, "virtual pipeline"}})
-    require(degree >= 1, format("the {}-parallel degree must be at least 1, not {}", name, degree));
-  constexpr std::int64_t kMostRanks = std::int64_t{1} << 30;
-  require(plan.tp <= kMostRanks / plan.cp / plan.dp / plan.pp && plan.world_size() <= kMostRanks,
-          "a plan has at most 2^30 ranks");
-  require(plan.micro_batches >= 1,
-          format("the number of micro-batches must be at least 1, not {}", plan.micro_batches));
-  constexpr std::int64_t kMostMicroBatches = 100'000;
-  require(plan.micro_batches <= kMostMicroBatches,
-          format("{} micro-batches are more than {}", plan.micro_batches, kMostMicroBatches));
-  require(plan.micro_batches == 1 || request.kind == StepKind::kTrain,
-          format("only training works in micro-batches, not a {} step", to_string(request.kind)));
-  require(
-      request.batch_size % plan.micro_batches == 0,
-      format("a batch of {} does not divide into {} micro-batches", request.batch_size, plan.micro_batches));
-  if (plan.tp > 1) {
-    const std::string degrees = fitting_degrees(config);
-    require(config.heads % plan.tp == 0,
-            format("{} attention heads do not divide over {} tensor-parallel ranks", config.heads, plan.tp),
-            degrees);
-    require(
-        config.kv_heads % plan.tp == 0,
-        format("{} key-value heads do not divide over {} tensor-parallel ranks", config.kv_heads, plan.tp),
-        degrees);
-    require(config.ffn_width % plan.tp == 0,
-            format("a feed-forward width of {} does not divide over {} tensor-parallel ranks",
-                   config.ffn_width, plan.tp),
-            degrees);
-  }
-  require(!plan.sequence_parallel || plan.tp > 1, "sequence parallelism needs tensor parallelism",
-          "use several tensor-parallel ranks, or no sequence parallelism");
-  require(plan.zero_stage == 0 || plan.zero_stage == 1,
-          format("ZeRO stage {} is not known; 0 and 1 are", plan.zero_stage));
-
-  const bool trains = request.kind == StepKind::kTrain;
-  const bool generates = !trains && request.kind != StepKind::kEvaluate;
-  if (trains && request.optimizer.kind == OptimizerKind::kSgdSai) {
-    constexpr const char* kHint = "use another optimizer";
-    require(plan.tp == 1,
-            format("sgd-sai needs whole parameters: {} tensor-parallel ranks share them", plan.tp), kHint);
-    require(plan.zero_stage == 0, "sgd-sai needs whole parameters: ZeRO splits them over the ranks", kHint);
-  }
-  if (generates) {
-    require(plan.pp == 1,
-            format("a {} step runs on one pipeline stage, not {}", to_string(request.kind), plan.pp));
-    require(plan.cp == 1, format("a {} step has no context parallelism", to_string(request.kind)));
-    require(!plan.sequence_parallel,
-            format("a {} step has no sequence parallelism", to_string(request.kind)));
-  } else {
-    const std::int64_t pieces = plan.cp > 1 ? 2 * plan.cp : 1;
-    require(request.seq_length % pieces == 0,
-            format("{} tokens do not divide into {} pieces, two for each of {} context-parallel ranks",
-                   request.seq_length, pieces, plan.cp));
-    require(!plan.sequence_parallel || request.seq_length / plan.cp % plan.tp == 0,
-            format("{} tokens do not divide over {} sequence-parallel ranks", request.seq_length / plan.cp,
-                   plan.tp));
-  }
-  require(plan.cp == 1 || request.fused_attention, "context parallelism needs fused attention",
-          "use fused attention");
-
-  if (trains)
-    slots_needed({plan.schedule, plan.pp, plan.virtual_stages, plan.micro_batches}, 0, 0);  // or says why not
-  const std::int64_t chunks = plan.pp * plan.virtual_stages;
-  if (!plan.partition.empty()) {
-    const auto sum = std::accumulate(plan.partition.begin(), plan.partition.end(), std::int64_t{0});
-    require(static_cast<std::int64_t>(plan.partition.size()) == chunks,
-            format("a partition into {} parts does not fit {} stages", plan.partition.size(), chunks));
-    require(std::ranges::all_of(plan.partition, [](std::int64_t layers) { return layers >= 0; }),
-            "a stage cannot have less than 0 layers");
-    require(sum == config.layers,
-            format("the partition has {} layers, {} has {}", sum, config.name, config.layers));
-  }
+  const Why why = why_plan(config, request, plan);
+  if (!why) return;
+  if (why->reason == Misfit::kSchedule) check_schedule(schedule_of(plan));
+  throw error_of(*why, config, request.kind);
 }
 
 }  // namespace nadi

@@ -1,10 +1,69 @@
-// Whether a step can be built: each function throws Error (usage) with the numbers that do not fit.
-// build_step() calls both.
+// Whether a step can be built, and why not.
+//
+//   if (const auto why = why_infeasible(config, request, plan)) ... why->reason, why->numbers
+//
+// why_infeasible() neither throws nor puts texts together: it is for searches that meet many plans that do
+// not fit. The check functions throw Error (usage) with the same reason in words; build_step() calls both.
 #pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
 
 #include "nadi/parallel/step_program.h"
 
 namespace nadi {
+
+enum class Misfit : std::uint8_t {
+  // of the request with the model
+  kBatchSize,          // below 1
+  kRecomputedLayers,   // below 1
+  kTooManyRecomputed,  // at a time; layers of the model
+  kFp8Type,            // fp8 without bf16
+  kSampling,           // in a step that draws no tokens
+  kDoesNotGenerate,
+  kSequenceLength,  // below 1
+  kInputTokens,     // below 1
+  kOutputTokens,    // below 1
+  kPositions,       // tokens; positions of the model
+  // of the plan with the model and the request
+  kTensorDegree,         // below 1
+  kContextDegree,        // below 1
+  kDataDegree,           // below 1
+  kPipelineDegree,       // below 1
+  kVirtualStages,        // below 1
+  kTooManyRanks,         // more than 2^30
+  kMicroBatches,         // below 1
+  kTooManyMicroBatches,  // number; most
+  kMicroBatchesOfStep,   // of a step that is not training
+  kBatchDivision,        // batch; micro-batches
+  kHeads,                // heads; tensor-parallel ranks
+  kKeyValueHeads,        // heads; tensor-parallel ranks
+  kFeedForwardWidth,     // width; tensor-parallel ranks
+  kSequenceParallel,     // without tensor parallelism
+  kZeroStage,            // stage
+  kSgdSaiTensor,         // tensor-parallel ranks
+  kSgdSaiZero,
+  kStagesOfStep,  // stages of a step that generates
+  kContextOfStep,
+  kSequenceParallelOfStep,
+  kContextPieces,   // tokens; pieces; context-parallel ranks
+  kSequenceTokens,  // tokens; tensor-parallel ranks
+  kContextAttention,
+  kSchedule,           // see why_no_schedule() in pipeline_schedule.h
+  kPartitionParts,     // parts; stages
+  kPartitionNegative,  // layers of a stage
+  kPartitionLayers,    // layers of the partition; of the model
+};
+
+struct Infeasible {
+  Misfit reason{};
+  std::array<std::int64_t, 3> numbers{};  // that do not fit, as the reason lists them
+};
+
+// The first thing that does not fit; nullopt when the step can be built.
+std::optional<Infeasible> why_infeasible(const ModelConfig& config, const StepRequest& request,
+                                         const Plan& plan);
 
 // Checks the request against the model: for example a sequence longer than the model's positions, or a
 // model that does not generate text.

@@ -1,0 +1,119 @@
+// Method: one pass over the ops finds the last use of every value; a second makes the allocations.
+
+#include "nadi/graph/value_lifetimes.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "nadi/graph/memory_plan.h"
+#include "nadi/graph/op_definition.h"
+
+namespace nadi {
+namespace {
+
+class LifetimeFinder {
+ public:
+  LifetimeFinder(const Graph& graph, const std::vector<char>& elsewhere, std::int64_t alignment)
+      : graph_(graph), elsewhere_(elsewhere), alignment_(alignment), root_(view_roots(graph)) {}
+
+  ValueLifetimes run() {
+    find_last_uses();
+    make_allocations();
+    for (std::size_t t = 0; t < root_.size(); ++t) allocation_of_[t] = allocation_of_[root_[t]];
+    return {.allocations = std::move(allocations_), .allocation_of = std::move(allocation_of_)};
+  }
+
+ private:
+  bool in_arena(std::size_t tensor) const {
+    return graph_.tensors()[tensor].producer != kNoOp && (elsewhere_.empty() || elsewhere_[tensor] == 0);
+  }
+
+  void find_last_uses() {
+    last_use_.assign(root_.size(), 0);
+    // By root of what an all-gather makes, until somebody reads it: the root of what it sends.
+    std::unordered_map<std::size_t, std::size_t> sending;
+    for (std::uint32_t i = 0; i < graph_.ops().size(); ++i) {
+      const Op& op = graph_.ops()[i];
+      const bool view = definition(op.kind).op_class == OpClass::kView;
+      for (const TensorId input : op.inputs) {
+        if (input == kNoTensor) continue;
+        const std::size_t root = root_[index(input)];
+        last_use_[root] = i;
+        if (view) continue;
+        if (const auto sent = sending.find(root); sent != sending.end()) {
+          last_use_[sent->second] = i;
+          sending.erase(sent);
+        }
+      }
+      for (const OpOutput& output : op.outputs) last_use_[root_[index(output.tensor)]] = i;
+      // It is started and goes on while others compute: who took over its input's bytes would have to wait.
+      if (op.kind == OpKind::kAllGather)
+        sending[root_[index(op.outputs[0].tensor)]] = root_[index(op.inputs[0])];
+    }
+  }
+
+  // The tensor whose bytes output 0 of the op may take over, if any.
+  std::optional<std::size_t> in_place_of(const Op& op, std::uint32_t at) const {
+    const int candidate = definition(op.kind).in_place_input;
+    if (candidate < 0 || op.inputs[candidate] == kNoTensor) return std::nullopt;
+    const std::size_t input = index(op.inputs[candidate]);
+    const std::size_t root = root_[input];
+    const std::size_t output = index(op.outputs[0].tensor);
+    if (!in_arena(root) || !in_arena(output) || last_use_[root] != at) return std::nullopt;
+    // A view of a part, or a permuted one, has its elements elsewhere than the output would.
+    if (input != root || graph_.tensors()[root].size() != graph_.tensors()[output].size())
+      return std::nullopt;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i)
+      if (static_cast<int>(i) != candidate && op.inputs[i] != kNoTensor && root_[index(op.inputs[i])] == root)
+        return std::nullopt;
+    return root;
+  }
+
+  void make_allocations() {
+    allocation_of_.assign(root_.size(), -1);
+    for (std::uint32_t i = 0; i < graph_.ops().size(); ++i) {
+      const Op& op = graph_.ops()[i];
+      if (definition(op.kind).op_class == OpClass::kView) continue;
+      for (std::size_t k = 0; k < op.outputs.size(); ++k) {
+        const std::size_t tensor = index(op.outputs[k].tensor);
+        if (!in_arena(tensor)) continue;
+        if (const auto taken = k == 0 ? in_place_of(op, i) : std::nullopt) {
+          allocation_of_[tensor] = allocation_of_[*taken];
+        } else {
+          allocation_of_[tensor] = static_cast<std::int32_t>(allocations_.size());
+          allocations_.push_back({.size = aligned_size(graph_.tensors()[tensor].size(), alignment_).count(), .born = i});
+        }
+        Allocation& allocation = allocations_[allocation_of_[tensor]];
+        allocation.dies = std::max(allocation.dies, last_use_[tensor]);
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const std::vector<char>& elsewhere_;
+  const std::int64_t alignment_;
+  std::vector<std::uint32_t> root_;          // by tensor: itself, or what it is a view of
+  std::vector<std::uint32_t> last_use_;      // by root
+  std::vector<std::int32_t> allocation_of_;  // by root, -1 outside of the arena
+  std::vector<Allocation> allocations_;
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> view_roots(const Graph& graph) {
+  std::vector<std::uint32_t> root(graph.tensors().size());
+  for (std::uint32_t t = 0; t < root.size(); ++t) root[t] = t;
+  for (const Op& op : graph.ops())
+    if (definition(op.kind).op_class == OpClass::kView)
+      for (const OpOutput& output : op.outputs) root[index(output.tensor)] = root[index(op.inputs[0])];
+  return root;
+}
+
+ValueLifetimes value_lifetimes(const Graph& graph, const std::vector<char>& elsewhere,
+                               std::int64_t alignment) {
+  return LifetimeFinder(graph, elsewhere, alignment).run();
+}
+
+}  // namespace nadi

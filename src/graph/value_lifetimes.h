@@ -1,0 +1,36 @@
+// From when to when a graph needs the bytes of its values, before anybody decides where they are.
+//
+// Views take no bytes of their own. Where an op's definition allows it and nobody needs the input any more,
+// its output takes over the input's bytes: both are one allocation, whose life is that of both. What an
+// all-gather sends lives until somebody reads what it makes. Variables, inputs and constants have no
+// lifetime: they stay put for the whole step.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nadi/graph/graph.h"
+#include "nadi/graph/memory_plan.h"
+
+namespace nadi {
+
+// Bytes that one value, or several one after the other, live in.
+struct Allocation {
+  std::int64_t size = 0;   // a multiple of the alignment
+  std::uint32_t born = 0;  // number of the op that writes it first
+  std::uint32_t dies = 0;  // and of the last that needs it
+};
+
+struct ValueLifetimes {
+  std::vector<Allocation> allocations;      // in order of birth
+  std::vector<std::int32_t> allocation_of;  // by tensor: -1 for those outside of the arena
+};
+
+// `elsewhere`, by tensor, names values that have a place of their own; empty: none.
+ValueLifetimes value_lifetimes(const Graph& graph, const std::vector<char>& elsewhere = {},
+                               std::int64_t alignment = kArenaAlignment);
+
+// By tensor: the one that a view is of, or the tensor itself.
+std::vector<std::uint32_t> view_roots(const Graph& graph);
+
+}  // namespace nadi
