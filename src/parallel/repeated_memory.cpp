@@ -1,6 +1,7 @@
 #include "nadi/parallel/repeated_memory.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "nadi/graph/arena.h"
@@ -8,7 +9,8 @@
 namespace nadi {
 namespace {
 
-constexpr std::int8_t kUnknownDistance = 100;
+// Instead of a distance: born outside of units, in the first, in the last.
+constexpr std::int8_t kOutside = 100, kFirstUnit = 101, kLastUnit = 102;
 
 bool is_forward(Piece piece) {
   return piece >= Piece::kFirstForward && piece <= Piece::kLastForward;
@@ -93,9 +95,12 @@ RepeatedMemory::RepeatedMemory(const std::vector<Piece>& pieces, const std::vect
       death.size = 0;
       const int distance = unit_of(death.piece) - unit_of(pieces[i]);
       const bool in_unit = is_forward(death.piece) || is_backward(death.piece);
+      death.distance = in_unit ? static_cast<std::int8_t>(distance) : kOutside;
+      // From the first unit to the last, or the other way: a gradient that every unit adds to in place.
+      if (in_unit && std::abs(distance) > 1)
+        death.distance = unit_of(death.piece) == 1 ? kFirstUnit : kLastUnit;
       // What an inner unit needs of the outside would be needed by all of them.
-      if (in_unit ? std::abs(distance) > 1 : is_inner(pieces[i])) repeats_ = false;
-      death.distance = in_unit ? static_cast<std::int8_t>(distance) : kUnknownDistance;
+      if (!in_unit && is_inner(pieces[i])) repeats_ = false;
       events.push_back(death);
     }
   }
@@ -165,16 +170,15 @@ class RepeatedMemory::Player {
         peak_ = std::max(peak_, live_);
         continue;
       }
-      const std::int64_t from = event.distance == kUnknownDistance ? unit : unit + event.distance;
-      if (from < 1 || from > units_) {
-        fits_ = false;
-        return;
-      }
+      const std::int64_t from = event.distance == kOutside     ? unit
+                                : event.distance == kFirstUnit ? 1
+                                : event.distance == kLastUnit  ? units_
+                                                               : unit + event.distance;
+      fits_ &= from >= 1 && from <= units_;
+      if (!fits_) return;
       Held& dead = place(event.piece, from, event.number);
-      if (dead.offset < 0) {
-        fits_ = false;
-        return;
-      }
+      fits_ = dead.offset >= 0;
+      if (!fits_) return;
       arena_.give_back(dead.offset, dead.size);
       live_ -= dead.size;
       --alive_;
@@ -182,8 +186,8 @@ class RepeatedMemory::Player {
     }
   }
 
-  // Whether the arena after this unit looks as it did one or two units ago: what is alive, born outside or in
-  // this unit or the one before, and where.
+  // Whether the arena after this unit looks as it did one or two units ago: what is alive, born outside, in
+  // this unit, the one before, the first or the last, and where.
   void watch(std::vector<std::vector<std::int64_t>>& states, bool& settled, std::int64_t unit,
              std::int64_t before) {
     if (settled || before == 1 || before == units_) return;  // neighbours of another kind
@@ -196,7 +200,7 @@ class RepeatedMemory::Player {
       }
     };
     look(0, 3 * outside_);
-    for (const std::int64_t of : {unit, before}) {
+    for (const std::int64_t of : {unit, before, std::int64_t{1}, units_}) {
       look(3 * outside_ + (of - 1) * per_forward_, per_forward_);
       look(3 * outside_ + units_ * per_forward_ + (of - 1) * per_backward_, per_backward_);
     }
