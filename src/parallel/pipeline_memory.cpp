@@ -8,6 +8,7 @@ namespace nadi {
 namespace {
 
 constexpr std::uint32_t kNever = 0xffffffff;
+constexpr std::int64_t kTouched = 1 << kPipelineEventCount;  // sets of events
 
 PipelineEvent event_of(const PipelineTransfer& transfer) {
   if (transfer.send) return transfer.gradient ? PipelineEvent::kSendGradient : PipelineEvent::kSendOutput;
@@ -28,7 +29,8 @@ PipelineMemory::PipelineMemory(const PipelineRequest& request)
     : virtual_stages_(request.virtual_stages),
       micro_batches_(request.micro_batches),
       times_(static_cast<std::size_t>(request.stages * request.virtual_stages),
-             Times(static_cast<std::size_t>(kPipelineEventCount * request.micro_batches), kNever)) {
+             Times(static_cast<std::size_t>(kPipelineEventCount * request.micro_batches), kNever)),
+      places_(static_cast<std::size_t>(request.stages * request.virtual_stages * 2 * kTouched)) {
   const auto rounds = pipeline_rounds(request);
   for (std::int64_t stage = 0; stage < request.stages; ++stage) {
     std::uint32_t now = 0;
@@ -53,9 +55,9 @@ std::int64_t PipelineMemory::slots(std::int64_t stage, std::int64_t chunk) const
 }
 
 std::int64_t PipelineMemory::places(std::int64_t stage, const Received& received) {
-  const auto [known, fresh] =
-      places_.try_emplace({stage, received.chunk, received.gradient, received.touched}, 0);
-  if (!fresh) return known->second;
+  const std::int64_t kind = (stage * virtual_stages_ + received.chunk) * 2 + (received.gradient ? 1 : 0);
+  std::int32_t& known = places_[static_cast<std::size_t>(kind * kTouched + received.touched)];
+  if (known > 0) return known;
   const PipelineEvent arrival =
       received.gradient ? PipelineEvent::kReceiveGradient : PipelineEvent::kReceiveInput;
   const Times& when = times(stage, received.chunk);
@@ -68,8 +70,8 @@ std::int64_t PipelineMemory::places(std::int64_t stage, const Received& received
       if ((received.touched >> event & 1u) != 0 && time(event) != kNever) last = std::max(last, time(event));
     stays.push_back({first, last});
   }
-  known->second = places_for(stays);
-  return known->second;
+  known = static_cast<std::int32_t>(places_for(stays));
+  return known;
 }
 
 }  // namespace nadi

@@ -10,8 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <tuple>
 #include <vector>
 
 #include "nadi/parallel/pipeline_schedule.h"
@@ -59,7 +57,7 @@ class PipelineMemory {
   std::int64_t micro_batches_;
   std::vector<Times> times_;
   std::vector<std::int64_t> slots_;
-  std::map<std::tuple<std::int64_t, std::int64_t, bool, std::uint8_t>, std::int64_t> places_;
+  std::vector<std::int32_t> places_;  // by stage, chunk, kind and what reads it; 0: not asked for yet
 };
 
 }  // namespace nadi

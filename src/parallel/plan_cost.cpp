@@ -31,6 +31,8 @@ void add_chunks(StepWork& sum, const ChunkCost& cost, const Repeats& repeats, st
 // Those that a rank shares between its graphs have one place.
 class SharedNames {
  public:
+  SharedNames() { seen_.reserve(32); }
+
   void add(const std::vector<ChunkCost::Shared>& tensors, std::array<Bytes, kRoleCount>& resident) {
     for (const ChunkCost::Shared& tensor : tensors) {
       if (std::ranges::any_of(seen_, [&](const ChunkCost::Shared* s) { return s->name == tensor.name; }))
@@ -102,6 +104,7 @@ StageCost PlanCosts::stage_cost(const StepRequest& request, const Plan& plan, st
 
   SharedNames shared;
   std::vector<ReductionCosts::Chunk> reduced;
+  reduced.reserve(static_cast<std::size_t>(plan.virtual_stages));
   std::vector<std::pair<const ChunkCost*, Repeats>> kinds;  // chunks of one kind together
   Bytes arena, peak;
   for (std::int64_t v = 0; v < plan.virtual_stages; ++v) {
@@ -135,6 +138,15 @@ StageCost PlanCosts::stage_cost(const StepRequest& request, const Plan& plan, st
     arena = std::max(arena, used.arena.arena);
     peak = std::max(peak, used.arena.peak);
   }
+  std::size_t products = 0, messages = 0;
+  for (const auto& [kind, repeats] : kinds) {
+    products += kind->products.size();
+    messages += kind->messages.size();
+  }
+  constexpr std::size_t kOfReduction = 16;  // about
+  cost.work.work.reserve(kOfReduction);
+  cost.work.products.reserve(products);
+  cost.work.messages.reserve(messages + kOfReduction);
   for (const auto& [kind, repeats] : kinds) add_chunks(cost.work, *kind, repeats, plan.micro_batches);
 
   const std::int64_t data_ranks = group_size(plan, GroupKind::kData);

@@ -145,6 +145,9 @@ class RepeatedMemory::Player {
   }
 
  private:
+  struct States {
+    std::vector<std::int64_t> now, before, earlier;
+  };
   struct Held {
     std::int64_t offset = -1;
     std::int64_t size = 0;
@@ -188,10 +191,10 @@ class RepeatedMemory::Player {
 
   // Whether the arena after this unit looks as it did one or two units ago: what is alive, born outside, in
   // this unit, the one before, the first or the last, and where.
-  void watch(std::vector<std::vector<std::int64_t>>& states, bool& settled, std::int64_t unit,
-             std::int64_t before) {
+  void watch(States& states, bool& settled, std::int64_t unit, std::int64_t before) {
     if (settled || before == 1 || before == units_) return;  // neighbours of another kind
-    std::vector<std::int64_t> state{arena_.size()};
+    std::vector<std::int64_t>& state = states.now;
+    state.assign(1, arena_.size());
     std::int64_t seen = 0;
     const auto look = [&](std::int64_t from, std::int64_t count) {
       for (std::int64_t i = from; i < from + count; ++i) {
@@ -205,9 +208,9 @@ class RepeatedMemory::Player {
       look(3 * outside_ + units_ * per_forward_ + (of - 1) * per_backward_, per_backward_);
     }
     if (seen != alive_) return;
-    for (std::size_t back = 1; back <= 2 && back <= states.size(); ++back)
-      settled |= states[states.size() - back] == state;
-    states.push_back(std::move(state));
+    settled = state == states.before || state == states.earlier;
+    std::swap(states.earlier, states.before);
+    std::swap(states.before, states.now);
   }
 
   const RepeatedMemory& memory_;
@@ -217,7 +220,7 @@ class RepeatedMemory::Player {
   Arena arena_;
   std::int64_t live_ = 0, peak_ = 0, alive_ = 0;
   bool fits_ = true;
-  std::vector<std::vector<std::int64_t>> forward_states_, backward_states_;
+  States forward_states_, backward_states_;
   bool forward_settled_ = false, backward_settled_ = false;
 };
 
