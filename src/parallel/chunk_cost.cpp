@@ -253,7 +253,7 @@ ChunkKey chunk_key(const StepRequest& request, const Plan& plan, const ChunkPlac
   }
   const std::int64_t unit = key.layers_per_unit();
   const bool alike = key.method == Recompute::Method::kUniform;
-  if (!alike || place.layers % unit != 0 || place.layers / unit < kUnitsBuilt) key.layers = place.layers;
+  if (!alike || place.layers % unit != 0 || place.layers / unit < kFewestUnits) key.layers = place.layers;
   return key;
 }
 

@@ -3,8 +3,9 @@
 //
 // A chunk is built once with three units (a unit is one layer, or as many as are recomputed together), and
 // what its inner unit costs is counted apart. More units cost that much more each: work, memory that is
-// resident, what is kept in slots. The arena is played (repeated_memory.h). Chunks that are no repetition
-// (fewer than three units, or a number of layers that recomputation does not divide) are built as they are.
+// resident, what is kept in slots; two units cost that much less. The arena is played (repeated_memory.h).
+// Chunks that are no repetition (less than two units, or a number of layers that recomputation does not
+// divide) are built as they are.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@ namespace nadi {
 struct ChunkKey {
   static constexpr std::int64_t kRepeated = -1;
 
-  std::int64_t layers = kRepeated;  // kRepeated: any number of units, at least kUnitsBuilt
+  std::int64_t layers = kRepeated;  // kRepeated: any number of units, at least kFewestUnits
   std::int64_t tp = 1, cp = 1;
   std::int64_t micro_batch_size = 1;
   std::int64_t seq_length = 1;  // of all context-parallel ranks
@@ -90,7 +91,7 @@ struct ChunkCost {
   bool has_loss = false;
   std::vector<Member> members_before, members_inner, members_after;  // as their gradients become ready
 
-  // Units beyond those built.
+  // Units beyond those built; -1 for one less.
   std::int64_t more_units(std::int64_t layers) const {
     return repeated ? layers / per_unit - kUnitsBuilt : 0;
   }

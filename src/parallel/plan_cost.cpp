@@ -16,7 +16,7 @@ struct Repeats {
 
 void add_chunks(StepWork& sum, const ChunkCost& cost, const Repeats& repeats, std::int64_t times) {
   for (const WorkEntry& entry : cost.work) add(sum.work, entry, repeats.chunks * times);
-  if (repeats.more > 0)
+  if (repeats.more != 0)
     for (const WorkEntry& entry : cost.inner_work) add(sum.work, entry, repeats.more * times);
   const auto join = [&](auto& to, const auto& list, const std::vector<std::int64_t>& inner) {
     for (std::size_t i = 0; i < list.size(); ++i) {

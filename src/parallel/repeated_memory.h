@@ -26,7 +26,8 @@
 
 namespace nadi {
 
-inline constexpr std::int64_t kUnitsBuilt = 3;  // first, inner, last
+inline constexpr std::int64_t kUnitsBuilt = 3;   // first, inner, last
+inline constexpr std::int64_t kFewestUnits = 2;  // first and last
 
 struct ArenaNeed {
   Bytes arena;
@@ -59,7 +60,7 @@ class RepeatedMemory {
   RepeatedMemory(const std::vector<Piece>& pieces, const std::vector<Allocation>& allocations);
 
   // nullopt: the graph's lifetimes do not repeat, and the graph must be built. `units` is at least
-  // kUnitsBuilt.
+  // kFewestUnits.
   std::optional<ArenaNeed> of(std::int64_t units);
 
  private:
