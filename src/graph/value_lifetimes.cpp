@@ -83,7 +83,8 @@ class LifetimeFinder {
           allocation_of_[tensor] = allocation_of_[*taken];
         } else {
           allocation_of_[tensor] = static_cast<std::int32_t>(allocations_.size());
-          allocations_.push_back({.size = aligned_size(graph_.tensors()[tensor].size(), alignment_).count(), .born = i});
+          allocations_.push_back(
+              {.size = aligned_size(graph_.tensors()[tensor].size(), alignment_).count(), .born = i});
         }
         Allocation& allocation = allocations_[allocation_of_[tensor]];
         allocation.dies = std::max(allocation.dies, last_use_[tensor]);
