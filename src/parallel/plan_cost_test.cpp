@@ -30,7 +30,7 @@ StepWork work_of(const Program& program) {
   return merged(std::move(work));
 }
 
-struct Case {
+struct CostCase {
   ModelConfig config;
   StepRequest request;
   Plan plan;
@@ -123,7 +123,7 @@ void expect_memory(const StageMemory& cost, const Program& program, const Memory
 }
 
 // True when all figures agree.
-bool expect_equal(PlanCosts& costs, const Case& of) {
+bool costs_equal(PlanCosts& costs, const CostCase& of) {
   const PlanCost cost = costs.of(of.request, of.plan);
   EXPECT_EQ(static_cast<std::int64_t>(cost.stages.size()), of.plan.pp);
   for (std::int64_t stage = 0; stage < of.plan.pp && !testing::Test::HasFailure(); ++stage) {
@@ -144,9 +144,9 @@ class RandomPlans {
  public:
   explicit RandomPlans(unsigned seed) : random_(seed) {}
 
-  Case next(const ModelConfig& config) {
+  CostCase next(const ModelConfig& config) {
     for (;;) {
-      Case made = any(config);
+      CostCase made = any(config);
       try {
         check_request(made.config, made.request);
         check_plan(made.config, made.request, made.plan);
@@ -164,8 +164,8 @@ class RandomPlans {
   }
   std::int64_t up_to(std::int64_t most) { return static_cast<std::int64_t>(random_() % (most + 1)); }
 
-  Case any(const ModelConfig& config) {
-    Case made{.config = config, .request = {}, .plan = {}};
+  CostCase any(const ModelConfig& config) {
+    CostCase made{.config = config, .request = {}, .plan = {}};
     Plan& plan = made.plan;
     plan.tp = one_of({1, 2, 4});
     plan.cp = one_of({1, 1, 2});
@@ -210,7 +210,7 @@ TEST(PlanCost, EqualsTheBuiltProgramToTheLastDigit) {
     PlanCosts costs(config);
     RandomPlans plans(seed++);
     for (int i = 0; i < 100; ++i)
-      if (!expect_equal(costs, plans.next(config))) return;
+      if (!costs_equal(costs, plans.next(config))) return;
   }
 }
 
@@ -224,7 +224,7 @@ TEST(PlanCost, HoldsForManyLayersOfAStage) {
     for (const Plan& plan :
          {Plan{.micro_batches = 8}, Plan{.tp = 4, .dp = 2, .zero_stage = 1, .micro_batches = 8},
           Plan{.tp = 8, .pp = 2, .sequence_parallel = true, .micro_batches = 8, .partition = {39, 41}}})
-      if (!expect_equal(costs, {config, request, plan})) return;
+      if (!costs_equal(costs, {config, request, plan})) return;
   }
 }
 
