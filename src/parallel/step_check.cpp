@@ -13,7 +13,7 @@ namespace {
 
 using Why = std::optional<Infeasible>;
 
-constexpr std::int64_t kMostRanks = std::int64_t{1} << 30;
+constexpr std::int64_t kMostRanksOfPlan = std::int64_t{1} << 30;
 constexpr std::int64_t kMostMicroBatches = 100'000;
 
 Why because(Misfit reason, std::int64_t a = 0, std::int64_t b = 0, std::int64_t c = 0) {
@@ -59,7 +59,7 @@ Why why_ranks(const Plan& plan) {
   if (plan.dp < 1) return because(Misfit::kDataDegree, plan.dp);
   if (plan.pp < 1) return because(Misfit::kPipelineDegree, plan.pp);
   if (plan.virtual_stages < 1) return because(Misfit::kVirtualStages, plan.virtual_stages);
-  if (plan.tp > kMostRanks / plan.cp / plan.dp / plan.pp || plan.world_size() > kMostRanks)
+  if (plan.tp > kMostRanksOfPlan / plan.cp / plan.dp / plan.pp || plan.world_size() > kMostRanksOfPlan)
     return because(Misfit::kTooManyRanks);
   return std::nullopt;
 }
