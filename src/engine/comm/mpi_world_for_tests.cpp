@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iostream>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "nadi/base/half.h"
@@ -22,13 +23,16 @@ namespace {
 Communicator* world = nullptr;
 
 class FailuresOnly : public testing::EmptyTestEventListener {
+  void OnTestStart(const testing::TestInfo& test) override { test_ = test.name(); }
+  // GoogleTest holds its lock: asking it for the current test would wait for ever.
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
-    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    std::cerr << "rank " << to_number(world->rank()) << ", "
-              << (test == nullptr ? "outside of tests" : test->name()) << ": " << result.file_name() << ":"
+    std::cerr << "rank " << to_number(world->rank()) << ", " << test_ << ": " << result.file_name() << ":"
               << result.line_number() << ": " << result.message() << std::endl;
   }
+  void OnTestEnd(const testing::TestInfo& /*test*/) override { test_ = "outside of tests"; }
+
+  std::string test_ = "outside of tests";
 };
 
 template <class Element>
