@@ -148,7 +148,10 @@ int run(int argc, char** argv) {
   const bool per_op = argc > 5 && std::strcmp(argv[5], "--per-op") == 0;
   ModelConfig config = *find_built_in_model(name == "bert" ? "bert-base-uncased" : name);
   config.embedding_dropout = config.attention_dropout = config.residual_dropout = 0;
-  const Program program = build_step(config, {.batch_size = batch, .seq_length = tokens});
+  const Program program =
+      build_step(config, {.batch_size = batch,
+                          .seq_length = tokens,
+                          .optimizer = {.learning_rate = {.decay = Decay::kConstant, .peak = 1e-4}}});
   const ProgramSummary summary = summarize(program);
 
   CpuEngine engine;
@@ -166,16 +169,15 @@ int run(int argc, char** argv) {
   set("targets", targets);
   set("token_type_ids", zeros);
   set("lengths", lengths);
-  const std::vector<float> count{static_cast<float>(batch * tokens)}, rate{1e-4F};
+  const std::vector<float> count{static_cast<float>(batch * tokens)};
+  const std::vector<std::int64_t> advance{1};
   set("token_count", count);
-  set("learning_rate", rate);
+  set("schedule_advance", advance);
 
   std::vector<ExecutedStep> records;
   Ticket ticket{};
   std::vector<double> forward, backward, optimizer, whole;
   for (std::int64_t i = 0; i <= steps; ++i) {
-    const std::vector<std::int64_t> step{i + 1};
-    set("update_number", step);
     ExecutedStep record{.step = i};
     const double start = now();
     ticket = engine.run(loaded, {.record = &record});

@@ -60,25 +60,28 @@ namespace {
 
 constexpr std::int64_t kBatch = 4, kTokens = 7;
 
+Program program_of(const ModelConfig& config, StepRequest request, std::int64_t micro_batches) {
+  request.optimizer.learning_rate = {.decay = Decay::kConstant, .peak = 0.01};
+  return build_step(config, request, {.micro_batches = micro_batches});
+}
+
 // The same program, variables and data on both engines.
 class Job {
  public:
   Job(const ModelConfig& config, const StepRequest& request, int threads, std::int64_t micro_batches = 1)
-      : program_(build_step(config, request, {.micro_batches = micro_batches})),
+      : program_(program_of(config, request, micro_batches)),
         micro_batches_(micro_batches),
         own_engine_(EngineOptions{.threads = threads}) {
     use(own_engine_, config);
   }
   Job(const ModelConfig& config, const StepRequest& request, CpuEngine& engine)
-      : program_(build_step(config, request)), micro_batches_(1), own_engine_(EngineOptions{.threads = 1}) {
+      : program_(program_of(config, request, 1)),
+        micro_batches_(1),
+        own_engine_(EngineOptions{.threads = 1}) {
     use(engine, config);
   }
 
   void step(std::int64_t number, ExecutedStep* record = nullptr) {
-    const std::vector<std::int64_t> step{number};
-    if (engine_->has_input(loaded_, "update_number"))
-      engine_->set_input<std::int64_t>(loaded_, InputSet::kFirst, "update_number", step);
-    store_.set("update_number", {static_cast<double>(number)});
     std::vector<ReferenceSlot> slots(micro_batches_);
     std::vector<ReferenceStore> inputs(micro_batches_);
     for (std::int64_t m = 0; m < micro_batches_; ++m) set_micro_batch(m, number, inputs[m]);
@@ -131,11 +134,12 @@ class Job {
     types_ = random_integers("types", tokens, 2);
     targets_ = random_integers("targets", tokens, config.vocabulary);
     targets_[3] = targets_[8] = -100;
-    const std::vector<float> count{static_cast<float>(tokens - 2)}, rate{0.01F};
+    const std::vector<float> count{static_cast<float>(tokens - 2)};
+    const std::vector<std::int64_t> advance{1};
     engine.set_input<float>(loaded_, InputSet::kFirst, "token_count", count);
-    engine.set_input<float>(loaded_, InputSet::kFirst, "learning_rate", rate);
+    engine.set_input<std::int64_t>(loaded_, InputSet::kFirst, "schedule_advance", advance);
     store_.set("token_count", {static_cast<double>(tokens - 2)});
-    store_.set("learning_rate", {rate[0]});
+    store_.set("schedule_advance", {1});
   }
 
   template <class T>

@@ -22,22 +22,22 @@ constexpr std::int64_t kBatch = 2, kTokens = 5;
 // One job: a program, the variables, and a batch of data of which some targets do not count.
 class Job {
  public:
-  Job(const ModelConfig& config, const StepRequest& request, std::int64_t micro_batches = 1)
-      : program_(build_step(config, request, {.micro_batches = micro_batches})),
-        micro_batches_(micro_batches) {
+  Job(const ModelConfig& config, StepRequest request, std::int64_t micro_batches = 1)
+      : micro_batches_(micro_batches) {
+    request.optimizer.learning_rate = {.decay = Decay::kConstant, .peak = 0.01};
+    program_ = build_step(config, request, {.micro_batches = micro_batches});
     const std::int64_t tokens = kBatch * kTokens;
     ids_ = random_integers("ids", tokens, config.vocabulary);
     types_ = random_integers("types", tokens, 2);
     targets_ = random_integers("targets", tokens, config.vocabulary);
     targets_[3] = targets_[7] = -100;
     store_.set("token_count", {static_cast<double>(tokens - 2)});
-    store_.set("learning_rate", {0.01});
+    store_.set("schedule_advance", {1});
     for (const Graph& graph : program_.graphs) initialize(graph, store_, 1);
   }
 
   // Runs one step, or only its first instructions; the loss.
   double step(std::int64_t number = 1, std::size_t instructions = 1000) {
-    store_.set("update_number", {static_cast<double>(number)});
     std::vector<ReferenceSlot> slots(micro_batches_);
     std::vector<ReferenceStore> inputs;
     for (std::int64_t m = 0; m < micro_batches_; ++m) inputs.push_back(micro_batch(m, number));
@@ -247,7 +247,6 @@ TEST_P(Generate, TheCacheChangesNothing) {
     const auto length = static_cast<double>(tokens.size());
     store.set("input_ids", tokens);
     store.set("lengths", {length});
-    store.set("positions", {length - 1});
     store.set("sampling", {1.2, 8, 0.9});
     store.set("random", {11, length, 0});
   };

@@ -27,6 +27,7 @@ class Cluster {
     request.batch_size = kBatch / plan.dp;
     request.seq_length = kTokens;
     request.bucket_elements = 100;  // several buckets per chunk
+    request.optimizer.learning_rate = {.decay = Decay::kConstant, .peak = 0.01};
     for (std::int64_t stage = 0; stage < plan.pp; ++stage)
       programs_.push_back(build_step(config, request, plan, stage));
     ids_ = random_integers("ids", kBatch * kTokens, config.vocabulary);
@@ -37,7 +38,7 @@ class Cluster {
       const Rank rank{static_cast<std::int32_t>(r)};
       ReferenceStore& store = stores_.emplace_back();
       store.set("token_count", {kBatch * kTokens - 4});
-      store.set("learning_rate", {0.01});
+      store.set("schedule_advance", {1});
       for (const Graph& graph : program_of(rank).graphs) initialize(graph, store, 1, place_of(rank));
     }
     for (int kind = 0; kind < kGroupKindCount; ++kind)
@@ -68,7 +69,6 @@ class Cluster {
     std::vector<std::vector<ReferenceStore>> inputs(stores_.size());
     for (std::size_t r = 0; r < stores_.size(); ++r) {
       const Rank rank{static_cast<std::int32_t>(r)};
-      stores_[r].set("update_number", {static_cast<double>(number)});
       for (std::int64_t m = 0; m < plan_.micro_batches; ++m)
         inputs[r].push_back(micro_batch(rank, m, number));
       LockstepRank& entry = ranks.emplace_back();

@@ -49,6 +49,7 @@ class Job {
     request.batch_size = kBatch / plan.dp;
     request.seq_length = kTokens;
     request.bucket_elements = 100;  // several buckets per chunk
+    request.optimizer.learning_rate = {.decay = Decay::kConstant, .peak = kLearningRate};
     program_ = build_step(config, request, plan, place_.pp);
     loaded_ = engine_.load(program_);
     engine_.bind();
@@ -56,11 +57,7 @@ class Job {
   }
 
   void step(std::int64_t number, ExecutedStep* record = nullptr) {
-    const StepScalars scalars{.seed = 42,
-                              .step = number,
-                              .update_number = number,
-                              .learning_rate = kLearningRate,
-                              .token_count = kBatch * kTokens - kIgnored};
+    const StepScalars scalars{.seed = 42, .step = number, .token_count = kBatch * kTokens - kIgnored};
     const StepInputs inputs{engine_, loaded_};
     set_step_scalars(inputs, scalars);
     for (std::int64_t m = 0; m < plan_.micro_batches; ++m) {

@@ -48,8 +48,7 @@ TEST(SequenceOverlap, CommunicationOfTheBackwardPassIsWaitedForWhenItIsNeeded) {
     const ProgramHandle loaded = engine.load(program);
     engine.bind();
     engine.initialize(1);
-    const StepScalars scalars{
-        .seed = 42, .step = 1, .update_number = 1, .learning_rate = 1e-3, .token_count = kBatch * kTokens};
+    const StepScalars scalars{.seed = 42, .step = 1, .token_count = kBatch * kTokens};
     const StepInputs inputs{engine, loaded};
     set_step_scalars(inputs, scalars);
     set_batch(inputs, batch_for(config), 0);

@@ -50,8 +50,8 @@ Check model(Value ModelConfig::*member, Value expected) {
 template <typename Value>
 Check rate(Value LearningRate::*member, Value expected) {
   return [=](const ResolvedTrain& without, const ResolvedTrain& with) {
-    return with.options.learning_rate.*member == expected &&
-           without.options.learning_rate.*member != expected;
+    return with.options.optimizer.learning_rate.*member == expected &&
+           without.options.optimizer.learning_rate.*member != expected;
   };
 }
 Check optimizer(double OptimizerOptions::*member, double expected) {
@@ -179,10 +179,9 @@ std::vector<Effect> training_effects() {
        rate(&LearningRate::stable_decay, StableDecay::kMinusSquareRoot)},
       {"--weight-decay-incr-style linear", gpt + "--start-weight-decay 0.01 --end-weight-decay 0.1",
        [](const ResolvedTrain&, const ResolvedTrain& with) {
-         const auto decay = with.options.weight_decay;
+         const auto decay = with.options.optimizer.weight_decay_schedule;
          return decay && decay->start == 0.01 && decay->end == 0.1 &&
-                with.options.optimizer.scheduled_decay && with.options.optimizer.weight_decay == 0.1 &&
-                decay->growth == WeightDecayGrowth::kLinear;
+                with.options.optimizer.weight_decay == 0.1 && decay->growth == WeightDecayGrowth::kLinear;
        }},
       {"--lr-warmup-init 1e-6", gpt, rate(&LearningRate::start, 1e-6)},
       {"--clip-grad 0.5", gpt, optimizer(&OptimizerOptions::max_grad_norm, 0.5)},
@@ -387,8 +386,8 @@ TEST_F(MegatronFlags, SamplesOfARampUpBecomeSteps) {
       std::string(kGpt) +
       "--global-batch-size 8 --micro-batch-size 2 --rampup-batch-size 4 4 8 --train-samples 39");
   EXPECT_EQ(run.options.max_steps, 5);
-  EXPECT_EQ(run.options.learning_rate.total, 39);
-  EXPECT_EQ(run.options.learning_rate.unit, ScheduleUnit::kSamples);
+  EXPECT_EQ(run.options.optimizer.learning_rate.total, 39);
+  EXPECT_EQ(run.options.optimizer.learning_rate.unit, ScheduleUnit::kSamples);
 }
 
 TEST_F(MegatronFlags, NamesAreUniqueAndTheUnknownHasANeighbour) {
@@ -406,12 +405,12 @@ TEST_F(MegatronFlags, NadisOwnKeepItsLog) {
   const ResolvedTrain own = resolve_for_tests("gpt2 --batch-size 2 --max-steps 3 --tp 1 --seq-length 64");
   EXPECT_EQ(own.log_format, LogFormat::kNadi);
   EXPECT_EQ(own.options.seed, 42u);
-  EXPECT_FALSE(own.options.learning_rate.late_warmup);
+  EXPECT_FALSE(own.options.optimizer.learning_rate.late_warmup);
   EXPECT_EQ(resolve_for_tests("gpt2 --log-format megatron").log_format, LogFormat::kMegatron);
   const ResolvedTrain megatron = resolve_for_tests("gpt2 --train-iters 3 --log-format nadi");
   EXPECT_EQ(megatron.log_format, LogFormat::kNadi);
   EXPECT_EQ(megatron.options.seed, 1234u);
-  EXPECT_TRUE(megatron.options.learning_rate.late_warmup);
+  EXPECT_TRUE(megatron.options.optimizer.learning_rate.late_warmup);
 }
 
 TEST_F(MegatronFlags, ItsAdamIsAdamW) {

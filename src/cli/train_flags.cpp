@@ -98,13 +98,14 @@ void add_training_flags(Flags& flags) {
              .help = "optimizer; with Megatron's flags, adam is Megatron's Adam, which is adamw",
              .fallback = std::string(to_string(defaults.optimizer.kind)),
              .choices = optimizer_names()});
-  group.number("--learning-rate", "peak learning rate", format("{}", defaults.learning_rate.peak));
+  group.number("--learning-rate", "peak learning rate", format("{}", defaults.optimizer.learning_rate.peak));
   group.add({.names = {"--lr-scheduler"},
              .value = "HOW",
              .help = "decay of the learning rate after the warm-up",
-             .fallback = std::string(to_string(defaults.learning_rate.decay)),
+             .fallback = std::string(to_string(defaults.optimizer.learning_rate.decay)),
              .choices = schedules});
-  group.number("--warmup-steps", "steps of linear warm-up", format("{}", defaults.learning_rate.warmup));
+  group.number("--warmup-steps", "steps of linear warm-up",
+               format("{}", defaults.optimizer.learning_rate.warmup));
   group.number("--weight-decay", "weight decay of matrices; biases and norms have none",
                format("{}", defaults.optimizer.weight_decay));
   group.number("--max-grad-norm", "clip the gradient norm to this value; 0 disables clipping",

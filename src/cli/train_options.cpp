@@ -171,13 +171,10 @@ ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank) {
   options.accumulation = batches.sizes.accumulation;
   if (!batches.schedule.is_constant()) options.batches = batches.schedule;
   const TrainSchedule schedule = resolve_schedule(flags, batches.schedule);
-  options.learning_rate = schedule.learning_rate;
+  options.optimizer.learning_rate = schedule.learning_rate;
   options.max_steps = schedule.max_steps;
-  options.weight_decay = schedule.weight_decay;
-  if (schedule.weight_decay) {
-    options.optimizer.weight_decay = schedule.weight_decay->end;
-    options.optimizer.scheduled_decay = true;
-  }
+  options.optimizer.weight_decay_schedule = schedule.weight_decay;
+  if (schedule.weight_decay) options.optimizer.weight_decay = schedule.weight_decay->end;
   options.epochs = flags.integer("--num-epochs").value_or(reads_indexed_data(flags) ? 1 : options.epochs);
   const std::uint64_t seed = megatron ? kMegatronSeed : options.seed;
   options.seed =

@@ -151,11 +151,6 @@ class Generator::State {
     }
     engine_->set_input<std::int32_t>(loaded_, kInputs, "input_ids", ids);
     engine_->set_input<std::int32_t>(loaded_, kInputs, "lengths", lengths);
-    std::vector<std::int32_t> positions = lengths;
-    for (std::int64_t decode = 0; decode < options_.output_tokens - 1; ++decode) {
-      engine_->set_input<std::int32_t>(loaded_, kInputs, "positions", positions, decode);
-      for (std::int32_t& position : positions) ++position;
-    }
   }
 
   // Prefill and the first decode are both micro-batch 0, hence between the instructions.

@@ -22,6 +22,8 @@ std::string_view to_string(Role role) {
       return "cache";
     case Role::kMetric:
       return "metric";
+    case Role::kCounter:
+      return "counter";
   }
   unreachable();
 }

@@ -49,6 +49,7 @@ enum class OpKind : std::uint8_t {
   kSample,
   kSelectRows,
   kCacheWrite,
+  kAdvance,
   kTakeTokens,
   kVocabMax,
   kVocabSums,
@@ -65,6 +66,7 @@ enum class OpKind : std::uint8_t {
   kSquaredNorm,
   kGradScale,
   kUpdateLossScale,
+  kNextUpdate,
   // communication
   kAllReduce,
   kAllReduceGrad,

@@ -104,6 +104,24 @@ TEST(OpCost, SgdSaiReadsAndWritesItsMomentumAndOneScale) {
   }
 }
 
+TEST(OpCost, CountersAreReadAndWritten) {
+  GraphBuilder b;
+  const auto counter = [&](const char* name) {
+    return b.variable({.name = name, .dtype = DType::kI64, .role = Role::kCounter});
+  };
+  next_update(b, {.updates = counter("updates"),
+                  .schedule_position = counter("position"),
+                  .skipped_updates = counter("skipped"),
+                  .schedule_advance = b.input("advance", {}, DType::kI64),
+                  .found_inf = b.input("found_inf", {}, DType::kF32)});
+  EXPECT_EQ(last_cost(b).read.count(), 4 * 8 + 4);
+  // Learning rate, update number, decay factor, and the three counters.
+  EXPECT_EQ(last_cost(b).written.count(), 4 + 8 + 4 + 3 * 8);
+  advance(b, b.variable({.name = "positions", .shape = {5}, .dtype = DType::kI32}), 1);
+  EXPECT_EQ(last_cost(b).read.count(), 5 * 4);
+  EXPECT_EQ(last_cost(b).written.count(), 5 * 4);
+}
+
 TEST(OpCost, AddingToAVariableReadsItToo) {
   GraphBuilder b;
   const TensorId x = b.input("x", {10}, DType::kBF16);

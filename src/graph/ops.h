@@ -14,6 +14,7 @@
 #include "nadi/graph/ops/gradient_scaling.h"
 #include "nadi/graph/ops/layer_norm.h"
 #include "nadi/graph/ops/matmul.h"
+#include "nadi/graph/ops/next_update.h"
 #include "nadi/graph/ops/point_to_point.h"
 #include "nadi/graph/ops/quantize_fp8.h"
 #include "nadi/graph/ops/repeat_heads.h"

@@ -5,6 +5,7 @@
 #include "nadi/graph/ops/adamw.h"
 #include "nadi/graph/ops/add.h"
 #include "nadi/graph/ops/gradient_scaling.h"
+#include "nadi/graph/ops/next_update.h"
 #include "nadi/graph/ops/sgd.h"
 #include "nadi/graph/ops/sgd_sai.h"
 
@@ -22,13 +23,7 @@ std::string layer_of(const std::string& parameter) {
 class OptimizerBuilder {
  public:
   OptimizerBuilder(GraphBuilder& builder, const OptimizerOptions& options)
-      : builder_(builder), options_(options) {
-    update_.learning_rate = builder.input("learning_rate", Shape{}, DType::kF32);
-    if (options.scheduled_decay)
-      update_.decay_factor = builder.input("weight_decay_factor", Shape{}, DType::kF32);
-    if (options.kind == OptimizerKind::kAdamW || options.kind == OptimizerKind::kAdam)
-      update_number_ = builder.input("update_number", Shape{}, DType::kI64);
-  }
+      : builder_(builder), options_(options) {}
 
   void scale_gradients(const OptimizerInput& input, const LossScale& loss_scale) {
     const auto scope = builder_.in_layer("optimizer");
@@ -38,8 +33,9 @@ class OptimizerBuilder {
                                                    .max_norm = options_.max_grad_norm,
                                                    .grad_norm = metric});
     update_.grad_scale = scaled.scale;
+    if (loss_scale.scale != kNoTensor) update_.found_inf = scaled.found_inf;
+    number_update();
     if (loss_scale.scale == kNoTensor) return;
-    update_.found_inf = scaled.found_inf;
     update_loss_scale(
         builder_,
         {.found_inf = scaled.found_inf, .loss_scale = loss_scale.scale, .good_steps = loss_scale.good_steps});
@@ -86,6 +82,24 @@ class OptimizerBuilder {
   }
 
  private:
+  void number_update() {
+    const auto counter = [&](const char* name) {
+      return builder_.variable({.name = name, .dtype = DType::kI64, .role = Role::kCounter});
+    };
+    const NextUpdate next =
+        next_update(builder_, {.updates = counter("updates"),
+                               .schedule_position = counter("schedule_position"),
+                               .skipped_updates = counter("skipped_updates"),
+                               .schedule_advance = builder_.input("schedule_advance", Shape{}, DType::kI64),
+                               .found_inf = update_.found_inf,
+                               .learning_rate = options_.learning_rate,
+                               .weight_decay = options_.weight_decay_schedule,
+                               .full_weight_decay = options_.weight_decay});
+    update_.learning_rate = next.learning_rate;
+    update_number_ = next.update_number;
+    if (options_.weight_decay_schedule) update_.decay_factor = next.decay_factor;
+  }
+
   // Sum of squares of the gradients of all ranks.
   TensorId global_squares(const OptimizerInput& input) {
     TensorId sum = kNoTensor;

@@ -1,15 +1,18 @@
 // Appends the optimizer to a graph that has its backward pass: gradient norm, clipping, loss scale, and one
 // update op per parameter. State it makes: "<parameter>.m" and ".v" (Adam), ".momentum" (SGD),
-// ".lr_scale" (SGD-SaI), ".master" (fp32 copy of a low-precision parameter). Inputs it makes: learning_rate,
-// for Adam step, and where weight decay is scheduled weight_decay_factor. Metric: grad_norm.
+// ".lr_scale" (SGD-SaI), ".master" (fp32 copy of a low-precision parameter). Counters it makes: updates,
+// schedule_position and skipped_updates, from which the step knows its number and its learning rate
+// (ops/next_update.h). Input it makes: schedule_advance. Metric: grad_norm.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "nadi/graph/gradient.h"
+#include "nadi/graph/learning_rate.h"
 #include "nadi/graph/ops/collectives.h"
 
 namespace nadi {
@@ -24,8 +27,9 @@ struct OptimizerOptions {
   double epsilon = 1e-8;
   double momentum = 0.9;       // SGD and SGD-SaI; 0 for none
   double weight_decay = 0.01;  // of matrices; biases and norms have none
-  // Weight decay changes from step to step: the input weight_decay_factor is what it is multiplied by.
-  bool scheduled_decay = false;
+  LearningRate learning_rate = {};
+  // Where weight decay changes from step to step; then weight_decay is its end.
+  std::optional<WeightDecaySchedule> weight_decay_schedule = {};
   double max_grad_norm = 1;  // 0: no clipping
 };
 

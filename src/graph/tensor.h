@@ -2,7 +2,7 @@
 //
 // A tensor is either a *value* (SSA: written by exactly one op, dead after its last use) or a *variable*
 // (lives longer than a step, or is written in place: parameters, accumulated gradients, optimizer state, KV
-// caches, metrics). Variables are shared between the graphs of one program by name.
+// caches, metrics, counters). Variables are shared between the graphs of one program by name.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +34,16 @@ enum class Role : std::uint8_t {
   kGradient,        // of a parameter
   kOptimizerState,  // moments, fp32 masters
   kActivation,      // anything computed on the way, gradients of activations included
-  kInput,           // given anew for every step: tokens, targets, learning rate, step number
+  kInput,           // given anew for every step: tokens, targets, random key
   kConstant,        // the same in every step
   kCache,           // keys and values of earlier tokens
   kMetric,          // loss, gradient norm, loss scale: what a training loop reads back
+  // How far a loop is: updates, schedule position, position of the next token. A step reads it and moves it
+  // on, so that the next step can be launched before the host knows how this one ended. Checkpoints do not
+  // have it: whoever runs the steps writes it before the first one.
+  kCounter,
 };
-inline constexpr int kRoleCount = 8;
+inline constexpr int kRoleCount = 9;
 std::string_view to_string(Role role);
 
 // How a variable or a constant gets its first value. Random ones are drawn by element index, keyed by the

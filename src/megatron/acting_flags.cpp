@@ -1,9 +1,9 @@
 #include "nadi/base/format.h"
+#include "nadi/graph/learning_rate.h"
 #include "nadi/megatron/defaults.h"
 #include "nadi/megatron/flag_tables.h"
 #include "nadi/megatron/model.h"
 #include "nadi/megatron/tokenizer.h"
-#include "nadi/train/learning_rate.h"
 
 namespace nadi {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "nadi/graph/learning_rate.h"
 #include "nadi/train/batch_schedule.h"
-#include "nadi/train/learning_rate.h"
 
 namespace nadi {
 

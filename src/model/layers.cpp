@@ -39,6 +39,15 @@ TensorId Layers::next_token() {
                             .role = Role::kMetric});
 }
 
+// Where that token stands in its sequence.
+TensorId Layers::next_position() {
+  if (const auto found = builder_.graph().find_tensor("positions")) return *found;
+  return builder_.variable({.name = "positions",
+                            .shape = Shape{options_.batch_size},
+                            .dtype = DType::kI32,
+                            .role = Role::kCounter});
+}
+
 TensorId Layers::token_ids() {
   if (options_.mode == ForwardMode::kDecode) return next_token();
   return input("input_ids", Shape{options_.batch_size, options_.seq_length}, DType::kI32);
@@ -50,7 +59,7 @@ TensorId Layers::token_type_ids() {
 
 TensorId Layers::positions() {
   if (options_.mode != ForwardMode::kDecode) return kNoTensor;
-  return input("positions", Shape{options_.batch_size}, DType::kI32);
+  return next_position();
 }
 
 TensorId Layers::constant(const std::string& name, const Shape& shape, Initializer value,
@@ -242,11 +251,21 @@ void Layers::finish(TensorId logits) {
                         .into = next_token()});
     else
       argmax(builder_, {.logits = whole, .vocabulary = tokens, .into = next_token()});
+    move_on();
     return;
   }
   loss_ = builder_.variable({.name = "loss", .role = Role::kMetric});
   loss_of(logits, input("targets", Shape{options_.batch_size, options_.seq_length}, DType::kI32),
           input("token_count", Shape{}, DType::kF32));
+}
+
+// The prefill puts the next token behind the prompt; a decode step puts it one further.
+void Layers::move_on() {
+  const auto scope = builder_.in_layer("positions");
+  if (options_.mode == ForwardMode::kPrefill)
+    builder_.add({.kind = OpKind::kCopy, .inputs = {lengths()}, .into = {{next_position()}}});
+  else
+    advance(builder_, next_position(), 1);
 }
 
 void Layers::loss_of(TensorId logits, TensorId targets, TensorId count) {

@@ -133,6 +133,8 @@ class Layers {
  private:
   TensorId cache(const std::string& name);
   TensorId next_token();
+  TensorId next_position();
+  void move_on();
 };
 
 }  // namespace nadi

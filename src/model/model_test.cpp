@@ -120,6 +120,21 @@ TEST(Decode, WritesOneRowPerCacheAndReadsAllOfIt) {
   EXPECT_EQ(count(graph, OpKind::kCrossEntropy), 0);
 }
 
+// The prefill sets the position of the next token, each decode step reads it and moves it on at its end.
+TEST(Decode, ThePositionIsAVariable) {
+  for (const ForwardMode mode : {ForwardMode::kPrefill, ForwardMode::kDecode}) {
+    const Graph graph =
+        forward_of("gpt2", {.mode = mode, .batch_size = 3, .seq_length = 1, .cache_length = 30});
+    const auto positions = graph.find_tensor("positions");
+    ASSERT_TRUE(positions);
+    EXPECT_TRUE(graph.tensor(*positions).variable);
+    EXPECT_EQ(graph.tensor(*positions).role, Role::kCounter);
+    const Op& last = graph.ops().back();
+    EXPECT_EQ(last.kind, mode == ForwardMode::kPrefill ? OpKind::kCopy : OpKind::kAdvance);
+    EXPECT_EQ(last.outputs[0].tensor, *positions);
+  }
+}
+
 TEST(Decode, SamplingTakesThePlaceOfArgmax) {
   for (const ForwardMode mode : {ForwardMode::kPrefill, ForwardMode::kDecode}) {
     ForwardOptions options{.mode = mode, .batch_size = 3, .seq_length = 1, .cache_length = 30};
@@ -129,8 +144,9 @@ TEST(Decode, SamplingTakesThePlaceOfArgmax) {
     EXPECT_EQ(count(graph, OpKind::kArgmax), 0);
     ASSERT_EQ(count(graph, OpKind::kSample), 1);
     EXPECT_EQ(graph.ops().size(), greedy.ops().size());
-    EXPECT_EQ(graph.ops().back().outputs[0].tensor, graph.find_tensor("next_token"));
-    EXPECT_EQ(graph.ops().back().attributes.integer("vocabulary"), 50257);
+    const Op& sample = graph.ops()[graph.ops().size() - 2];
+    EXPECT_EQ(sample.outputs[0].tensor, graph.find_tensor("next_token"));
+    EXPECT_EQ(sample.attributes.integer("vocabulary"), 50257);
     EXPECT_EQ(graph.tensor(*graph.find_tensor("sampling")).role, Role::kInput);
     EXPECT_TRUE(graph.find_tensor("random"));
     EXPECT_FALSE(greedy.find_tensor("random"));

@@ -108,7 +108,7 @@ std::array<MemoryPart, 8> memory_parts(const MemorySummary& memory) {
            {"caches_bytes", "caches", memory.of(Role::kCache)},
            {"inputs_bytes", "inputs", memory.of(Role::kInput)},
            {"constants_bytes", "constants", memory.of(Role::kConstant)},
-           {"metrics_bytes", "metrics", memory.of(Role::kMetric)}}};
+           {"metrics_bytes", "metrics", memory.of(Role::kMetric) + memory.of(Role::kCounter)}}};
 }
 
 std::array<MemoryPart, 6> memory_parts(const EngineMemory& memory) {

@@ -44,7 +44,7 @@ Json train_result_json(const TrainOptions& options, const ResolvedTrainData& dat
           {"max_seq_length", options.seq_length},
           {"dtype", name_of(options.dtype)},
           {"optimizer", to_string(options.optimizer.kind)},
-          {"learning_rate", options.learning_rate.peak},
+          {"learning_rate", options.optimizer.learning_rate.peak},
           {"seed", options.seed},
           {"world_size", plan.world_size()},
           {"tp", plan.tp},

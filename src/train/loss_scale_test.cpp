@@ -24,7 +24,7 @@ class LossScaleTest : public FolderTest {
     options_.dtype = DType::kF16;
     options_.evaluate = false;
     options_.epochs = 8;
-    options_.learning_rate.warmup = 20;
+    options_.optimizer.learning_rate.warmup = 20;
     options_.save_steps = 1;
     options_.save_dir = folder_ / "run";
     options_.resume_from = run_.train(options_, 1).result.last_checkpoint;

@@ -15,7 +15,7 @@ TEST(Overfit, AModelLearnsItsSamplesByHeart) {
   options.config.head_width = 32;
   options.config.ffn_width = 256;
   options.batch_size = 16;
-  options.learning_rate = {.decay = Decay::kCosine, .peak = 4e-3, .warmup = 10};
+  options.optimizer.learning_rate = {.decay = Decay::kCosine, .peak = 4e-3, .warmup = 10};
   options.optimizer.weight_decay = 0;
   options.epochs = 50;
   options.evaluate = false;

@@ -104,12 +104,12 @@ class ResumedRampUp : public RampUp, public testing::WithParamInterface<DType> {
 
 TEST_P(ResumedRampUp, GivesTheBitsOfARunWithoutAStop) {
   options_.dtype = GetParam();
-  options_.learning_rate = {.decay = Decay::kCosine,
-                            .peak = 3e-3,
-                            .unit = ScheduleUnit::kSamples,
-                            .warmup = 5,
-                            .total = 26,
-                            .late_warmup = true};
+  options_.optimizer.learning_rate = {.decay = Decay::kCosine,
+                                      .peak = 3e-3,
+                                      .unit = ScheduleUnit::kSamples,
+                                      .warmup = 5,
+                                      .total = 26,
+                                      .late_warmup = true};
   options_.save_dir = folder_ / "whole";
   options_.save_steps = 1;
   const Told whole = run_.train(options_);
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Types, ResumedRampUp, testing::Values(DType::kF32, DTyp
 // samples, so 0, 2/5 and 4/5 of the way up, then 3/20, 9/20 and 15/20 of the way down. The next one, after 26
 // samples, is beyond the end.
 TEST_F(RampUp, TheLearningRateGoesBySamples) {
-  options_.learning_rate = {
+  options_.optimizer.learning_rate = {
       .peak = 1e-2, .unit = ScheduleUnit::kSamples, .warmup = 5, .total = 25, .late_warmup = true};
   const Told told = run_.train(options_);
   const std::vector<double> expected{0, 4e-3, 8e-3, 8.5e-3, 5.5e-3, 2.5e-3, 0};
@@ -192,13 +192,11 @@ TEST_F(RampUp, WeightDecayMayGrow) {
   options_.save_dir = folder_ / "grows";
   options_.save_steps = 1;
   options_.optimizer.weight_decay = 0.5;
-  options_.optimizer.scheduled_decay = true;
-  options_.weight_decay = {.growth = WeightDecayGrowth::kLinear, .start = 0, .end = 0.5};
+  options_.optimizer.weight_decay_schedule = {.growth = WeightDecayGrowth::kLinear, .start = 0, .end = 0.5};
   const Told grows = run_.train(options_);
   options_.save_dir = folder_ / "none";
   options_.optimizer.weight_decay = 0;
-  options_.optimizer.scheduled_decay = false;
-  options_.weight_decay.reset();
+  options_.optimizer.weight_decay_schedule.reset();
   const Told none = run_.train(options_);
   EXPECT_EQ(grows.losses()[1], none.losses()[1]);
   EXPECT_NE(grows.losses()[2], none.losses()[2]);
@@ -207,7 +205,7 @@ TEST_F(RampUp, WeightDecayMayGrow) {
 // The step goes on, Adam's count of updates and the learning rate begin anew.
 TEST_F(RampUp, ARunMayGoOnWithAFreshOptimizer) {
   options_.batches.reset();
-  options_.learning_rate = {.peak = 8e-3, .warmup = 4, .late_warmup = true};
+  options_.optimizer.learning_rate = {.peak = 8e-3, .warmup = 4, .late_warmup = true};
   options_.save_dir = folder_ / "run";
   options_.save_steps = 1;
   options_.resume_from = run_.train(options_, 3).result.last_checkpoint;
@@ -226,9 +224,9 @@ TEST_F(RampUp, ARunMayGoOnWithAFreshOptimizer) {
 
 TEST_F(RampUp, ARunMayGoOnWithTheScheduleOfItsCheckpoint) {
   options_.save_dir = folder_ / "run";
-  options_.learning_rate = {.decay = Decay::kCosine, .peak = 8e-3, .warmup = 4};
+  options_.optimizer.learning_rate = {.decay = Decay::kCosine, .peak = 8e-3, .warmup = 4};
   options_.resume_from = run_.train(options_, 2).result.last_checkpoint;
-  options_.learning_rate = {.decay = Decay::kLinear, .peak = 1};
+  options_.optimizer.learning_rate = {.decay = Decay::kLinear, .peak = 1};
   options_.schedule_on_resume = ScheduleOnResume::kOfCheckpoint;
   const Told told = run_.train(options_);
   EXPECT_THAT(told.notes, IsEmpty());

@@ -55,7 +55,7 @@ TEST_P(Resume, GivesTheBitsOfARunWithoutAStop) {
   options.dtype = dtype;
   options.optimizer.kind = optimizer;
   options.accumulation = accumulation;
-  options.learning_rate.warmup = 2;
+  options.optimizer.learning_rate.warmup = 2;
   options.save_dir = folder_ / "whole";
   const Told whole = run.train(options);
   const std::int64_t per_epoch = accumulation == 1 ? 4 : 2;
@@ -186,7 +186,7 @@ TEST_F(ResumeRefused, OtherDataIsNamed) {
 }
 
 TEST_F(ResumeRefused, NewSettingsAreTakenAndSaid) {
-  options_.learning_rate.peak = 1e-4;
+  options_.optimizer.learning_rate.peak = 1e-4;
   const Told told = run_.train(options_, 1);
   EXPECT_THAT(told.notes, ElementsAre(HasSubstr("goes on with the new ones")));
   // 8 steps, straight down from the first: step 2 has 7/8 of the peak.

@@ -84,7 +84,7 @@ LearningRate learning_rate_from(const std::string& decay, const std::map<std::st
 }  // namespace
 
 RunState::RunState(const TrainOptions& options, const BatchSchedule& batches, const BatchSource& data)
-    : options_(options), batches_(batches), data_(data), rate_(options.learning_rate) {
+    : options_(options), batches_(batches), data_(data), rate_(options.optimizer.learning_rate) {
   total_steps_ =
       options.max_steps > 0 ? options.max_steps : batches.steps_of_epochs(data.samples(), options.epochs);
   if (rate_.total == 0)
@@ -207,11 +207,13 @@ std::int64_t RunState::updates() const {
   return state_.step - skipped() - counted(kEarlierUpdates);
 }
 
-double RunState::schedule_done() const {
-  return static_cast<double>(rate_.unit == ScheduleUnit::kSteps
-                                 ? updates()
-                                 : batches_.samples_before(state_.step + 1) - counted(kSkippedSamples) -
-                                       counted(kEarlierSamples));
+std::int64_t RunState::schedule_position() const {
+  if (rate_.unit == ScheduleUnit::kSteps) return updates();
+  return batches_.samples_before(state_.step + 1) - counted(kSkippedSamples) - counted(kEarlierSamples);
+}
+
+std::int64_t RunState::schedule_advance() const {
+  return rate_.unit == ScheduleUnit::kSteps ? 1 : batch_size();
 }
 
 std::int64_t RunState::samples_of_epoch() const {
@@ -230,14 +232,14 @@ std::optional<double> RunState::epoch_loss() const {
 }
 
 double RunState::learning_rate() const {
-  return learning_rate_at(rate_, schedule_done());
+  return learning_rate_at(rate_, static_cast<double>(schedule_position()));
 }
 
-double RunState::weight_decay_factor() const {
-  if (!options_.weight_decay || options_.optimizer.weight_decay == 0) return 1;
-  WeightDecaySchedule schedule = *options_.weight_decay;
-  schedule.length = rate_.total;
-  return weight_decay_at(schedule, schedule_done()) / options_.optimizer.weight_decay;
+OptimizerOptions RunState::optimizer() const {
+  OptimizerOptions optimizer = options_.optimizer;
+  optimizer.learning_rate = rate_;
+  if (optimizer.weight_decay_schedule) optimizer.weight_decay_schedule->length = rate_.total;
+  return optimizer;
 }
 
 void RunState::finish_step(std::int64_t samples) {

@@ -1,10 +1,11 @@
 // Where a training run stands: the numbers that its checkpoints keep (checkpoint/training_state.h), and what
-// follows from them: the learning rate, the position in the data, the end of the run.
+// follows from them: the learning rate, the position in the data, the end of the run. The graph has counters
+// of its own for the optimizer, which start from these numbers; both count alike.
 //
 //   RunState state(options, batches, data.train);
 //   if (!options.resume_from.empty()) state.resume(listener);
 //   while (state.step() < state.total_steps()) {
-//     ... compute the step with state.learning_rate() ...
+//     ... compute the step ...
 //     state.finish_step(samples);
 //   }
 #pragma once
@@ -14,8 +15,9 @@
 
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/data/batch_source.h"
+#include "nadi/graph/learning_rate.h"
+#include "nadi/graph/optimizer.h"
 #include "nadi/train/batch_schedule.h"
-#include "nadi/train/learning_rate.h"
 #include "nadi/train/train_listener.h"
 
 namespace nadi {
@@ -55,9 +57,15 @@ class RunState {
 
   // Of the next step.
   std::int64_t batch_size() const { return batches_.size_of(state_.step + 1); }
-  std::int64_t update() const { return updates() + 1; }  // the number of the optimizer's update
   double learning_rate() const;
-  double weight_decay_factor() const;  // of the optimizer's weight decay
+
+  // The optimizer with its schedules, whose lengths are known now and which may be those of the checkpoint.
+  OptimizerOptions optimizer() const;
+  // What the graph's counters hold before the next step (graph/ops/next_update.h), and how far that step
+  // moves the schedules.
+  std::int64_t updates() const;  // of this optimizer, so far
+  std::int64_t schedule_position() const;
+  std::int64_t schedule_advance() const;
 
   void finish_step(std::int64_t samples);
   void skip_update(std::int64_t samples);  // the step that was just finished changed nothing
@@ -67,8 +75,6 @@ class RunState {
 
  private:
   std::int64_t counted(const char* name) const;
-  std::int64_t updates() const;  // of this optimizer, so far
-  double schedule_done() const;  // how far the schedules are, in their unit
   TrainingState fresh_state() const;
 
   const TrainOptions& options_;

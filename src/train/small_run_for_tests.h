@@ -97,7 +97,7 @@ class SmallRun {
                          .epochs = 2,
                          .seed = 5,
                          .threads = 1};
-    options.learning_rate.peak = 3e-3;
+    options.optimizer.learning_rate.peak = 3e-3;
     return options;
   }
 

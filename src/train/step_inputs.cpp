@@ -20,14 +20,10 @@ void set_if_wanted(const StepInputs& inputs, const char* name, std::span<const T
 }  // namespace
 
 void set_step_scalars(const StepInputs& inputs, const StepScalars& scalars) {
-  const std::array rate{static_cast<float>(scalars.learning_rate)};
-  const std::array decay{static_cast<float>(scalars.weight_decay_factor)};
   const std::array count{static_cast<float>(scalars.token_count)};
-  const std::array update_number{scalars.update_number};
-  set_if_wanted<float>(inputs, "learning_rate", rate);
-  set_if_wanted<float>(inputs, "weight_decay_factor", decay);
+  const std::array advance{scalars.schedule_advance};
   set_if_wanted<float>(inputs, "token_count", count);
-  set_if_wanted<std::int64_t>(inputs, "update_number", update_number);
+  set_if_wanted<std::int64_t>(inputs, "schedule_advance", advance);
 }
 
 Batch split_over_context(Batch batch, const Plan& plan, std::int64_t place) {

@@ -12,11 +12,9 @@ namespace nadi {
 // What one step of training reads besides its samples.
 struct StepScalars {
   std::uint64_t seed = 0;
-  std::int64_t step = 0;           // of the run: the key of dropout's random numbers
-  std::int64_t update_number = 1;  // updates of this optimizer, this one included: skipped steps do not count
-  double learning_rate = 0;
-  double weight_decay_factor = 1;
-  std::int64_t token_count = 0;  // targets that count in all micro-batches together
+  std::int64_t step = 0;              // of the run: the key of dropout's random numbers
+  std::int64_t schedule_advance = 1;  // how far the step moves the schedules, in their unit
+  std::int64_t token_count = 0;       // targets that count in all micro-batches together
 };
 
 // The inputs of a program that are being filled.

@@ -1,12 +1,15 @@
 #include "nadi/train/trainer.h"
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <deque>
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "nadi/base/error.h"
@@ -79,7 +82,6 @@ class Trainer {
         place_(coordinates_of(plan_, world.rank())),
         agreement_(world),
         batches_(batch_schedule_of(options)),
-        stages_(options.config, training_request(options, options.accumulation), plan_),
         evaluation_program_(
             build_step(options.config, evaluation_request(options), with_micro_batches(plan_, 1), place_.pp)),
         engine_(make_engine(options.device, {.threads = options.threads,
@@ -87,9 +89,6 @@ class Trainer {
                                              .slowdown = options.slowdown})),
         state_(options, batches_, data.train) {
     check_batch_schedule(options, batches_);
-    state_files_.emplace(*engine_, world, stages_);
-    if (options.trace) start_recorder();
-    stages_.keep_only(place_.pp);
   }
 
   TrainResult run(const std::function<bool()>& stop_asked) {
@@ -128,6 +127,12 @@ class Trainer {
 
   void prepare() {
     if (!options_.save_dir.empty() && writes()) folder_.emplace(options_, listener_);
+    // The checkpoint may have the schedules, which are part of the programs.
+    if (!options_.resume_from.empty()) state_.resume(listener_);
+    stages_.emplace(options_.config, request_of(plan_.micro_batches), plan_);
+    state_files_.emplace(*engine_, world_, *stages_);
+    if (options_.trace) start_recorder();
+    stages_->keep_only(place_.pp);
     load_programs();
     const std::filesystem::path weights =
         options_.resume_from.empty() ? options_.init_from : options_.resume_from;
@@ -138,16 +143,36 @@ class Trainer {
                               unused.size(), weights.string(), unused.front(),
                               unused.size() > 1 ? ", ..." : ""));
     }
-    if (!options_.resume_from.empty()) {
-      state_.resume(listener_);
-      if (options_.resume_optimizer) state_files_->load_training_tensors(options_.resume_from);
-    }
+    if (!options_.resume_from.empty() && options_.resume_optimizer)
+      state_files_->load_training_tensors(options_.resume_from);
     check_trace_window();
+    write_counters();
     engine_->initialize(options_.seed);
     if (engine_->find_variable("loss_scale") != nullptr)
       loss_scale_ = static_cast<double>(engine_->read_all<float>("loss_scale").front());
     if (!options_.tensorboard_dir.empty() && writes())
       events_.emplace(EventFileOptions{.folder = options_.tensorboard_dir, .now = wall_clock});
+  }
+
+  StepRequest request_of(std::int64_t micro_batches) const {
+    StepRequest request = training_request(options_, micro_batches);
+    request.optimizer = state_.optimizer();
+    return request;
+  }
+
+  // The graph counts by itself, from these numbers on; checkpoints have the host's.
+  std::array<std::pair<const char*, std::int64_t>, 3> counters() const {
+    return {{{"updates", state_.updates()},
+             {"schedule_position", state_.schedule_position()},
+             {"skipped_updates", state_.skipped()}}};
+  }
+  void write_counters() {
+    for (const auto& [name, value] : counters()) engine_->write_all<std::int64_t>(name, std::span(&value, 1));
+  }
+  void check_counters() const {
+    for (const auto& [name, value] : counters())
+      check(engine_->read_all<std::int64_t>(name).front() == value,
+            format("the graph has counted other {} than the host", name));
   }
 
   // A trace is of one program.
@@ -166,11 +191,10 @@ class Trainer {
     std::set<std::int64_t> sizes;
     for (const BatchSchedule::Phase& phase : batches_.phases()) sizes.insert(micro_batches_of(phase.size));
     for (const std::int64_t micro_batches : sizes) {
-      const Program* program = &stages_.of(place_.pp);
+      const Program* program = &stages_->of(place_.pp);
       if (micro_batches != plan_.micro_batches)
-        program = &other_programs_.emplace_back(
-            build_step(options_.config, training_request(options_, micro_batches),
-                       with_micro_batches(plan_, micro_batches), place_.pp));
+        program = &other_programs_.emplace_back(build_step(
+            options_.config, request_of(micro_batches), with_micro_batches(plan_, micro_batches), place_.pp));
       programs_[micro_batches] = {micro_batches, program, engine_->load(*program)};
     }
     if (evaluates()) evaluation_ = engine_->load(evaluation_program_);
@@ -188,7 +212,7 @@ class Trainer {
     const StepInputs inputs{*engine_, fed.program->handle, fed.set};
     const RunState::Position position = state_.next_position();
     const RowRange rows{.epoch = position.epoch, .first = position.samples, .rows = fed.size};
-    fed.scalars = {.seed = options_.seed, .step = fed.number};
+    fed.scalars = {.seed = options_.seed, .step = fed.number, .schedule_advance = state_.schedule_advance()};
     for (std::int64_t m = 0; m < fed.program->micro_batches; ++m) {
       const Part part{.rank = place_.dp * fed.program->micro_batches + m,
                       .ranks = plan_.dp * fed.program->micro_batches};
@@ -202,6 +226,7 @@ class Trainer {
     fed.scalars.token_count = agreement_.sum(counts() ? fed.scalars.token_count : 0);
     fed.samples = agreement_.sum(counts() ? fed.samples : 0);
     fed.tokens = agreement_.sum(counts() ? fed.tokens : 0);
+    set_step_scalars(inputs, fed.scalars);
     fed.seconds = seconds_now() - start;
     return fed;
   }
@@ -227,16 +252,11 @@ class Trainer {
     const std::int64_t size = fed.size;
     if (recorder_) recorder_->set_metadata("batch_size", format("{}", size / plan_.dp));
     if (recorder_) recorder_->set_metadata("global_batch_size", format("{}", size));
-    StepScalars& scalars = fed.scalars;
-    scalars.update_number = state_.update();
-    scalars.learning_rate = state_.learning_rate();
-    scalars.weight_decay_factor = state_.weight_decay_factor();
-    set_step_scalars({*engine_, fed.program->handle, fed.set}, scalars);
+    const double learning_rate = state_.learning_rate();
     const bool scaled = options_.dtype == DType::kF16;
     const double begun = seconds_now();
     const auto [ticket, forward_backward] =
         run_program(fed, recorder_ ? recorder_->begin_step(fed.number, *fed.program->program) : nullptr);
-    const double learning_rate = scalars.learning_rate;
     state_.finish_step(fed.samples);
     feed_ahead();
     const auto metric = [&](const char* name) { return engine_->scalar(ticket, name); };
@@ -268,7 +288,7 @@ class Trainer {
     report.skipped_steps = state_.skipped();
     if (!report.skipped) check_finite(report);
     if (std::isfinite(report.loss)) {
-      state_.add_loss(report.loss, scalars.token_count);
+      state_.add_loss(report.loss, fed.scalars.token_count);
       if (!result_.first_loss) result_.first_loss = report.loss;
       result_.last_loss = report.loss;
     }
@@ -370,6 +390,7 @@ class Trainer {
   void save() {
     if (options_.save_dir.empty() || last_saved_ == state_.step()) return;
     last_saved_ = state_.step();
+    check_counters();
     result_.last_checkpoint = options_.save_dir / checkpoint_name(state_.step());
     state_files_->save_checkpoint(result_.last_checkpoint, data_.tokenizer, state_.saved());
     listener_.saved(result_.last_checkpoint);
@@ -386,7 +407,7 @@ class Trainer {
     if (world_.size() > 1) {
       trace.plan = &plan_;
       trace.rank = world_.rank();
-      for (const Program* stage : stages_.all()) trace.group_kinds.merge(collective_groups(*stage));
+      for (const Program* stage : stages_->all()) trace.group_kinds.merge(collective_groups(*stage));
       const RankClock clock = measure_rank_clock(world_);
       trace.clock_offset = clock.offset;
       trace.clock_origin = clock.wall_origin;
@@ -418,8 +439,8 @@ class Trainer {
   const Coordinates place_;
   const Agreement agreement_;
   const BatchSchedule batches_;
-  StagePrograms stages_;                // of the largest step
-  std::deque<Program> other_programs_;  // of this stage, where batches change
+  std::optional<StagePrograms> stages_;  // of the largest step
+  std::deque<Program> other_programs_;   // of this stage, where batches change
   const Program evaluation_program_;
   const std::unique_ptr<Engine> engine_;
   std::optional<ShardedState> state_files_;

@@ -28,7 +28,6 @@
 #include "nadi/parallel/program_summary.h"
 #include "nadi/run/run_recorder.h"
 #include "nadi/train/batch_schedule.h"
-#include "nadi/train/learning_rate.h"
 #include "nadi/train/train_listener.h"
 
 namespace nadi {
@@ -48,6 +47,8 @@ struct TrainOptions {
   ModelConfig config;
   Plan plan = {};  // its micro_batches are filled in by train()
   DType dtype = DType::kF32;
+  // A total of 0 of its learning rate is filled in by train(): the length of the run; and so is the length of
+  // its weight-decay schedule.
   OptimizerOptions optimizer = {};
   Recompute recompute = {};
   bool fused_attention = true;
@@ -58,9 +59,6 @@ struct TrainOptions {
   std::optional<BatchSchedule> batches = {};
   std::int64_t bucket_elements = kBucketsAsTheyFit;  // gradients that are reduced at once
   std::int64_t seq_length = 512;
-  LearningRate learning_rate = {};  // a total of 0 is filled in by train(): the length of the run
-  // Where it changes: then optimizer.weight_decay is its end. Its length is filled in by train().
-  std::optional<WeightDecaySchedule> weight_decay = {};
   std::int64_t epochs = 3;
   std::int64_t max_steps = 0;  // optimizer steps; 0: the epochs decide
   std::uint64_t seed = 42;

@@ -62,7 +62,7 @@ class TrainerTest : public FolderTest {
 // A rate of 0 keeps the weights as they are: then the loss of an epoch is that of its samples, whatever the
 // batches are.
 TrainOptions without_learning(TrainOptions options) {
-  options.learning_rate.peak = 0;
+  options.optimizer.learning_rate.peak = 0;
   options.epochs = 1;
   return options;
 }
@@ -141,7 +141,7 @@ TEST_F(TrainerTest, AccumulatedBatchesAreOneLargeBatch) {
       options.config.embedding_dropout = options.config.attention_dropout = options.config.residual_dropout =
           dropout;
       options.optimizer.kind = OptimizerKind::kSgd;
-      options.learning_rate.peak = 0.1;
+      options.optimizer.learning_rate.peak = 0.1;
       options.batch_size = 4;
       const Told large = run.train(options);
       options.batch_size = 2;
@@ -165,11 +165,11 @@ TEST_F(TrainerTest, LargeGradientsAreClipped) {
   options.optimizer = {.kind = OptimizerKind::kSgd, .momentum = 0, .weight_decay = 0};
   options.evaluate = false;
   options.max_steps = 1;
-  options.learning_rate.peak = 0;
+  options.optimizer.learning_rate.peak = 0;
   options.save_dir = folder_ / "start";
   options.init_from = run.train(options).result.last_checkpoint;
   const std::vector<float> start = parameters(options.init_from);
-  options.learning_rate.peak = 0.5;
+  options.optimizer.learning_rate.peak = 0.5;
   const auto moved = [&](double max_grad_norm, const char* name) {
     options.optimizer.max_grad_norm = max_grad_norm;
     options.save_dir = folder_ / name;
@@ -185,7 +185,7 @@ TEST_F(TrainerTest, LargeGradientsAreClipped) {
 TEST_F(TrainerTest, LearningRateFollowsItsSchedule) {
   const SmallRun run;
   TrainOptions options = run.options();
-  options.learning_rate = {.decay = Decay::kLinear, .peak = 0.004, .warmup = 2};
+  options.optimizer.learning_rate = {.decay = Decay::kLinear, .peak = 0.004, .warmup = 2};
   options.max_steps = 6;
   std::vector<double> rates;
   const Told told = run.train(options);
@@ -199,7 +199,7 @@ TEST_F(TrainerTest, LearningRateFollowsItsSchedule) {
 TEST_F(TrainerTest, TheBestModelIsTheOneWithTheLowestValidationLoss) {
   const SmallRun run(Architecture::kGpt2, {.samples = 2});
   TrainOptions options = run.options();
-  options.learning_rate = {.decay = Decay::kConstant, .peak = 0.02};
+  options.optimizer.learning_rate = {.decay = Decay::kConstant, .peak = 0.02};
   options.max_steps = 30;
   options.eval_steps = 1;
   options.save_dir = folder_ / "run";
@@ -391,7 +391,7 @@ TEST_F(TrainerTest, DivergenceIsSaidAndLeavesTheLastCheckpoint) {
   const SmallRun run;
   TrainOptions options = run.options();
   options.optimizer = {.kind = OptimizerKind::kSgd, .max_grad_norm = 0};
-  options.learning_rate = {.decay = Decay::kConstant, .peak = 1e30};
+  options.optimizer.learning_rate = {.decay = Decay::kConstant, .peak = 1e30};
   options.evaluate = false;
   options.save_steps = 1;
   options.save_dir = folder_ / "run";
@@ -408,7 +408,7 @@ TEST_F(TrainerTest, AValidationLossThatIsNoNumberIsDivergence) {
   const SmallRun run;
   TrainOptions options = run.options();
   options.optimizer = {.kind = OptimizerKind::kSgd, .max_grad_norm = 0};
-  options.learning_rate.peak = 1e30;
+  options.optimizer.learning_rate.peak = 1e30;
   options.max_steps = 1;
   options.save_dir = folder_ / "run";
   const auto error = error_of([&] { run.train(options); });

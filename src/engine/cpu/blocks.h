@@ -149,4 +149,11 @@ inline std::int64_t integer_at(const Operand& operand, std::int64_t index) {
                                         : reinterpret_cast<const std::int32_t*>(operand.data)[index];
 }
 
+inline void write_integer(const Operand& operand, std::int64_t index, std::int64_t value) {
+  if (operand.dtype() == DType::kI64)
+    reinterpret_cast<std::int64_t*>(operand.data)[index] = value;
+  else
+    reinterpret_cast<std::int32_t*>(operand.data)[index] = static_cast<std::int32_t>(value);
+}
+
 }  // namespace nadi::cpu

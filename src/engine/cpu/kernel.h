@@ -116,6 +116,7 @@ void embedding_grad_kernel(const KernelCall& call);
 void argmax_kernel(const KernelCall& call);
 void select_rows_kernel(const KernelCall& call);
 void cache_write_kernel(const KernelCall& call);
+void advance_kernel(const KernelCall& call);
 void take_tokens_kernel(const KernelCall& call);
 
 void sample_kernel(const KernelCall& call);
@@ -137,6 +138,7 @@ void squared_norm_kernel(const KernelCall& call);
 std::int64_t squared_norm_workspace(const OpView& op, int threads);
 void grad_scale_kernel(const KernelCall& call);
 void update_loss_scale_kernel(const KernelCall& call);
+void next_update_kernel(const KernelCall& call);
 
 void all_reduce_grad_kernel(const KernelCall& call);
 

@@ -43,6 +43,7 @@ constexpr std::array kEntries{
     KernelEntry{OpKind::kSample, sample_kernel, sample_workspace},
     KernelEntry{OpKind::kSelectRows, select_rows_kernel},
     KernelEntry{OpKind::kCacheWrite, cache_write_kernel},
+    KernelEntry{OpKind::kAdvance, advance_kernel},
     KernelEntry{OpKind::kTakeTokens, take_tokens_kernel},
     KernelEntry{OpKind::kVocabMax, vocab_max_kernel},
     KernelEntry{OpKind::kVocabSums, vocab_sums_kernel},
@@ -57,6 +58,7 @@ constexpr std::array kEntries{
     KernelEntry{OpKind::kSquaredNorm, squared_norm_kernel, squared_norm_workspace},
     KernelEntry{OpKind::kGradScale, grad_scale_kernel},
     KernelEntry{OpKind::kUpdateLossScale, update_loss_scale_kernel},
+    KernelEntry{OpKind::kNextUpdate, next_update_kernel},
     // Collectives come here only in a group of one rank, where all of them are copies.
     KernelEntry{OpKind::kAllReduce, copy_kernel, nullptr, true},
     KernelEntry{OpKind::kAllReduceGrad, all_reduce_grad_kernel},

@@ -144,4 +144,10 @@ void cache_write_kernel(const KernelCall& call) {
                });
 }
 
+void advance_kernel(const KernelCall& call) {
+  const std::int64_t by = call.attributes().integer("by");
+  for (std::int64_t i = 0; i < call.inputs[0].elements(); ++i)
+    write_integer(call.outputs[0], i, integer_at(call.inputs[0], i) + by);
+}
+
 }  // namespace nadi::cpu

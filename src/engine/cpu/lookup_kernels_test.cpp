@@ -89,6 +89,17 @@ TEST(DecodingKernels, PickAndPlaceRows) {
   }
 }
 
+TEST(LookupKernels, CountersMoveOn) {
+  for (const DType dtype : {DType::kI32, DType::kI64}) {
+    Problem p;
+    p.store.set("positions", {3, 7, 1000000});
+    const TensorId positions =
+        p.builder.variable({.name = "positions", .shape = Shape{3}, .dtype = dtype, .role = Role::kCounter});
+    advance(p.builder, positions, 1);
+    expect_same_as_reference(p);
+  }
+}
+
 TEST(LookupKernels, SayWhichNumberIsWrong) {
   using testing::HasSubstr;
   Problem unknown_id;

@@ -5,6 +5,7 @@
 #include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/blocks.h"
 #include "nadi/graph/ops/adamw.h"
+#include "nadi/graph/ops/next_update.h"
 #include "nadi/graph/ops/sgd.h"
 
 namespace nadi::cpu {
@@ -207,6 +208,24 @@ void update_loss_scale_kernel(const KernelCall& call) {
   }
   Target(call, 0).put(0, 1, &scale);
   Target(call, 1).put(0, 1, &good_steps);
+}
+
+// The variables may be inputs and outputs at once: everything is read before anything is written.
+void next_update_kernel(const KernelCall& call) {
+  using namespace next_update_io;
+  const UpdateSchedules schedules(call.attributes());
+  const bool skipped = call.scalar_or(kFoundInf, 0) != 0;
+  const std::int64_t updates = integer_at(call.inputs[kUpdates], 0);
+  const std::int64_t position = integer_at(call.inputs[kSchedulePosition], 0);
+  const std::int64_t skipped_updates = integer_at(call.inputs[kSkippedUpdates], 0);
+  const std::int64_t advance = integer_at(call.inputs[kScheduleAdvance], 0);
+  *call.out<float>(kLearningRate) =
+      static_cast<float>(schedules.learning_rate(static_cast<double>(position)));
+  *call.out<float>(kDecayFactor) = static_cast<float>(schedules.decay_factor(static_cast<double>(position)));
+  write_integer(call.outputs[kUpdateNumber], 0, updates + 1);
+  write_integer(call.outputs[kUpdatesAfter], 0, updates + (skipped ? 0 : 1));
+  write_integer(call.outputs[kSchedulePositionAfter], 0, position + (skipped ? 0 : advance));
+  write_integer(call.outputs[kSkippedUpdatesAfter], 0, skipped_updates + (skipped ? 1 : 0));
 }
 
 }  // namespace nadi::cpu

@@ -125,5 +125,67 @@ TEST(UpdateLossScaleKernel, HalvesAndDoubles) {
     }
 }
 
+struct UpdateCase {
+  LearningRate rate;
+  std::optional<WeightDecaySchedule> decay = {};
+};
+const UpdateCase kUpdateCases[]{
+    {.rate = {.decay = Decay::kConstant}},
+    {.rate = {.decay = Decay::kCosine, .peak = 1e-3, .minimum = 1e-5, .warmup = 7, .total = 100}},
+    {.rate = {.decay = Decay::kInverseSquareRoot, .peak = 0.3, .warmup = 10, .total = 500}},
+    {.rate = {.decay = Decay::kWarmupStableDecay,
+              .peak = 0.7,
+              .unit = ScheduleUnit::kSamples,
+              .total = 90,
+              .stable_decay_length = 30,
+              .stable_decay = StableDecay::kMinusSquareRoot,
+              .late_warmup = true},
+     .decay =
+         WeightDecaySchedule{.growth = WeightDecayGrowth::kCosine, .start = 0.01, .end = 0.1, .length = 90}}};
+
+TensorId counter(Problem& p, const std::string& name, double value) {
+  p.store.set(name, {value});
+  return p.builder.variable({.name = name, .dtype = DType::kI64, .role = Role::kCounter});
+}
+
+NextUpdate update_at(Problem& p, const UpdateCase& c, double position, double found_inf) {
+  p.store.set("schedule_advance", {3});
+  return next_update(p.builder,
+                     {.updates = counter(p, "updates", 4),
+                      .schedule_position = counter(p, "schedule_position", position),
+                      .skipped_updates = counter(p, "skipped_updates", 1),
+                      .schedule_advance = p.builder.input("schedule_advance", Shape{}, DType::kI64),
+                      .found_inf = p.scalar("found_inf", found_inf),
+                      .learning_rate = c.rate,
+                      .weight_decay = c.decay,
+                      .full_weight_decay = 0.1});
+}
+
+TEST(NextUpdateKernel, IsTheReference) {
+  for (const UpdateCase& c : kUpdateCases)
+    for (const double found_inf : {0.0, 1.0}) {
+      Problem p;
+      update_at(p, c, 42, found_inf);
+      expect_same_as_reference(p);
+    }
+}
+
+// What the log says is what the optimizer gets, though kernels are compiled with other flags than the host's
+// code.
+TEST(NextUpdateKernel, HasTheHostsRateToTheBit) {
+  for (const UpdateCase& c : kUpdateCases)
+    for (int position = 0; position < 120; ++position) {
+      Problem p;
+      p.output(update_at(p, c, position, 0).learning_rate);
+      EXPECT_EQ(run_kernels_for_floats(p, 1)[0], static_cast<float>(learning_rate_at(c.rate, position)))
+          << "position " << position;
+      if (!c.decay) continue;
+      Problem q;
+      q.output(update_at(q, c, position, 0).decay_factor);
+      EXPECT_EQ(run_kernels_for_floats(q, 1)[0],
+                static_cast<float>(weight_decay_at(*c.decay, position) / 0.1));
+    }
+}
+
 }  // namespace
 }  // namespace nadi::cpu

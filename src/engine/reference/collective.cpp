@@ -129,6 +129,17 @@ std::vector<Doubles> run_collective(const OpView& op, Inputs inputs) {
   }
 }
 
+std::vector<Doubles> separate_outputs(const OpView& op, const Doubles& flat) {
+  std::vector<Doubles> outputs;
+  auto from = flat.begin();
+  for (std::size_t i = 0; i < op.op.outputs.size(); ++i) {
+    const auto end = from + op.output(i).shape.elements();
+    outputs.emplace_back(from, end);
+    from = end;
+  }
+  return outputs;
+}
+
 // Minimum and maximum: to the members that have the extreme value, to each of several in full. Product:
 // y / x is the product of the others; x must not be 0.
 void all_reduce_grad_kernel(KernelCall& call) {

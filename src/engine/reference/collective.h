@@ -13,4 +13,7 @@ namespace nadi {
 // members' places in the group; where the op has several inputs or outputs, they are one flat array.
 std::vector<Doubles> run_collective(const OpView& op, std::span<const std::span<const double>> inputs);
 
+// The outputs of an op from that array.
+std::vector<Doubles> separate_outputs(const OpView& op, const Doubles& flat);
+
 }  // namespace nadi

@@ -60,14 +60,37 @@ void Interpreter::skip_finished_tasks() {
 }
 
 void Interpreter::advance() {
-  while (!done() && !meets_others(op())) {
-    const OpView view = waiting_at();
-    KernelCall call(view);
-    for (std::size_t i = 0; i < view.op.inputs.size(); ++i)
-      if (view.has(i)) call.set_input(i, read(view.op.inputs[i]));
-    kernel(view.op.kind)(call);
-    complete(call.take_outputs());
+  while (!done() && !meets_others()) run_op();
+}
+
+// In a group of one, every collective gives back its input.
+bool Interpreter::meets_others() const {
+  switch (definition(op().kind).op_class) {
+    case OpClass::kCompute:
+    case OpClass::kView:
+      return false;
+    case OpClass::kCollective:
+      return op().attributes.integer("group_size") > 1;
+    case OpClass::kPointToPoint:
+      return true;
   }
+  unreachable();
+}
+
+void Interpreter::run_op() {
+  const OpView view = waiting_at();
+  KernelCall call(view);
+  for (std::size_t i = 0; i < view.op.inputs.size(); ++i)
+    if (view.has(i)) call.set_input(i, read(view.op.inputs[i]));
+  kernel(view.op.kind)(call);
+  complete(call.take_outputs());
+}
+
+Doubles Interpreter::flat_inputs() const {
+  Doubles flat;
+  for (std::size_t i = 0; i < op().inputs.size(); ++i)
+    flat.insert(flat.end(), input(i).begin(), input(i).end());
+  return flat;
 }
 
 void Interpreter::complete(std::vector<Doubles> outputs) {

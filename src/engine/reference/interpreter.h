@@ -1,5 +1,5 @@
-// Runs the tasks of one rank op by op, and stops where ranks have to meet. What run_reference() and
-// run_lockstep() are made of.
+// Runs the tasks of one rank op by op, and stops where ranks have to meet. What run_reference(),
+// run_lockstep() and ReferenceEngine are made of.
 #pragma once
 
 #include <vector>
@@ -20,9 +20,14 @@ class Interpreter {
   void advance();
   bool done() const { return task_ == tasks_.size(); }
 
+  // Or one op at a time: whether the next one has to meet other ranks, and running it where it has not.
+  bool meets_others() const;
+  void run_op();
+
   // The op it stopped at, its inputs, and going on with outputs that were computed outside.
   OpView waiting_at() const { return {*tasks_[task_].graph, op()}; }
   const Doubles& input(std::size_t i) const { return read(op().inputs[i]); }
+  Doubles flat_inputs() const;  // all of them, one after the other: a bucket travels as one array
   void complete(std::vector<Doubles> outputs);
 
  private:

@@ -108,6 +108,7 @@ void argmax_kernel(KernelCall& call);
 void sample_kernel(KernelCall& call);
 void select_rows_kernel(KernelCall& call);
 void cache_write_kernel(KernelCall& call);
+void advance_kernel(KernelCall& call);
 void take_tokens_kernel(KernelCall& call);
 
 void cross_entropy_kernel(KernelCall& call);
@@ -122,6 +123,7 @@ void sgd_sai_kernel(KernelCall& call);
 void squared_norm_kernel(KernelCall& call);
 void grad_scale_kernel(KernelCall& call);
 void update_loss_scale_kernel(KernelCall& call);
+void next_update_kernel(KernelCall& call);
 
 void all_reduce_grad_kernel(KernelCall& call);
 

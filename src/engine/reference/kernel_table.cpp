@@ -49,6 +49,7 @@ constexpr std::array kEntries{
     Entry{OpKind::kSample, sample_kernel},
     Entry{OpKind::kSelectRows, select_rows_kernel},
     Entry{OpKind::kCacheWrite, cache_write_kernel},
+    Entry{OpKind::kAdvance, advance_kernel},
     Entry{OpKind::kTakeTokens, take_tokens_kernel},
     Entry{OpKind::kVocabMax, vocab_max_kernel},
     Entry{OpKind::kVocabSums, vocab_sums_kernel},
@@ -63,6 +64,7 @@ constexpr std::array kEntries{
     Entry{OpKind::kSquaredNorm, squared_norm_kernel},
     Entry{OpKind::kGradScale, grad_scale_kernel},
     Entry{OpKind::kUpdateLossScale, update_loss_scale_kernel},
+    Entry{OpKind::kNextUpdate, next_update_kernel},
     // Collectives come here only in a group of one rank, where all of them are copies.
     Entry{OpKind::kAllReduce, copy_kernel},
     Entry{OpKind::kAllReduceGrad, all_reduce_grad_kernel},

@@ -211,5 +211,16 @@ TEST(CacheWrite, ReplacesRowsFromThePosition) {
   EXPECT_THROW(p.run(), Error);
 }
 
+TEST(Advance, MovesEveryElementOn) {
+  Problem p;
+  p.store.set("positions", {3, 7});
+  const TensorId positions = p.builder.variable(
+      {.name = "positions", .shape = Shape{2}, .dtype = DType::kI32, .role = Role::kCounter});
+  advance(p.builder, positions, 2);
+  p.run();
+  EXPECT_EQ(p.store.get("positions"), (Doubles{5, 9}));
+  EXPECT_THROW(advance(p.builder, p.normal_input("x", Shape{2}), 1), Error);
+}
+
 }  // namespace
 }  // namespace nadi

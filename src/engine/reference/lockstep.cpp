@@ -19,25 +19,6 @@ std::string describe(const Op& op) {
   return format("'{}' ({})", op.name, to_string(op.kind));
 }
 
-// A bucket is many tensors that travel as one array.
-Doubles flat_inputs(const Interpreter& rank) {
-  Doubles flat;
-  for (std::size_t i = 0; i < rank.waiting_at().op.inputs.size(); ++i)
-    flat.insert(flat.end(), rank.input(i).begin(), rank.input(i).end());
-  return flat;
-}
-
-std::vector<Doubles> separate_outputs(const OpView& op, const Doubles& flat) {
-  std::vector<Doubles> outputs;
-  auto from = flat.begin();
-  for (std::size_t i = 0; i < op.op.outputs.size(); ++i) {
-    const auto end = from + op.output(i).shape.elements();
-    outputs.emplace_back(from, end);
-    from = end;
-  }
-  return outputs;
-}
-
 class Lockstep {
  public:
   Lockstep(std::span<const LockstepRank> ranks, const RankGroups& groups) : groups_(groups) {
@@ -153,7 +134,7 @@ class Lockstep {
                                      "group must agree in op, attributes and shape",
                                      rank, describe(op.op), op.in(0).to_string(), member, describe(other.op),
                                      other.in(0).to_string()));
-      flat.push_back(flat_inputs(ranks_[member]));
+      flat.push_back(ranks_[member].flat_inputs());
       count_sent(member);
     }
     std::vector<std::span<const double>> inputs(flat.begin(), flat.end());

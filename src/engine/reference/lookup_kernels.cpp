@@ -122,4 +122,9 @@ void cache_write_kernel(KernelCall& call) {
   }
 }
 
+void advance_kernel(KernelCall& call) {
+  const auto by = static_cast<double>(call.attributes().integer("by"));
+  for (std::size_t i = 0; i < call.in(0).size(); ++i) call.out(0)[i] = call.in(0)[i] + by;
+}
+
 }  // namespace nadi

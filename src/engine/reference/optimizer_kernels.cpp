@@ -3,6 +3,7 @@
 
 #include "nadi/engine/reference/kernel.h"
 #include "nadi/graph/ops/adamw.h"
+#include "nadi/graph/ops/next_update.h"
 #include "nadi/graph/ops/sgd.h"
 #include "nadi/graph/ops/sgd_sai.h"
 
@@ -146,6 +147,19 @@ void update_loss_scale_kernel(KernelCall& call) {
   }
   call.out(0)[0] = scale;
   call.out(1)[0] = good_steps;
+}
+
+void next_update_kernel(KernelCall& call) {
+  using namespace next_update_io;
+  const UpdateSchedules schedules(call.attributes());
+  const bool skipped = call.scalar_or(kFoundInf, 0) != 0;
+  const double position = call.scalar(kSchedulePosition);
+  call.out(kLearningRate)[0] = schedules.learning_rate(position);
+  call.out(kUpdateNumber)[0] = call.scalar(kUpdates) + 1;
+  call.out(kDecayFactor)[0] = schedules.decay_factor(position);
+  call.out(kUpdatesAfter)[0] = call.scalar(kUpdates) + (skipped ? 0 : 1);
+  call.out(kSchedulePositionAfter)[0] = position + (skipped ? 0 : call.scalar(kScheduleAdvance));
+  call.out(kSkippedUpdatesAfter)[0] = call.scalar(kSkippedUpdates) + (skipped ? 1 : 0);
 }
 
 }  // namespace nadi

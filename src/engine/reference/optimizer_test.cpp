@@ -172,6 +172,45 @@ TEST(UpdateLossScale, HalvesAndDoubles) {
   EXPECT_EQ(scale_after(1), 1);  // not below 1
 }
 
+TensorId counter(Problem& p, const std::string& name, double value) {
+  p.store.set(name, {value});
+  return p.builder.variable({.name = name, .dtype = DType::kI64, .role = Role::kCounter});
+}
+
+TensorId integer(Problem& p, const std::string& name, double value) {
+  p.store.set(name, {value});
+  return p.builder.input(name, Shape{}, DType::kI64);
+}
+
+TEST(NextUpdate, CountsUpdatesAndSkipsThoseThatOverflow) {
+  Problem p;
+  const NextUpdate next = next_update(
+      p.builder,
+      {.updates = counter(p, "updates", 4),
+       .schedule_position = counter(p, "schedule_position", 20),
+       .skipped_updates = counter(p, "skipped_updates", 1),
+       .schedule_advance = integer(p, "schedule_advance", 5),
+       .found_inf = p.scalar("found_inf", 0),
+       .learning_rate = {.decay = Decay::kLinear,
+                         .peak = 0.5,
+                         .unit = ScheduleUnit::kSamples,
+                         .total = 40,
+                         .late_warmup = true},
+       .weight_decay =
+           WeightDecaySchedule{.growth = WeightDecayGrowth::kLinear, .start = 0, .end = 0.25, .length = 40},
+       .full_weight_decay = 0.5});
+  for (const TensorId output : {next.learning_rate, next.update_number, next.decay_factor}) p.output(output);
+  const auto counters = [&] {
+    return std::array{scalar(p, "updates"), scalar(p, "schedule_position"), scalar(p, "skipped_updates")};
+  };
+  // 20 of 40 samples: half of the peak, and half of the way to 0.25, which is a quarter of 0.5.
+  EXPECT_EQ(p.run(), (std::vector<Doubles>{{0.25}, {5}, {0.25}}));
+  EXPECT_EQ(counters(), (std::array{5.0, 25.0, 1.0}));
+  p.store.set("found_inf", {1});
+  EXPECT_EQ(p.run(), (std::vector<Doubles>{{0.5 * (1 - 25.0 / 40)}, {6}, {0.25 * 25 / 40 / 0.5}}));
+  EXPECT_EQ(counters(), (std::array{5.0, 25.0, 2.0}));
+}
+
 // An fp16 step: the loss scale is where the backward pass starts, and leaves the update again. Since nothing
 // is rounded here, parameters after a step do not depend on it.
 Doubles weights_after_step(double loss_scale, double x) {

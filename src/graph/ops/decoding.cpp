@@ -21,6 +21,11 @@ std::vector<OutputSpec> infer_cache_write(const OpView& op) {
   return {{cache, op.input(0).dtype}};
 }
 
+std::vector<OutputSpec> infer_advance(const OpView& op) {
+  op.require(!is_floating(op.input(0).dtype), "counters are integers");
+  return {{op.in(0), op.input(0).dtype}};
+}
+
 std::vector<OutputSpec> infer_select_rows(const OpView& op) {
   const Shape& x = op.in(0);
   op.require(x.rank() == 3 && op.in(1) == Shape{x[0]}, "takes [B, T, W] and lengths [B]");
@@ -54,6 +59,11 @@ void cache_write(GraphBuilder& builder, const CacheWriteArgs& args) {
   builder.add({.kind = OpKind::kCacheWrite,
                .inputs = {args.cache, args.rows, args.positions},
                .into = {{args.cache}}});
+}
+
+void advance(GraphBuilder& builder, TensorId counter, std::int64_t by) {
+  builder.add(
+      {.kind = OpKind::kAdvance, .inputs = {counter}, .attributes = {{"by", by}}, .into = {{counter}}});
 }
 
 TensorId select_last_rows(GraphBuilder& builder, TensorId x, TensorId lengths) {
@@ -104,6 +114,14 @@ OpDefinition cache_write_definition() {
             cost.read = op.input(1).size() + (op.has(2) ? op.input(2).size() : Bytes{});
             cost.written = op.input(1).size();
           }};
+}
+
+OpDefinition advance_definition() {
+  return {.kind = OpKind::kAdvance,
+          .name = "advance",
+          .attributes = {{"by", std::int64_t{1}}},
+          .inputs = {"counter"},
+          .infer = infer_advance};
 }
 
 OpDefinition select_rows_definition() {

@@ -1,5 +1,5 @@
 // Ops that pick and place: writing keys and values into a cache, picking each sequence's last row or the
-// tokens of a rank, choosing the next token. None has a gradient.
+// tokens of a rank, choosing the next token, moving on to its position. None has a gradient.
 #pragma once
 
 #include "nadi/graph/builder.h"
@@ -16,6 +16,9 @@ struct CacheWriteArgs {
   TensorId positions = kNoTensor;  // i32 [B]
 };
 void cache_write(GraphBuilder& builder, const CacheWriteArgs& args);
+
+// Adds `by` to every element of a counter, a variable of integers, in place.
+void advance(GraphBuilder& builder, TensorId counter, std::int64_t by);
 
 // [B, T, W] to [B, 1, W]: row lengths[b] - 1 of each sequence.
 TensorId select_last_rows(GraphBuilder& builder, TensorId x, TensorId lengths);

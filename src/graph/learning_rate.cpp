@@ -1,4 +1,4 @@
-#include "nadi/train/learning_rate.h"
+#include "nadi/graph/learning_rate.h"
 
 #include <algorithm>
 #include <array>
