@@ -63,18 +63,8 @@ void Interpreter::advance() {
   while (!done() && !meets_others()) run_op();
 }
 
-// In a group of one, every collective gives back its input.
 bool Interpreter::meets_others() const {
-  switch (definition(op().kind).op_class) {
-    case OpClass::kCompute:
-    case OpClass::kView:
-      return false;
-    case OpClass::kCollective:
-      return op().attributes.integer("group_size") > 1;
-    case OpClass::kPointToPoint:
-      return true;
-  }
-  unreachable();
+  return nadi::meets_others(op());
 }
 
 void Interpreter::run_op() {
