@@ -1,5 +1,6 @@
 // nadi show
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -14,6 +15,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/model_parameters.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/parallel/step_summary.h"
 #include "nadi/report/step_json.h"
 #include "nadi/report/step_text.h"
 #include "nadi/report/step_view.h"
@@ -73,14 +75,17 @@ void show_model(const Flags& flags, Console& console) {
       throw usage_error(format("{} makes no sense with --graph", flag), "--graph prints ops as text");
   const ResolvedStep step = resolve_step(flags, console);
   const Rank rank = resolve_rank(flags, step.plan);
-  const Program program =
-      build_step(step.config, step.request, step.plan, coordinates_of(step.plan, rank).pp);
-  if (flags.given("--graph")) return print_sections(program, console);
-  StepView view{.step = step,
-                .place = place_of(step.config, step.plan, rank),
-                .summary = summarize(program),
-                .model_parameters = model_parameters(step.config)};
-  if (const auto device = flags.choice("--device")) view.device = view_of(devices()[*device], program);
+  const std::int64_t stage = coordinates_of(step.plan, rank).pp;
+  const auto device = flags.choice("--device");
+  std::optional<Program> program;  // for those who want to see its ops
+  if (flags.given("--graph") || device) program = build_step(step.config, step.request, step.plan, stage);
+  if (flags.given("--graph")) return print_sections(*program, console);
+  StepView view{
+      .step = step,
+      .place = place_of(step.config, step.plan, rank),
+      .summary = program ? summarize(*program) : summarize_step(step.config, step.request, step.plan, stage),
+      .model_parameters = model_parameters(step.config)};
+  if (device) view.device = view_of(devices()[*device], *program);
   if (flags.given("--json"))
     console.out << dump_json(step_json(view));
   else
