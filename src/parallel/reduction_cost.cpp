@@ -15,8 +15,8 @@ namespace nadi {
 namespace {
 
 auto fields(const OptimizerOptions& o) {
-  return std::tuple(o.kind, o.beta1, o.beta2, o.epsilon, o.momentum, o.weight_decay, o.scheduled_decay,
-                    o.max_grad_norm);
+  return std::tuple(o.kind, o.beta1, o.beta2, o.epsilon, o.momentum, o.weight_decay,
+                    o.weight_decay_schedule.has_value(), o.max_grad_norm);
 }
 
 GroupArgs named_group(GroupKind kind, std::int64_t ranks) {
