@@ -188,7 +188,7 @@ class RandomPlans {
     request.recompute.method = one_of({Recompute::Method::kUniform, Recompute::Method::kBlock});
     request.recompute.layers = one_of({1, 1, 2, 3});
     request.optimizer.kind = one_of({OptimizerKind::kAdamW, OptimizerKind::kSgd, OptimizerKind::kSgdSai});
-    if (up_to(1) == 1) request.optimizer.weight_decay_schedule = WeightDecaySchedule{.end = 0.01};
+    if (up_to(1) == 1) request.optimizer.weight_decay_schedule = WeightDecaySchedule{};
     request.keeps_gradients = up_to(3) == 0;
     request.bucket_elements = one_of<std::int64_t>({kBucketsAsTheyFit, 100'000, 5'000'000});
     return made;

@@ -14,9 +14,9 @@
 namespace nadi {
 namespace {
 
+// What the ops of the optimizer depend on; all else are numbers that they compute with.
 auto fields(const OptimizerOptions& o) {
-  return std::tuple(o.kind, o.beta1, o.beta2, o.epsilon, o.momentum, o.weight_decay,
-                    o.weight_decay_schedule.has_value(), o.max_grad_norm);
+  return std::tuple(o.kind, o.momentum != 0, o.weight_decay_schedule.has_value());
 }
 
 GroupArgs named_group(GroupKind kind, std::int64_t ranks) {
@@ -170,8 +170,10 @@ ReductionCosts::ReductionCosts(const ReductionKey& key) : key_(key) {
   for (std::int64_t parts = 0; parts < kNormParts; ++parts) {
     const Graph graph = optimizer_graph(parts, 0);
     base_[parts] = work_of(graph);
-    const MemoryPlan plan = plan_memory(graph);
-    arena_[parts] = {plan.arena, plan.peak};
+    for (const bool updates : {false, true}) {
+      const MemoryPlan plan = plan_memory(updates ? optimizer_graph(parts, 1) : graph);
+      arena_[parts][updates ? 1 : 0] = {plan.arena, plan.peak};
+    }
     if (parts > 0) continue;
     for (const Tensor& tensor : graph.tensors())
       if (tensor.producer == kNoOp && !tensor.shares_memory)
@@ -359,7 +361,7 @@ ReductionCost ReductionCosts::of(std::span<const Chunk> chunks, const Request& r
   if (more > 0)
     for (const WorkEntry& entry : base_[parts - 1].work) add(cost.work.work, entry, -more);
   for (const Message& message : base_[parts].messages) cost.work.messages.push_back(message);
-  cost.arena = arena_[parts];
+  cost.arena = arena_[parts][sums.update.ops > 0 ? 1 : 0];
   return cost;
 }
 

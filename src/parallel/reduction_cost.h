@@ -96,7 +96,7 @@ class ReductionCosts {
   // The optimizer without updates, whose norm has 0, 1, 2 or 3 parts of one element.
   static constexpr std::int64_t kNormParts = 4;
   std::array<StepWork, kNormParts> base_;
-  std::array<ArenaNeed, kNormParts> arena_;
+  std::array<std::array<ArenaNeed, 2>, kNormParts> arena_;  // without and with updates
   OpLine tensor_reduce_, embedding_reduce_, data_reduce_, scatter_, gather_, norm_, update_, clear_;
   std::array<Bytes, kRoleCount> state_per_update_{}, state_per_element_{};
 };
