@@ -145,17 +145,11 @@ class RandomPlans {
   explicit RandomPlans(unsigned seed) : random_(seed) {}
 
   CostCase next(const ModelConfig& config) {
-    for (;;) {
-      CostCase made = any(config);
-      try {
-        check_request(made.config, made.request);
-        check_plan(made.config, made.request, made.plan);
-      } catch (const Error&) {
-        continue;
-      }
-      return made;
-    }
+    for (;;)
+      if (CostCase made = any(config); !why_infeasible(made.config, made.request, made.plan)) return made;
   }
+
+  CostCase any(const ModelConfig& config);  // which may not fit
 
  private:
   template <typename T>
@@ -163,36 +157,6 @@ class RandomPlans {
     return list.begin()[random_() % list.size()];
   }
   std::int64_t up_to(std::int64_t most) { return static_cast<std::int64_t>(random_() % (most + 1)); }
-
-  CostCase any(const ModelConfig& config) {
-    CostCase made{.config = config, .request = {}, .plan = {}};
-    Plan& plan = made.plan;
-    plan.tp = one_of({1, 2, 4});
-    plan.cp = one_of({1, 1, 2});
-    plan.dp = one_of({1, 2, 3, 8});
-    plan.pp = one_of({1, 2, 3, 4});
-    plan.sequence_parallel = plan.tp > 1 && up_to(1) == 1;
-    plan.zero_stage = up_to(1);
-    plan.schedule = one_of({ScheduleKind::k1F1B, ScheduleKind::kGPipe, ScheduleKind::kInterleaved});
-    if (plan.schedule == ScheduleKind::kInterleaved) plan.virtual_stages = one_of({2, 3});
-    plan.micro_batches = one_of({1, 2, 4, 6, 12, 16});
-    if (up_to(2) == 0) uneven(plan, config.layers);
-    StepRequest& request = made.request;
-    request.batch_size = plan.micro_batches * one_of({1, 2});
-    request.seq_length = one_of({48, 64});
-    request.dtype = one_of({DType::kF32, DType::kBF16, DType::kF16});
-    request.fp8 = request.dtype == DType::kBF16 && up_to(3) == 0;
-    request.fused_attention = up_to(3) > 0;
-    request.recompute.granularity = one_of(
-        {Recompute::Granularity::kNone, Recompute::Granularity::kSelective, Recompute::Granularity::kFull});
-    request.recompute.method = one_of({Recompute::Method::kUniform, Recompute::Method::kBlock});
-    request.recompute.layers = one_of({1, 1, 2, 3});
-    request.optimizer.kind = one_of({OptimizerKind::kAdamW, OptimizerKind::kSgd, OptimizerKind::kSgdSai});
-    if (up_to(1) == 1) request.optimizer.weight_decay_schedule = WeightDecaySchedule{};
-    request.keeps_gradients = up_to(3) == 0;
-    request.bucket_elements = one_of<std::int64_t>({kBucketsAsTheyFit, 100'000, 5'000'000});
-    return made;
-  }
 
   void uneven(Plan& plan, std::int64_t layers) {
     const std::int64_t chunks = plan.pp * plan.virtual_stages;
@@ -202,6 +166,36 @@ class RandomPlans {
 
   std::mt19937 random_;
 };
+
+CostCase RandomPlans::any(const ModelConfig& config) {
+  CostCase made{.config = config, .request = {}, .plan = {}};
+  Plan& plan = made.plan;
+  plan.tp = one_of({1, 2, 4});
+  plan.cp = one_of({1, 1, 2});
+  plan.dp = one_of({1, 2, 3, 8});
+  plan.pp = one_of({1, 2, 3, 4});
+  plan.sequence_parallel = plan.tp > 1 && up_to(1) == 1;
+  plan.zero_stage = up_to(1);
+  plan.schedule = one_of({ScheduleKind::k1F1B, ScheduleKind::kGPipe, ScheduleKind::kInterleaved});
+  if (plan.schedule == ScheduleKind::kInterleaved) plan.virtual_stages = one_of({2, 3});
+  plan.micro_batches = one_of({1, 2, 4, 6, 12, 16});
+  if (up_to(2) == 0) uneven(plan, config.layers);
+  StepRequest& request = made.request;
+  request.batch_size = plan.micro_batches * one_of({1, 2});
+  request.seq_length = one_of({48, 64});
+  request.dtype = one_of({DType::kF32, DType::kBF16, DType::kF16});
+  request.fp8 = request.dtype == DType::kBF16 && up_to(3) == 0;
+  request.fused_attention = up_to(3) > 0;
+  request.recompute.granularity = one_of(
+      {Recompute::Granularity::kNone, Recompute::Granularity::kSelective, Recompute::Granularity::kFull});
+  request.recompute.method = one_of({Recompute::Method::kUniform, Recompute::Method::kBlock});
+  request.recompute.layers = one_of({1, 1, 2, 3});
+  request.optimizer.kind = one_of({OptimizerKind::kAdamW, OptimizerKind::kSgd, OptimizerKind::kSgdSai});
+  if (up_to(1) == 1) request.optimizer.weight_decay_schedule = WeightDecaySchedule{};
+  request.keeps_gradients = up_to(3) == 0;
+  request.bucket_elements = one_of<std::int64_t>({kBucketsAsTheyFit, 100'000, 5'000'000});
+  return made;
+}
 
 TEST(PlanCost, EqualsTheBuiltProgramToTheLastDigit) {
   unsigned seed = 1;
@@ -226,6 +220,40 @@ TEST(PlanCost, HoldsForManyLayersOfAStage) {
           Plan{.tp = 8, .pp = 2, .sequence_parallel = true, .micro_batches = 8, .partition = {39, 41}}})
       if (!costs_equal(costs, {config, request, plan})) return;
   }
+}
+
+// A reason where the checks throw, and none where they do not.
+TEST(WhyInfeasible, AgreesWithTheErrors) {
+  const ModelConfig& config = *find_built_in_model("gpt2");
+  RandomPlans plans(7);
+  int infeasible = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const CostCase made = plans.any(config);
+    bool threw = false;
+    try {
+      check_request(made.config, made.request);
+      check_plan(made.config, made.request, made.plan);
+    } catch (const Error& error) {
+      threw = true;
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    }
+    EXPECT_EQ(why_infeasible(made.config, made.request, made.plan).has_value(), threw) << made.to_string();
+    infeasible += threw ? 1 : 0;
+  }
+  EXPECT_GT(infeasible, 200);
+  EXPECT_LT(infeasible, 1800);
+}
+
+TEST(WhyInfeasible, SaysTheNumbersThatDoNotFit) {
+  const ModelConfig& config = *find_built_in_model("gpt2");
+  const auto heads = why_infeasible(config, {.seq_length = 64}, {.tp = 5});
+  ASSERT_TRUE(heads.has_value());
+  EXPECT_EQ(heads->reason, Misfit::kHeads);
+  EXPECT_THAT(heads->numbers, testing::ElementsAre(12, 5, 0));
+  const auto pieces = why_infeasible(config, {.seq_length = 64}, {.cp = 3});
+  ASSERT_TRUE(pieces.has_value());
+  EXPECT_EQ(pieces->reason, Misfit::kContextPieces);
+  EXPECT_THAT(pieces->numbers, testing::ElementsAre(64, 6, 3));
 }
 
 // The memory of a schedule does not grow with the number of micro-batches for ever.
