@@ -31,7 +31,7 @@ constexpr int kCpuDeviceId = -1;
 constexpr int kCudaDeviceType = 1;
 
 // Where PyTorch sorts the processes that stand for devices: behind those of hosts.
-constexpr std::int64_t kFirstDeviceSortIndex = 5'000'000;
+constexpr std::int64_t kDeviceSortIndexes = 5'000'000;
 
 std::string_view pytorch_type(DType dtype) {
   switch (dtype) {
@@ -234,7 +234,7 @@ class KinetoFile {
     name_process(options_.process, "CPU", of_many ? to_number(options_.rank) : options_.process);
     name_thread(host_lane(), format("thread {} (main)", host_lane().thread));
     if (!device_.is_host())
-      name_process(device_.number, format("GPU {}", device_.number), kFirstDeviceSortIndex + device_.number);
+      name_process(device_.number, format("GPU {}", device_.number), kDeviceSortIndexes + device_.number);
     for (const auto& [stream, computing] : computes) {
       const Lane lane = lane_of(stream);
       if (!device_.is_host())
