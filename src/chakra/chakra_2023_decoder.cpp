@@ -63,9 +63,9 @@ std::span<const Kind> kinds_of(ChakraSchema schema) {
 }
 
 // By the number of 2023.
-constexpr std::array kCollectives{CollectiveType::kAllReduce, CollectiveType::kAllToAll,
-                                  CollectiveType::kAllGather, CollectiveType::kReduceScatter,
-                                  CollectiveType::kBroadcast};
+constexpr std::array kCollectivesOf2023{CollectiveType::kAllReduce, CollectiveType::kAllToAll,
+                                        CollectiveType::kAllGather, CollectiveType::kReduceScatter,
+                                        CollectiveType::kBroadcast};
 
 constexpr std::string_view kRuntime = "runtime";  // microseconds
 
@@ -122,11 +122,11 @@ void take_wanted_kind(const WireReader& record, std::uint64_t at, TraceAttribute
 
 void translate_collective(const WireReader& record, std::uint64_t at, TraceAttribute& attribute) {
   if (attribute.name != attribute_name::kCommType || attribute.kind == Kind::kNone) return;
-  if (attribute.bits >= kCollectives.size())
+  if (attribute.bits >= kCollectivesOf2023.size())
     record.fail(
         at, format("collective {} is not known", static_cast<std::int64_t>(attribute.bits)),
         "schema 0.0.3 has 0 all-reduce, 1 all-to-all, 2 all-gather, 3 reduce-scatter and 4 broadcast");
-  attribute.bits = number_bits(static_cast<std::int64_t>(kCollectives[attribute.bits]));
+  attribute.bits = number_bits(static_cast<std::int64_t>(kCollectivesOf2023[attribute.bits]));
 }
 
 // Nothing unless the attribute is the duration.

@@ -90,8 +90,8 @@ std::vector<PipelineRequest> random_requests(int count) {
 }
 
 // A message, named the same by both of its ends: from, to, gradient, the receiver's chunk, micro-batch.
-using Message = std::tuple<std::int32_t, std::int32_t, bool, std::int32_t, std::int32_t>;
-Message message_of(const PipelineTransfer& transfer, std::int32_t stage, std::int32_t stages) {
+using SentMessage = std::tuple<std::int32_t, std::int32_t, bool, std::int32_t, std::int32_t>;
+SentMessage message_of(const PipelineTransfer& transfer, std::int32_t stage, std::int32_t stages) {
   if (!transfer.send) return {transfer.peer, stage, transfer.gradient, transfer.chunk, transfer.micro_batch};
   std::int32_t chunk = transfer.chunk;
   if (!transfer.gradient && stage == stages - 1) ++chunk;  // on to the next round trip
@@ -115,7 +115,8 @@ std::optional<std::int64_t> blocking_replay(const Pipeline& pipeline, const Dura
     std::int64_t clock = 0;  // when posted: of the post
   };
   std::vector<Progress> progress(pipeline.size());
-  std::map<std::pair<Message, bool>, std::int64_t> posted_at;  // the end of a message (true: send), the time
+  std::map<std::pair<SentMessage, bool>, std::int64_t>
+      posted_at;  // the end of a message (true: send), the time
 
   for (bool moved = true; moved;) {
     moved = false;
@@ -299,8 +300,8 @@ TEST(PipelineSchedule, EverySendHasItsReceive) {
     SCOPED_TRACE(PrintToString(request));
     const Pipeline pipeline = pipeline_rounds(request);
     // By (from, to), in the order of each end's list: messages are told apart by their order alone.
-    std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Message>> sends, receives;
-    std::set<Message> different;
+    std::map<std::pair<std::int32_t, std::int32_t>, std::vector<SentMessage>> sends, receives;
+    std::set<SentMessage> different;
     std::size_t sent = 0;
     for (std::int32_t stage = 0; stage < request.stages; ++stage)
       for (const PipelineRound& round : pipeline[static_cast<std::size_t>(stage)]) {
@@ -309,7 +310,7 @@ TEST(PipelineSchedule, EverySendHasItsReceive) {
           EXPECT_TRUE(directions.emplace(transfer.send, transfer.peer).second)
               << "two messages in one direction";
           EXPECT_NE(transfer.peer, stage);
-          const Message message = message_of(transfer, stage, static_cast<std::int32_t>(request.stages));
+          const SentMessage message = message_of(transfer, stage, static_cast<std::int32_t>(request.stages));
           (transfer.send ? sends : receives)[{std::get<0>(message), std::get<1>(message)}].push_back(message);
           if (!transfer.send) continue;
           different.insert(message);
