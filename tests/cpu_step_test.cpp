@@ -14,7 +14,7 @@
 #include "nadi/base/half.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/engine/element.h"
-#include "nadi/engine/reference/reference_engine.h"
+#include "nadi/engine/reference/run_reference.h"
 #include "nadi/engine/variable_values_for_tests.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"

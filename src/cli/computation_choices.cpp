@@ -5,6 +5,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/engine/make_engine.h"
 #include "nadi/job/rank_threads.h"
 #include "nadi/parallel/step_program.h"
 
@@ -32,7 +33,23 @@ std::vector<std::string_view> dtype_names() {
 }
 
 std::vector<std::string_view> device_names() {
-  return {"cpu", "cuda"};
+  std::vector<std::string_view> names;
+  for (const DeviceEntry& entry : devices()) names.push_back(entry.name);
+  names.emplace_back("cuda");
+  return names;
+}
+
+std::string device_help() {
+  std::string list;
+  for (const DeviceEntry& entry : devices())
+    list += format("{}{}: {}", list.empty() ? "" : "; ", entry.name, entry.summary);
+  return format("device that computes ({})", list);
+}
+
+DeviceKind resolve_device(const Flags& flags, std::string_view verb) {
+  const std::size_t choice = flags.choice("--device").value_or(0);
+  if (choice < devices().size()) return devices()[choice].kind;
+  throw environment_error("this build of Nadi has no CUDA engine", format("{} with --device cpu", verb));
 }
 
 std::vector<std::string_view> optimizer_names() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "nadi/command_line/flags.h"
+#include "nadi/engine/make_engine.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/optimizer.h"
 #include "nadi/model/compute_dtypes.h"
@@ -18,6 +19,9 @@ inline constexpr std::array kOptimizers{OptimizerKind::kAdamW, OptimizerKind::kA
 
 std::vector<std::string_view> dtype_names();
 std::vector<std::string_view> device_names();  // also of devices that this build does not have
+std::string device_help();
+// Error (environment) for a device that this build does not have; the verb is what to do on another one.
+DeviceKind resolve_device(const Flags& flags, std::string_view verb);
 std::vector<std::string_view> optimizer_names();
 
 // --attention, and the choice of it that means one op.

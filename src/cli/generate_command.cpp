@@ -94,7 +94,7 @@ void add_generate_output_flags(Flags& flags) {
              .group = group});
   flags.add({.names = {"--device"},
              .value = "WHERE",
-             .help = "device that computes",
+             .help = device_help(),
              .fallback = "cpu",
              .choices = device_names(),
              .group = group});
@@ -210,10 +210,10 @@ void check_ranks(const Flags& flags, const Communicator& world) {
 }
 
 GenerationRequest resolve(const Flags& flags, Communicator& world, Console& console) {
-  if (flags.choice("--device").value_or(0) != 0)
-    throw environment_error("this build of Nadi has no CUDA engine", "generate with --device cpu");
+  const DeviceKind device = resolve_device(flags, "generate");
   check_ranks(flags, world);
   GenerationRequest request;
+  request.options.device = device;
   request.options.world = &world;
   resolve_model(flags, request, console);
   resolve_sampling(flags, request);

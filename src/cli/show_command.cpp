@@ -1,7 +1,10 @@
 // nadi show
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <vector>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -49,9 +52,15 @@ Rank resolve_rank(const Flags& flags, const Plan& plan) {
   return Rank{static_cast<std::int32_t>(rank)};
 }
 
+std::vector<DeviceEntry> devices_with_planned_memory() {
+  std::vector<DeviceEntry> found;
+  std::ranges::copy_if(devices(), std::back_inserter(found), &DeviceEntry::plans_memory);
+  return found;
+}
+
 std::vector<std::string_view> names_of_devices() {
   std::vector<std::string_view> names;
-  for (const DeviceEntry& entry : devices()) names.push_back(entry.name);
+  for (const DeviceEntry& entry : devices_with_planned_memory()) names.push_back(entry.name);
   return names;
 }
 
@@ -85,7 +94,7 @@ void show_model(const Flags& flags, Console& console) {
       .place = place_of(step.config, step.plan, rank),
       .summary = program ? summarize(*program) : summarize_step(step.config, step.request, step.plan, stage),
       .model_parameters = model_parameters(step.config)};
-  if (device) view.device = view_of(devices()[*device], *program);
+  if (device) view.device = view_of(devices_with_planned_memory()[*device], *program);
   if (flags.given("--json"))
     console.out << dump_json(step_json(view));
   else

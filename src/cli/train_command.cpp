@@ -203,8 +203,7 @@ class TrainCommand : public Command {
   void add_flags(Flags& flags) const override { add_train_flags(flags); }
 
   void run(const Flags& flags, Console& console) const override {
-    if (flags.choice("--device").value_or(0) != 0)
-      throw environment_error("this build of Nadi has no CUDA engine", "train with --device cpu");
+    resolve_device(flags, "train");  // before anything is read
     if (const std::int64_t ranks = ranks_to_start(flags); starts_ranks(ranks)) {
       resolve_train(flags, ranks, Rank{0});  // mistakes are said once, and before any rank starts
       return start_ranks("train", ranks, flags, console);

@@ -121,7 +121,7 @@ void add_training_flags(Flags& flags) {
                format("{}, with Megatron's flags {}", defaults.seed, kMegatronSeed));
   group.add({.names = {"--device"},
              .value = "WHERE",
-             .help = "device to compute on",
+             .help = device_help(),
              .fallback = "cpu",
              .choices = device_names()});
   group.number("--threads", "threads of each rank", "one per core");

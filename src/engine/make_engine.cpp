@@ -4,12 +4,15 @@
 
 #include "nadi/base/error.h"
 #include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/engine/kernel_plan.h"
+#include "nadi/engine/reference/reference_engine.h"
 
 namespace nadi {
 namespace {
 
 constexpr std::array kDevices{
-    DeviceEntry{DeviceKind::kCpu, "cpu", "this machine's cores, fast"},
+    DeviceEntry{DeviceKind::kCpu, "cpu", "this machine's cores, fast", true},
+    DeviceEntry{DeviceKind::kReference, "reference", "plain loops in double precision, slow", false},
 };
 
 }  // namespace
@@ -28,6 +31,8 @@ std::unique_ptr<Engine> make_engine(DeviceKind kind, const EngineOptions& option
   switch (kind) {
     case DeviceKind::kCpu:
       return std::make_unique<CpuEngine>(options);
+    case DeviceKind::kReference:
+      return std::make_unique<ReferenceEngine>(options);
   }
   unreachable();
 }
@@ -36,6 +41,8 @@ KernelPlan plan_kernels(DeviceKind kind, const Program& program, int threads) {
   switch (kind) {
     case DeviceKind::kCpu:
       return plan_cpu_kernels(program, threads, true);
+    case DeviceKind::kReference:
+      return plan_reference_kernels(program);
   }
   unreachable();
 }

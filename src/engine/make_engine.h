@@ -15,14 +15,15 @@ class PlanGroups;
 struct KernelPlan;
 struct Program;
 
-enum class DeviceKind : std::uint8_t { kCpu };
+enum class DeviceKind : std::uint8_t { kCpu, kReference };
 struct DeviceEntry {
   DeviceKind kind;
   std::string_view name;
   std::string_view summary;
+  bool plans_memory;  // what a program takes is known before it runs
 };
 std::span<const DeviceEntry> devices();
-std::string_view to_string(DeviceKind kind);  // "cpu"
+std::string_view to_string(DeviceKind kind);  // "cpu", "reference"
 
 struct EngineOptions {
   int threads = 0;                     // of the host; 0: one per core that the process may run on

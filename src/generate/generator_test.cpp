@@ -10,7 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
-#include "nadi/engine/reference/reference_engine.h"
+#include "nadi/engine/reference/run_reference.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"

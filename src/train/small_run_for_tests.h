@@ -11,12 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "nadi/base/error.h"
 #include "nadi/base/random.h"
 #include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/data/sample_batches.h"
 #include "nadi/data/squad.h"
 #include "nadi/engine/comm/single_process.h"
+#include "nadi/engine/make_engine.h"
 #include "nadi/model/tiny_models_for_tests.h"
+#include "nadi/testing/test_device.h"
 #include "nadi/train/trainer.h"
 
 namespace nadi {
@@ -66,6 +69,14 @@ inline SquadSet letters_for_tests(std::int64_t questions, std::uint64_t seed) {
   return set;
 }
 
+// That of NADI_TEST_DEVICE.
+inline DeviceKind device_for_tests() {
+  for (const DeviceEntry& entry : devices())
+    if (entry.name == test_device_name()) return entry.kind;
+  check(false, "NADI_TEST_DEVICE names no device");
+  unreachable();
+}
+
 struct SmallRunOptions {
   std::int64_t samples = 7;
   std::int64_t validation_samples = 3;
@@ -97,6 +108,7 @@ class SmallRun {
                          .epochs = 2,
                          .seed = 5,
                          .threads = 1};
+    options.device = device_for_tests();
     options.optimizer.learning_rate.peak = 3e-3;
     return options;
   }

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "nadi/engine/reference/reference_engine.h"
+#include "nadi/engine/reference/run_reference.h"
 #include "nadi/graph/op_definition.h"
 
 namespace nadi {
@@ -25,6 +25,7 @@ class Interpreter {
   void run_op();
 
   // The op it stopped at, its inputs, and going on with outputs that were computed outside.
+  OpId op_id() const { return OpId{static_cast<std::uint32_t>(op_)}; }
   OpView waiting_at() const { return {*tasks_[task_].graph, op()}; }
   const Doubles& input(std::size_t i) const { return read(op().inputs[i]); }
   Doubles flat_inputs() const;  // all of them, one after the other: a bucket travels as one array

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "nadi/engine/reference/reference_engine.h"
+#include "nadi/engine/reference/run_reference.h"
 
 namespace nadi {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "nadi/engine/reference/reference_engine.h"
+#include "nadi/engine/reference/run_reference.h"
 #include "nadi/graph/builder.h"
 
 namespace nadi {

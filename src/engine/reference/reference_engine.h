@@ -1,59 +1,90 @@
-// The plain interpreter of step graphs: ops one after the other, naive loops, double precision. It is the
-// oracle that every other engine is tested against, and where a newcomer starts reading.
+// The plain implementation of Engine: programs run op by op with the reference kernels, in double precision.
+// It is the oracle that other engines are held against over whole runs of training, and shows what the
+// interface asks for without a device.
 //
-//   ReferenceStore store;
-//   store.set("x", {...});                       // every input
-//   initialize(graph, store, 1);                 // every variable and constant
-//   run_reference(graph, store);
-//   store.get("loss")
+//   ReferenceEngine engine({.groups = &groups});
 //
-// Nothing is rounded: a bf16 tensor holds doubles, cast changes no value, and quantize_fp8 keeps values as
-// they are with a scale of 1. All values of a run stay in memory until it ends.
+// Nothing is rounded: variables are doubles whatever their element type, and are converted where they are
+// read or written from outside. So fp16 does not overflow, and a checkpoint holds less than the engine does.
+// Values of a micro-batch are kept until its last instruction has run. Everything is done when run() returns.
+// It allocates as it likes, while a program runs, too. Several ranks: see meetings.h.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <limits>
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "nadi/engine/engine.h"
+#include "nadi/engine/make_engine.h"
+#include "nadi/engine/reference/meetings.h"
 #include "nadi/engine/reference/reference_store.h"
-#include "nadi/graph/graph.h"
+#include "nadi/graph/shard.h"
+#include "nadi/recording/executed_step.h"
 
 namespace nadi {
 
-// The values (tensors that are no variables) of one pass over a graph, by TensorId; empty before they are
-// computed. Given to the tasks that run parts of one graph for the same micro-batch, it carries what the
-// first part made to the next; afterwards a test can look into it.
-struct ReferenceSlot {
-  std::vector<Doubles> values;
-  const Doubles& operator[](TensorId id) const { return values[index(id)]; }
+struct KernelPlan;
+
+// One kernel for each op, without workspace.
+KernelPlan plan_reference_kernels(const Program& program);
+
+class ReferenceEngine : public Engine {
+ public:
+  explicit ReferenceEngine(const EngineOptions& options);
+  ~ReferenceEngine() override;
+
+  ProgramHandle load(const Program& program) override;
+  void bind() override;
+
+  std::vector<const Tensor*> variables() const override;
+  const Tensor* find_variable(std::string_view name) const override;
+  void read(std::string_view variable, std::int64_t first, std::span<std::byte> into) const override;
+  void write(std::string_view variable, std::int64_t first, std::span<const std::byte> from) override;
+  void initialize(std::uint64_t seed) override;
+
+  bool has_input(ProgramHandle program, std::string_view name) const override;
+  Ticket run(ProgramHandle program, const RunRequest& request) override;
+  void wait(Ticket) override {}
+  double scalar(Ticket ticket, std::string_view variable) override;
+
+  Bytes allocated() const override;
+  Bytes held(Role role) const override;
+  Bytes sent() const override { return meetings_.sent(); }
+  int threads() const override { return 1; }
+
+ protected:
+  void set_input_bytes(ProgramHandle program, InputSet set, std::string_view name,
+                       std::span<const std::byte> values, std::optional<std::int64_t> micro_batch) override;
+
+ private:
+  struct LoadedProgram;
+  struct Finished {  // the scalars of a run
+    Ticket ticket{};
+    std::map<std::string, double, std::less<>> scalars = {};
+  };
+
+  LoadedProgram& program_of(ProgramHandle handle) const;
+  void run_instructions(LoadedProgram& program, const RunRequest& request, std::size_t end);
+  const Tensor& variable(std::string_view name, std::int64_t first, std::size_t bytes) const;
+  void slow_down(Nanoseconds computed) const;
+  void keep_scalars(Ticket ticket);
+
+  double slowdown_;
+  bool connected_;  // to other ranks
+  bool bound_ = false;
+  std::optional<std::uint64_t> seed_;  // of the first values, once they were given
+  PlaceInGroup place_;
+  Meetings meetings_;
+  OverlapStreams streams_;
+  std::vector<std::unique_ptr<LoadedProgram>> programs_;
+  std::vector<const Tensor*> variables_;  // in the order in which programs brought them
+  std::map<std::string_view, std::size_t> by_name_;
+  ReferenceStore store_;  // a variable is there once it has a value
+  std::array<Finished, kTicketsKept> finished_;
+  std::uint64_t runs_ = 0;
 };
-
-struct OpRange {
-  std::size_t first = 0;
-  std::size_t end = std::numeric_limits<std::size_t>::max();  // or the number of ops, where that is less
-};
-
-// Ops to run, one after the other.
-struct ReferenceTask {
-  const Graph* graph = nullptr;
-  OpRange ops = {};
-  ReferenceSlot* slot = nullptr;           // a fresh one when absent
-  const ReferenceStore* inputs = nullptr;  // looked at before the store, for inputs: those of a micro-batch
-};
-
-// Gives every variable and constant of the graph that the store lacks its first value. Normal numbers are
-// those of {seed, step 0, site_of(tensor's name)} by element index (base/random.h). A copy takes what the
-// store holds for its source, so that masters follow parameters that were loaded.
-//
-// A tensor that is part of a whole gets that part of the whole tensor's numbers; `place` says where in each
-// group the rank stands.
-void initialize(const Graph& graph, ReferenceStore& store, std::uint64_t seed,
-                const PlaceInGroup& place = {});
-
-// Reads inputs, constants and variables from the store and writes variables to it. A tensor that is missing
-// or has another number of elements than its shape is an Error (input) that names it. Communication of a
-// group of one rank changes nothing; any other is an Error: see lockstep.h.
-void run_reference(const ReferenceTask& task, ReferenceStore& store);
-void run_reference(const Graph& graph, ReferenceStore& store);
 
 }  // namespace nadi

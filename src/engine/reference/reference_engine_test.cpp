@@ -1,143 +1,131 @@
 #include "nadi/engine/reference/reference_engine.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 
 #include "nadi/base/error.h"
-#include "nadi/base/random.h"
-#include "nadi/engine/reference/problem_for_tests.h"
+#include "nadi/base/half.h"
+#include "nadi/graph/builder.h"
 #include "nadi/graph/ops.h"
+#include "nadi/parallel/program.h"
+#include "nadi/recording/execution.h"
 
 namespace nadi {
 namespace {
 
-using testing::HasSubstr;
+// sum += w * x, for each of two micro-batches: y of the first section is read by the second.
+Program scaling_program() {
+  GraphBuilder b;
+  const TensorId x = b.input("x", Shape{1, 2}, DType::kF32);
+  const TensorId w = b.parameter("w", Shape{2, 1}, DType::kBF16, Initializer::constant(0.5));
+  b.variable({.name = "w.master",
+              .shape = Shape{2, 1},
+              .role = Role::kOptimizerState,
+              .initializer = Initializer::copy_of(w)});
+  const TensorId y = matmul(b, {.a = x, .b = w});
+  const TensorId sum = b.variable({.name = "sum", .shape = Shape{1, 1}, .role = Role::kMetric});
+  b.add({.kind = OpKind::kCopy, .inputs = {y}, .into = {{sum, true}}});
+  const TensorId count = b.variable({.name = "count", .dtype = DType::kI64, .role = Role::kCounter});
+  advance(b, count, 1);
+  Program program;
+  program.graphs.push_back(b.take());
+  program.sections = {{.name = "forward", .graph = 0, .first_op = 0, .end_op = 1},
+                      {.name = "backward", .graph = 0, .first_op = 1, .end_op = 3}};
+  for (const auto& [section, micro_batch] : {std::pair{0, 0}, {0, 1}, {1, 0}, {1, 1}})
+    program.instructions.push_back(
+        {.section = SectionId{static_cast<std::uint32_t>(section)}, .micro_batch = micro_batch});
+  program.slots = {2};
+  return program;
+}
 
-// The message of the Error (input) that the function throws.
-template <typename F>
-std::string message_of(F run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kInput);
-    return error.message();
+class ReferenceEngineTest : public testing::Test {
+ protected:
+  ReferenceEngineTest() {
+    handle_ = engine_.load(program_);
+    engine_.bind();
   }
-  return "nothing was thrown";
+
+  void set(InputSet set, std::array<float, 2> values, std::optional<std::int64_t> micro_batch = {}) {
+    engine_.set_input<float>(handle_, set, "x", values, micro_batch);
+  }
+
+  const Program program_ = scaling_program();
+  ReferenceEngine engine_{EngineOptions{}};
+  ProgramHandle handle_{};
+};
+
+TEST_F(ReferenceEngineTest, EveryMicroBatchHasItsInputsAndEverySetItsOwn) {
+  engine_.initialize(1);
+  set(InputSet::kFirst, {1, 2}, 0);
+  set(InputSet::kFirst, {3, 4}, 1);
+  set(InputSet::kSecond, {100, 200});
+  const Ticket first = engine_.run(handle_, {.inputs = InputSet::kFirst});
+  EXPECT_EQ(engine_.scalar(first, "sum"), 0.5 * (1 + 2) + 0.5 * (3 + 4));
+  const Ticket second = engine_.run(handle_, {.inputs = InputSet::kSecond});
+  // Both micro-batches have the same.
+  EXPECT_EQ(engine_.scalar(second, "sum"), 5 + 2 * 150);
+  // The scalars of the run before are still there.
+  EXPECT_EQ(engine_.scalar(first, "sum"), 5);
+  EXPECT_EQ(engine_.scalar(second, "count"), 4);
 }
 
-TEST(Initialize, FollowsTheInitializers) {
+TEST_F(ReferenceEngineTest, RunsTheInstructionsThatAreAskedFor) {
+  engine_.initialize(1);
+  set(InputSet::kFirst, {2, 2});
+  const Ticket before = engine_.run(handle_, {.first = 0, .end = 2});
+  EXPECT_EQ(engine_.scalar(before, "sum"), 0);
+  const Ticket after = engine_.run(handle_, {.first = 2});
+  EXPECT_EQ(engine_.scalar(after, "sum"), 4);
+}
+
+TEST_F(ReferenceEngineTest, VariablesAreReadAndWrittenInTheirOwnType) {
+  const std::array<std::uint16_t, 1> third{to_bf16(1.0F / 3)};
+  engine_.write("w", 1, std::as_bytes(std::span(third)));
+  engine_.initialize(1);
+  // What was written stays, the rest of the variable, too; and the master takes it.
+  EXPECT_EQ(engine_.read_all<std::uint16_t>("w"), (std::vector<std::uint16_t>{0, third[0]}));
+  EXPECT_EQ(engine_.read_all<float>("w.master"), (std::vector{0.0F, from_bf16(third[0])}));
+  EXPECT_EQ(engine_.read_all<std::int64_t>("count"), std::vector<std::int64_t>{0});
+  const std::array<std::int64_t, 1> many{std::int64_t{1} << 40};
+  engine_.write_all<std::int64_t>("count", many);
+  set(InputSet::kFirst, {0, 0});
+  EXPECT_EQ(engine_.scalar(engine_.run(handle_, {}), "count"), std::pow(2, 40) + 2);
+  std::array<float, 1> second{};
+  engine_.read("w.master", 1, std::as_writable_bytes(std::span(second)));
+  EXPECT_EQ(second[0], from_bf16(third[0]));
+}
+
+TEST_F(ReferenceEngineTest, RecordsEveryKernel) {
+  engine_.initialize(1);
+  set(InputSet::kFirst, {1, 1});
+  ExecutedStep record{.step = 1};
+  engine_.run(handle_, {.record = &record});
+  EXPECT_EQ(record.device.kind, ExecutedDevice::Kind::kReference);
+  ASSERT_EQ(record.kernels.size(), 6u);
+  for (const ExecutedKernel& kernel : record.kernels) {
+    EXPECT_EQ(kernel.stream, kComputeStream);
+    EXPECT_LE(kernel.start, kernel.end);
+  }
+  const ExecutionTrace executed = trace_execution(program_, std::span(&record, 1));
+  EXPECT_EQ(compare_with_dry_trace(executed.trace, trace_step(program_)), std::nullopt);
+}
+
+TEST_F(ReferenceEngineTest, CountsInDoubles) {
+  EXPECT_EQ(engine_.held(Role::kParameter), Bytes{2 * 8});
+  EXPECT_EQ(engine_.held(Role::kOptimizerState), Bytes{2 * 8});
+  // Four variables of 2, 2, 1 and 1 elements, and the input of 2, for two micro-batches, twice.
+  EXPECT_EQ(engine_.allocated(), Bytes{8 * (6 + 2 * 2 * 2)});
+}
+
+TEST(ReferenceEngine, RefusesCommunicationWithoutOtherRanks) {
   GraphBuilder b;
-  b.constant("numbers", Shape{2, 2}, DType::kI32, Initializer::iota());
-  b.parameter("bias", Shape{2}, DType::kF32, Initializer::constant(0.5));
-  const TensorId weight = b.parameter("weight", Shape{3}, DType::kBF16, Initializer::normal(2));
-  b.variable({.name = "weight.master", .shape = Shape{3}, .initializer = Initializer::copy_of(weight)});
-  ReferenceStore store;
-  initialize(b.graph(), store, 9);
-  EXPECT_EQ(store.get("numbers"), (Doubles{0, 1, 2, 3}));
-  EXPECT_EQ(store.get("bias"), (Doubles{0.5, 0.5}));
-  const RandomKey key{.seed = 9, .site = site_of("weight")};
-  EXPECT_EQ(store.get("weight"),
-            (Doubles{2.0 * random_normal(key, 0), 2.0 * random_normal(key, 1), 2.0 * random_normal(key, 2)}));
-  EXPECT_EQ(store.get("weight.master"), store.get("weight"));
-}
-
-TEST(Initialize, KeepsWhatIsThere) {
-  GraphBuilder b;
-  const TensorId weight = b.parameter("weight", Shape{1}, DType::kBF16, Initializer::normal(2));
-  b.variable({.name = "weight.master", .shape = Shape{1}, .initializer = Initializer::copy_of(weight)});
-  ReferenceStore store;
-  store.set("weight", {42});
-  initialize(b.graph(), store, 9);
-  EXPECT_EQ(store.get("weight"), Doubles{42});
-  EXPECT_EQ(store.get("weight.master"), Doubles{42});
-}
-
-TEST(RunReference, NamesTheInputThatIsMissing) {
-  GraphBuilder b;
-  const TensorId x = b.input("tokens", Shape{2}, DType::kF32);
-  add(b, x, x);
-  ReferenceStore store;
-  EXPECT_EQ(message_of([&] { run_reference(b.graph(), store); }), "input 'tokens' has no value");
-  store.set("tokens", {1, 2, 3});
-  EXPECT_EQ(message_of([&] { run_reference(b.graph(), store); }),
-            "input 'tokens' has 3 elements, its shape [2] takes 2");
-}
-
-TEST(RunReference, NamesTheVariableThatHasNoValue) {
-  GraphBuilder b;
-  const TensorId w = b.parameter("w", Shape{2}, DType::kF32, Initializer::constant(1));
-  add(b, w, w);
-  ReferenceStore store;
-  EXPECT_EQ(message_of([&] { run_reference(b.graph(), store); }), "variable 'w' has no value");
-}
-
-TEST(RunReference, RefusesToMeetOtherRanks) {
-  Problem p;
-  all_reduce(p.builder, {.x = p.input("x", Shape{1}, {1}), .group = {.group = "dp", .size = 2}});
-  EXPECT_EQ(message_of([&] { p.run(); }), "op 'all_reduce' (all_reduce) communicates with other ranks");
-}
-
-TEST(RunReference, RefusesFractionsAsIntegers) {
-  Problem p;
-  embedding(p.builder, p.integers("ids", Shape{2}, {0, 1.5}), p.parameter("table", Shape{4, 2}));
-  EXPECT_EQ(message_of([&] { p.run(); }), "input 'ids' of type i32 holds 1.5, which is no integer");
-}
-
-TEST(RunReference, NamesTheIdThatIsNotInTheTable) {
-  Problem p;
-  embedding(p.builder, p.integers("ids", Shape{3}, {0, 1, 7}), p.parameter("table", Shape{4, 2}));
-  EXPECT_THAT(message_of([&] { p.run(); }),
-              HasSubstr("id 7 at element 2 of 'ids' is not in a table of 4 rows"));
-}
-
-TEST(RunReference, NamesTheTargetThatIsNotInTheVocabulary) {
-  Problem p;
-  cross_entropy(p.builder, {.logits = p.parameter("logits", Shape{1, 4}),
-                            .targets = p.integers("targets", Shape{1}, {3}),
-                            .count = p.scalar("count", 1),
-                            .vocabulary = 3});
-  EXPECT_THAT(message_of([&] { p.run(); }), HasSubstr("target 3 of row 0 is not in a vocabulary of 3"));
-}
-
-TEST(RunReference, AccumulatesInVariables) {
-  Problem p;
-  const TensorId sum = p.builder.variable({.name = "sum", .shape = Shape{2}, .role = Role::kMetric});
-  const TensorId x = p.input("x", Shape{2}, {1, 2});
-  p.builder.add({.kind = OpKind::kCopy, .inputs = {x}, .into = {{sum, true}}});
-  p.run();
-  EXPECT_EQ(p.store.get("sum"), (Doubles{1, 2}));
-  p.run();
-  EXPECT_EQ(p.store.get("sum"), (Doubles{2, 4}));
-  fill(p.builder, sum, 7);
-  p.run();
-  EXPECT_EQ(p.store.get("sum"), (Doubles{7, 7}));
-}
-
-// Two micro-batches, each with its own slot and inputs: first halves of both, then second halves.
-TEST(RunReference, SlotsAndInputsBelongToMicroBatches) {
-  GraphBuilder b;
-  const TensorId sum = b.variable({.name = "sum", .shape = Shape{1}, .role = Role::kMetric});
-  const TensorId x = b.input("x", Shape{1}, DType::kF32);
-  const TensorId doubled = add(b, x, x);
-  b.add({.kind = OpKind::kAdd, .inputs = {doubled, x}, .into = {{sum, true}}});
-  ReferenceStore store;
-  initialize(b.graph(), store, 1);
-  std::array<ReferenceStore, 2> inputs;
-  inputs[0].set("x", {1});
-  inputs[1].set("x", {10});
-  std::array<ReferenceSlot, 2> slots;
-  for (const OpRange half : {OpRange{0, 1}, OpRange{1, 2}})
-    for (const int batch : {0, 1})
-      run_reference({.graph = &b.graph(), .ops = half, .slot = &slots[batch], .inputs = &inputs[batch]},
-                    store);
-  EXPECT_EQ(slots[1][doubled], Doubles{20});
-  EXPECT_EQ(store.get("sum"), Doubles{33});  // 3 * 1 + 3 * 10
-  EXPECT_EQ(message_of([&] {
-              run_reference({.graph = &b.graph(), .ops = {1, 2}}, store);
-            }),
-            "value 'add' has no value");
+  all_gather(b, b.input("x", Shape{2}, DType::kF32), {"tp", 2}, 0);
+  Program program;
+  program.graphs.push_back(b.take());
+  ReferenceEngine engine{EngineOptions{}};
+  EXPECT_THROW(engine.load(program), Error);
 }
 
 }  // namespace

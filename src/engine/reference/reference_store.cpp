@@ -26,4 +26,11 @@ Doubles& ReferenceStore::operator[](std::string_view name) {
   return values_.emplace(name, Doubles{}).first->second;
 }
 
+bool ReferenceStore::erase(std::string_view name) {
+  const auto found = values_.find(name);
+  if (found == values_.end()) return false;
+  values_.erase(found);
+  return true;
+}
+
 }  // namespace nadi

@@ -23,6 +23,7 @@ class ReferenceStore {
   const Doubles* find(std::string_view name) const;  // nullptr when absent
   const Doubles& get(std::string_view name) const;   // Error (input) when absent
   void set(std::string_view name, Doubles values);
+  bool erase(std::string_view name);           // whether it was there
   Doubles& operator[](std::string_view name);  // made empty when absent
 
  private:
