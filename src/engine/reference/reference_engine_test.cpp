@@ -24,15 +24,15 @@ Program scaling_program() {
               .shape = Shape{2, 1},
               .role = Role::kOptimizerState,
               .initializer = Initializer::copy_of(w)});
-  const TensorId y = matmul(b, {.a = x, .b = w});
+  const TensorId y = matmul(b, {.a = cast(b, x, DType::kBF16), .b = w});
   const TensorId sum = b.variable({.name = "sum", .shape = Shape{1, 1}, .role = Role::kMetric});
   b.add({.kind = OpKind::kCopy, .inputs = {y}, .into = {{sum, true}}});
   const TensorId count = b.variable({.name = "count", .dtype = DType::kI64, .role = Role::kCounter});
   advance(b, count, 1);
   Program program;
   program.graphs.push_back(b.take());
-  program.sections = {{.name = "forward", .graph = 0, .first_op = 0, .end_op = 1},
-                      {.name = "backward", .graph = 0, .first_op = 1, .end_op = 3}};
+  program.sections = {{.name = "forward", .graph = 0, .first_op = 0, .end_op = 2},
+                      {.name = "backward", .graph = 0, .first_op = 2, .end_op = 4}};
   for (const auto& [section, micro_batch] : {std::pair{0, 0}, {0, 1}, {1, 0}, {1, 1}})
     program.instructions.push_back(
         {.section = SectionId{static_cast<std::uint32_t>(section)}, .micro_batch = micro_batch});
@@ -103,7 +103,7 @@ TEST_F(ReferenceEngineTest, RecordsEveryKernel) {
   ExecutedStep record{.step = 1};
   engine_.run(handle_, {.record = &record});
   EXPECT_EQ(record.device.kind, ExecutedDevice::Kind::kReference);
-  ASSERT_EQ(record.kernels.size(), 6u);
+  ASSERT_EQ(record.kernels.size(), 8u);
   for (const ExecutedKernel& kernel : record.kernels) {
     EXPECT_EQ(kernel.stream, kComputeStream);
     EXPECT_LE(kernel.start, kernel.end);
