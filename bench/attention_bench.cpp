@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "nadi/engine/element.h"
 #include "nadi/engine/cpu/gemm.h"
-#include "nadi/engine/host_threads.h"
 #include "nadi/engine/cpu/prefaulted_memory.h"
 #include "nadi/engine/cpu/prepared_graph.h"
+#include "nadi/engine/element.h"
+#include "nadi/engine/host_threads.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops/attention.h"
 #include "nadi/graph/ops/rotary.h"
@@ -29,7 +29,7 @@ class Bench {
  public:
   explicit Bench(Graph graph)
       : graph_(std::move(graph)),
-        prepared_(graph_, threads()),
+        prepared_(graph_, {.threads = threads()}),
         workspace_(Bytes{prepared_.workspace()}, threads()),
         runner_(prepared_, threads(), workspace_.bytes()) {
     set_threads(threads());
@@ -57,7 +57,7 @@ class Bench {
   PrefaultedMemory workspace_;
   std::vector<PrefaultedMemory> memory_;
   std::vector<std::byte*> addresses_;
-  OpRunner runner_;
+  KernelRunner runner_;
 };
 
 void count_work(benchmark::State& state, std::int64_t multiply_adds) {

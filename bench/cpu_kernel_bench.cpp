@@ -34,9 +34,9 @@ class OpBench {
     std::vector<std::vector<std::byte>> memory;
     std::vector<std::byte*> addresses;
     for (const Tensor& tensor : graph.tensors()) addresses.push_back(fill(tensor, memory).data());
-    const PreparedGraph prepared(graph, threads);
+    const PreparedGraph prepared(graph, {.threads = threads});
     std::vector<std::byte> workspace(static_cast<std::size_t>(prepared.workspace()));
-    OpRunner runner(prepared, threads, workspace);
+    KernelRunner runner(prepared, threads, workspace);
     for ([[maybe_unused]] const auto _ : state) runner.run(0, addresses);
     const OpCost cost = cost_of(graph, graph.ops()[0]);
     state.SetBytesProcessed(state.iterations() * cost.moved().count());

@@ -7,6 +7,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
+#include "nadi/cli/computation_choices.h"
 #include "nadi/cli/memory_check.h"
 #include "nadi/cli/start_ranks.h"
 #include "nadi/cli/train_flags.h"
