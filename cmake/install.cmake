@@ -31,9 +31,12 @@ set(NADI_INTERNAL_HEADERS
   base/json_file.h
   base/json_position.h
   base/json_source.h
+  engine/host_threads.h
   engine/reference/collective.h
   engine/reference/interpreter.h
   engine/reference/kernel.h
+  engine/reference/meetings.h
+  engine/reference/reference_engine.h
   input/decompressor.h
   input/json_reading.h
   input/json_record_array.h

@@ -82,6 +82,7 @@ TimelineExtraction::TimelineExtraction(Timeline& timeline, const TimelineOptions
       {"phase", [](Self& s, const TraceAttribute& a, NodeFacts& f) { f.phase = s.number_of(a.text); }},
       {"layer", [](Self& s, const TraceAttribute& a, NodeFacts& f) { f.layer = s.number_of(a.text); }},
       {"category", [](Self&, const TraceAttribute& a, NodeFacts& f) { f.category = a.text; }},
+      {"fused_into", [](Self&, const TraceAttribute& a, NodeFacts& f) { f.fused_into = a.integer(); }},
       {"thread", kTakeThread},
       {"tid", kTakeThread},
   };
@@ -148,11 +149,34 @@ std::int32_t TimelineExtraction::step_number(std::int64_t step) {
   return steps_.try_emplace(step, static_cast<std::int32_t>(steps_.size())).first->second;
 }
 
+// An op that ran in the kernel of one before it: its work is the kernel's, which has the time, and it is no
+// call of its own. False where that kernel is not there.
+bool TimelineExtraction::add_to_kernel(std::uint32_t row, const NodeFacts& facts) {
+  if (!facts.fused_into) return false;
+  constexpr std::uint32_t kMostOps = 4096;  // of one kernel
+  const std::uint32_t last = row > kMostOps ? row - kMostOps : 0;
+  std::uint32_t kernel = row;
+  while (kernel > last && to_number(trace_.id(kernel)) != static_cast<std::uint64_t>(*facts.fused_into))
+    --kernel;
+  if (kernel == row || to_number(trace_.id(kernel)) != static_cast<std::uint64_t>(*facts.fused_into))
+    return false;
+  const auto add_work = [&](std::vector<std::int64_t>& column, const std::optional<std::int64_t>& work) {
+    constexpr std::int64_t kNotSaid = -1;
+    if (!work || column.empty() || column[kernel] == kNotSaid) return;
+    column[kernel] += *work;
+  };
+  add_work(timeline_.num_ops_, facts.num_ops);
+  add_work(timeline_.tensor_size_, facts.tensor_size);
+  timeline_.activities_[row] = Activity::kNone;
+  return true;
+}
+
 void TimelineExtraction::add(std::uint32_t row, const NodeFacts& facts) {
   const std::uint32_t rows = timeline_.size();
   if (facts.step) put(timeline_.step_numbers_, row, rows, step_number(*facts.step), -1);
   timeline_.labels_[row] = facts.op != 0 ? facts.op : trace_.name_number(row);
   if (options_.step && facts.step != options_.step) return;
+  if (add_to_kernel(row, facts)) return;
   const Activity activity = activity_of(row, facts);
   timeline_.activities_[row] = activity;
   if (activity == Activity::kNone) return;

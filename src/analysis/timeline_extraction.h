@@ -25,7 +25,7 @@ class TimelineExtraction {
   struct NodeFacts {
     bool is_cpu_op = false;
     std::optional<std::int64_t> step, device, stream, num_ops, tensor_size, comm_size, comm_type, members,
-        source, destination, tag;
+        source, destination, tag, fused_into;
     std::uint32_t op = 0, phase = 0, layer = 0, group = 0;
     std::string_view category, thread;
     std::int64_t thread_number = 0;
@@ -34,6 +34,7 @@ class TimelineExtraction {
 
   void read(std::uint32_t row, NodeFacts& facts);
   void add(std::uint32_t row, const NodeFacts& facts);
+  bool add_to_kernel(std::uint32_t row, const NodeFacts& facts);
   Activity activity_of(std::uint32_t row, const NodeFacts& facts);
   std::uint32_t lane_of(Activity activity, const NodeFacts& facts);
   std::int32_t step_number(std::int64_t step);

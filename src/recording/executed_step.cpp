@@ -42,7 +42,6 @@ OpId ExecutedStep::op(const ExecutedKernel& kernel, std::uint32_t number) const 
 
 void OverlapStreams::number(std::span<ExecutedKernel> kernels) {
   free_at_.clear();
-  free_at_.reserve(kernels.size());  // how many overlap differs from run to run
   for (ExecutedKernel& kernel : kernels) {
     if (kernel.stream == kComputeStream) continue;
     std::size_t stream = 0;

@@ -85,6 +85,8 @@ struct ExecutedStep {
 // each the lowest that is free when it starts.
 class OverlapStreams {
  public:
+  // So that number() allocates nothing for runs with at most that many kernels beside the computation.
+  void reserve(std::size_t kernels) { free_at_.reserve(kernels); }
   // Kernels of one run in the order of their starts, with their ends.
   void number(std::span<ExecutedKernel> kernels);
 

@@ -49,8 +49,7 @@ void combine_floats(Arrays arrays, std::int64_t elements, const CombineAs& as, s
     const std::int64_t count = std::min(kBlock, elements - first);
     convert_to_float(element(arrays[0], as.dtype, first), as.dtype, count, sum);
     for (const std::byte* array : arrays.subspan(1))
-      combine_block(sum, load_row(element(array, as.dtype, first), as.dtype, count, converted),
-                    count, as.op);
+      combine_block(sum, load_row(element(array, as.dtype, first), as.dtype, count, converted), count, as.op);
     if (as.op == ReduceOp::kAverage)
       for (std::int64_t i = 0; i < count; ++i) sum[i] /= static_cast<float>(arrays.size());
     convert_from_float(sum, count, element(target, as.dtype, first), as.dtype);

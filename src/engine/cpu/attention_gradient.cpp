@@ -13,10 +13,10 @@
 
 #include "nadi/engine/cpu/attention_operands.h"
 #include "nadi/engine/cpu/balanced_parts.h"
-#include "nadi/engine/host_threads.h"
 #include "nadi/engine/cpu/row_prefetch.h"
 #include "nadi/engine/cpu/softmax_row.h"
 #include "nadi/engine/cpu/workspace_slices.h"
+#include "nadi/engine/host_threads.h"
 
 namespace nadi::cpu {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "nadi/base/round_up.h"
-#include "nadi/engine/host_threads.h"
 #include "nadi/engine/cpu/softmax_row.h"
+#include "nadi/engine/host_threads.h"
 
 namespace nadi::cpu {
 namespace {

@@ -72,6 +72,17 @@ PreparedProgram prepare_for_cpu(const Program& program, int threads, bool connec
   return prepared;
 }
 
+// Communication of a whole run: how much of it overlaps differs from run to run.
+std::size_t messages_of(const Program& program) {
+  std::size_t messages = 0;
+  for (const Instruction& instruction : program.instructions) {
+    const Section& section = program.section(instruction.section);
+    for (std::uint32_t i = section.first_op; i < section.end_op; ++i)
+      messages += meets_others(program.graph_of(section).ops()[i]);
+  }
+  return messages;
+}
+
 }  // namespace
 
 class CpuEngineState {
@@ -118,6 +129,7 @@ KernelPlan plan_cpu_kernels(const Program& program, int threads, bool connected)
 KernelPlan CpuEngine::prepare(const Program& program) {
   PreparedProgram prepared = prepare_for_cpu(program, state_->threads, state_->comm.connected());
   state_->ops.reserve(prepared.most_ops);
+  state_->streams.reserve(messages_of(program));
   state_->programs.push_back({.graphs = std::move(prepared.graphs), .runners = {}});
   return std::move(prepared.plan);
 }

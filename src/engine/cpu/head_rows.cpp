@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "nadi/engine/element.h"
 #include "nadi/engine/cpu/tile_product.h"
+#include "nadi/engine/element.h"
 
 namespace nadi::cpu {
 

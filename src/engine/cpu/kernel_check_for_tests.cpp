@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "nadi/engine/element.h"
 #include "nadi/engine/cpu/prepared_graph.h"
+#include "nadi/engine/element.h"
 
 namespace nadi::cpu {
 namespace {
@@ -121,7 +121,7 @@ void expect_same_as_reference(const Problem& problem, const KernelCheckOptions& 
   const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(workspace.data()) % kGuard;
   const std::size_t start = misaligned == 0 ? 0 : kGuard - misaligned;
   KernelRunner runner(prepared, options.threads,
-                  std::span(workspace).subspan(start, static_cast<std::size_t>(prepared.workspace())));
+                      std::span(workspace).subspan(start, static_cast<std::size_t>(prepared.workspace())));
   for (std::size_t k = 0; k < prepared.kernels().size(); ++k) runner.run(k, addresses);
 
   for (std::size_t i = start + prepared.workspace(); i < workspace.size(); ++i)

@@ -10,9 +10,9 @@
 
 #include "nadi/base/error.h"
 #include "nadi/engine/cpu/activation.h"
-#include "nadi/engine/element.h"
 #include "nadi/engine/cpu/gemm.h"
 #include "nadi/engine/cpu/kernel.h"
+#include "nadi/engine/element.h"
 #include "nadi/engine/host_threads.h"
 #include "nadi/graph/ops/matmul.h"
 

@@ -9,9 +9,9 @@
 #include <span>
 
 #include "nadi/engine/cpu/head_rows.h"
-#include "nadi/engine/host_threads.h"
 #include "nadi/engine/cpu/tile_product.h"
 #include "nadi/engine/cpu/workspace_slices.h"
+#include "nadi/engine/host_threads.h"
 
 namespace nadi::cpu {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/blocks.h"
-#include "nadi/engine/element.h"
 #include "nadi/engine/cpu/kernel.h"
-#include "nadi/engine/host_threads.h"
 #include "nadi/engine/cpu/softmax_row.h"
+#include "nadi/engine/element.h"
+#include "nadi/engine/host_threads.h"
 
 namespace nadi::cpu {
 namespace {
