@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
       for (const WorkEntry& entry : stage.work.work) work += entry.matrix;
       most = std::max(most, work);
       for (const Product& product : stage.work.products) products += product.count;
-      for (const Message& message : stage.work.messages) messages += message.count;
+      for (const StepMessage& message : stage.work.messages) messages += message.count;
       ++stages;
     }
     least = std::min(least, largest);

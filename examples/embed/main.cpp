@@ -23,11 +23,10 @@ void print(const char* what, const nadi::Program& program) {
 
 int main() {
   const nadi::ModelConfig& gpt2 = *nadi::find_built_in_model("gpt2");
-  nadi::StepRequest request{.batch_size = 4, .seq_length = 512};
+  const nadi::StepRequest request{.batch_size = 4, .seq_length = 512};
   print("gpt2 on one rank", nadi::build_step(gpt2, request));
 
   const nadi::Plan plan{.tp = 2, .dp = 2, .pp = 2, .micro_batches = 4};
-  request.micro_batches = plan.micro_batches;
   print("gpt2 on a rank of the first stage of two", nadi::build_step(gpt2, request, plan, 0));
 
   nadi::GraphBuilder builder;

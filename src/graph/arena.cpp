@@ -4,7 +4,7 @@
 
 namespace nadi {
 
-std::int64_t Arena::take(std::int64_t size) {
+std::int64_t ValueArena::take(std::int64_t size) {
   auto best = gaps_.end();
   for (auto gap = gaps_.begin(); gap != gaps_.end(); ++gap)
     if (gap->size >= size && (best == gaps_.end() || gap->size < best->size)) best = gap;
@@ -19,7 +19,7 @@ std::int64_t Arena::take(std::int64_t size) {
   return offset;
 }
 
-void Arena::give_back(std::int64_t offset, std::int64_t size) {
+void ValueArena::give_back(std::int64_t offset, std::int64_t size) {
   const auto next = std::ranges::lower_bound(gaps_, offset, {}, &Gap::offset);
   const bool meets_next = next != gaps_.end() && next->offset == offset + size;
   const bool meets_before = next != gaps_.begin() && (next - 1)->offset + (next - 1)->size == offset;
@@ -34,13 +34,13 @@ void Arena::give_back(std::int64_t offset, std::int64_t size) {
   }
 }
 
-void Arena::clear() {
+void ValueArena::clear() {
   gaps_.clear();
   size_ = 0;
 }
 
 // Takes a free gap at the end along, so that growing never leaves a hole there.
-std::int64_t Arena::grow(std::int64_t size) {
+std::int64_t ValueArena::grow(std::int64_t size) {
   std::int64_t offset = size_;
   if (!gaps_.empty() && gaps_.back().offset + gaps_.back().size == size_) {
     offset = gaps_.back().offset;

@@ -1,7 +1,7 @@
 // The bytes of a growing arena: pieces are taken and given back, the smallest free gap that holds a piece
 // serves it (best fit, the first of equal ones), and the arena grows when there is none.
 //
-//   Arena arena;
+//   ValueArena arena;
 //   const std::int64_t at = arena.take(4096);
 //   arena.give_back(at, 4096);
 //
@@ -13,7 +13,7 @@
 
 namespace nadi {
 
-class Arena {
+class ValueArena {
  public:
   std::int64_t take(std::int64_t size);  // its offset
   void give_back(std::int64_t offset, std::int64_t size);

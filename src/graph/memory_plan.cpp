@@ -22,7 +22,7 @@ MemoryPlan plan_memory(const Graph& graph, const std::vector<char>& elsewhere, s
   std::vector<std::vector<std::uint32_t>> dying(graph.ops().size());
   for (std::uint32_t a = 0; a < allocations.size(); ++a) dying[allocations[a].dies].push_back(a);
 
-  Arena arena;
+  ValueArena arena;
   std::vector<std::int64_t> offset_of(allocations.size());
   std::int64_t live = 0, peak = 0;
   std::size_t next = 0;  // allocations are in order of birth

@@ -82,7 +82,7 @@ struct ChunkCost {
   std::vector<WorkEntry> work, inner_work;
   std::vector<Product> products;
   std::vector<std::int64_t> inner_products;  // counts, by place in `products`
-  std::vector<Message> messages;
+  std::vector<StepMessage> messages;
   std::vector<std::int64_t> inner_messages;
   Sizes sizes, inner_sizes;
   std::vector<Shared> shared;

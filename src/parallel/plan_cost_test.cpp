@@ -60,9 +60,9 @@ void expect_sums(const StepWork& work, const ProgramSummary& summary) {
     phase.cost.vector += entry.vector;
     phase.cost.read += entry.read;
     phase.cost.written += entry.written;
-    if (entry.kind == WorkKind::kLinear || entry.kind == WorkKind::kHead) phase.linear += entry.matrix;
-    if (entry.kind == WorkKind::kHead) phase.head += entry.matrix;
-    if (entry.kind == WorkKind::kAttention) phase.attention += entry.matrix;
+    if (entry.kind == OpWorkKind::kLinear || entry.kind == OpWorkKind::kHead) phase.linear += entry.matrix;
+    if (entry.kind == OpWorkKind::kHead) phase.head += entry.matrix;
+    if (entry.kind == OpWorkKind::kAttention) phase.attention += entry.matrix;
   }
   for (std::size_t p = 0; p < phases.size(); ++p) {
     EXPECT_EQ(phases[p].ops, summary.phases[p].ops);
@@ -75,7 +75,7 @@ void expect_sums(const StepWork& work, const ProgramSummary& summary) {
     EXPECT_EQ(phases[p].cost.written, summary.phases[p].cost.written);
   }
   std::map<std::string, ProgramSummary::Communication> groups;
-  for (const Message& message : work.messages) {
+  for (const StepMessage& message : work.messages) {
     ProgramSummary::Communication& group = groups[std::string(to_string(message.group))];
     group.ops += message.count;
     if (message.kind != OpKind::kReceive) group.sent += message.size * message.count;

@@ -46,7 +46,7 @@ StepWork work_of(const Graph& graph) {
 // a - b; what is in b is in a.
 StepWork difference(StepWork a, const StepWork& b) {
   for (const WorkEntry& entry : b.work) add(a.work, entry, -1);
-  for (Message message : b.messages) {
+  for (StepMessage message : b.messages) {
     message.count = -message.count;
     a.messages.push_back(message);
   }
@@ -271,10 +271,10 @@ void ReductionCosts::add_bucket(Sums& sums, const Bucket& bucket, const BucketKi
     amount.tensors += bucket.tensors;
     amount.elements += bucket.elements;
     amount.parts += part;
-    Message message = line.message;
+    StepMessage message = line.message;
     message.size = Bytes{line.sent_per_element * bucket.elements + line.sent_per_part * part};
     message.count = 1;
-    for (Message& known : sums.work.messages)
+    for (StepMessage& known : sums.work.messages)
       if (known.key() == message.key()) {
         ++known.count;
         return;
@@ -360,7 +360,7 @@ ReductionCost ReductionCosts::of(std::span<const Chunk> chunks, const Request& r
   for (const WorkEntry& entry : base_[parts].work) add(cost.work.work, entry, 1 + more);
   if (more > 0)
     for (const WorkEntry& entry : base_[parts - 1].work) add(cost.work.work, entry, -more);
-  for (const Message& message : base_[parts].messages) cost.work.messages.push_back(message);
+  for (const StepMessage& message : base_[parts].messages) cost.work.messages.push_back(message);
   cost.arena = arena_[parts][sums.update.ops > 0 ? 1 : 0];
   return cost;
 }

@@ -69,7 +69,7 @@ class ReductionCosts {
   // The cost of an op over the tensors of a bucket, of which a data-parallel rank owns a part.
   struct OpLine {
     WorkEntry fixed, per_tensor, per_element, per_part;
-    Message message = {};
+    StepMessage message = {};
     std::int64_t sent_per_element = 0, sent_per_part = 0;  // bytes
   };
   struct Amount {

@@ -217,7 +217,7 @@ class RepeatedMemory::Player {
   const std::int64_t units_;
   std::int64_t outside_ = 0, per_forward_ = 0, per_backward_ = 0;  // room for what is born there
   std::vector<Held> held_;
-  Arena arena_;
+  ValueArena arena_;
   std::int64_t live_ = 0, peak_ = 0, alive_ = 0;
   bool fits_ = true;
   States forward_states_, backward_states_;

@@ -6,8 +6,8 @@
 // Method. The graph of three units (a unit is a layer, or several that are recomputed together) is cut by the
 // numbers of its ops' blocks: what comes before, the units' forwards, what is between, the units' backwards
 // in reverse, what follows. Each piece is a list of events: a value is born, a value dies. The arena of more
-// units comes from playing the pieces with the second unit repeated, through the same Arena. What was born in
-// a unit is named by the unit it was born in, relative to the one in which it dies.
+// units comes from playing the pieces with the second unit repeated, through the same ValueArena. What was
+// born in a unit is named by the unit it was born in, relative to the one in which it dies.
 //
 // Where nothing is kept from the forward pass for the backward pass (pipelines keep that in slots), the arena
 // looks the same after every unit from some unit on. Two states that are equal have the same future, so from

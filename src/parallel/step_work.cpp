@@ -9,14 +9,14 @@ namespace nadi {
 namespace {
 
 // A product with batch axes is one of activations with each other: attention that is not fused.
-WorkKind kind_of(const Op& op, const OpCost& cost) {
+OpWorkKind kind_of(const Op& op, const OpCost& cost) {
   if (op.kind == OpKind::kMatmul && op.attributes.integer("batch_axes") == 0)
-    return op.block < 0 ? WorkKind::kHead : WorkKind::kLinear;
-  return cost.matrix > Flops{} ? WorkKind::kAttention : WorkKind::kOther;
+    return op.block < 0 ? OpWorkKind::kHead : OpWorkKind::kLinear;
+  return cost.matrix > Flops{} ? OpWorkKind::kAttention : OpWorkKind::kOther;
 }
 
-DType dtype_of(const Graph& graph, const Op& op, WorkKind kind) {
-  if (kind != WorkKind::kOther || op.outputs.empty()) return graph.tensor(op.inputs[0]).dtype;
+DType dtype_of(const Graph& graph, const Op& op, OpWorkKind kind) {
+  if (kind != OpWorkKind::kOther || op.outputs.empty()) return graph.tensor(op.inputs[0]).dtype;
   return graph.tensor(op.outputs[0].tensor).dtype;
 }
 
@@ -57,7 +57,7 @@ void add_op(StepWork& sum, const Graph& graph, const Op& op, std::int64_t times)
   const OpClass op_class = definition(op.kind).op_class;
   if (op_class == OpClass::kView) return;
   const OpCost cost = cost_of(graph, op);
-  const WorkKind kind = kind_of(op, cost);
+  const OpWorkKind kind = kind_of(op, cost);
   add(sum.work,
       {.phase = op.phase,
        .kind = kind,

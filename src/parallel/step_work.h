@@ -19,7 +19,7 @@
 
 namespace nadi {
 
-enum class WorkKind : std::uint8_t {
+enum class OpWorkKind : std::uint8_t {
   kLinear,     // products with weights, in transformer blocks
   kHead,       // products with weights outside of them: the output layer and what goes with it
   kAttention,  // all other matrix products
@@ -29,7 +29,7 @@ enum class WorkKind : std::uint8_t {
 // `dtype` is that of the first operand of matrix products and attention, that of the first output of others.
 struct WorkEntry {
   Phase phase{};
-  WorkKind kind{};
+  OpWorkKind kind{};
   DType dtype{};
   std::int64_t ops = 0;
   Flops matrix = {};
@@ -55,7 +55,7 @@ struct Product {
 };
 
 // A collective, a send or a receive, as the rank takes part in it.
-struct Message {
+struct StepMessage {
   Phase phase{};
   OpKind kind{};
   GroupKind group{};
@@ -63,13 +63,13 @@ struct Message {
   std::int64_t count = 0;
 
   auto key() const { return std::tuple(phase, kind, group, size); }
-  bool operator==(const Message&) const = default;
+  bool operator==(const StepMessage&) const = default;
 };
 
 struct StepWork {
   std::vector<WorkEntry> work;
   std::vector<Product> products;
-  std::vector<Message> messages;
+  std::vector<StepMessage> messages;
 
   bool operator==(const StepWork&) const = default;
 };
