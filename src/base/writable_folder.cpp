@@ -14,6 +14,13 @@ namespace nadi {
 void require_writable_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
+  // A file without a name leaves nothing behind, whenever the program is killed; not every file system has
+  // them.
+  if (const int nameless = error ? -1 : open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+      nameless >= 0) {
+    close(nameless);
+    return;
+  }
   if (!error) {
     const std::filesystem::path attempt = folder / format(".nadi.{}.try", getpid());
     const int descriptor = open(attempt.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
