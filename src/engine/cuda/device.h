@@ -1,0 +1,46 @@
+// A GPU as kernels see it: its properties, the libraries that are used on it, and where they work.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "nadi/engine/cuda/device_traits.h"
+
+namespace nadi::cuda {
+
+class MatrixProducts;  // matrix_products.h
+class CudnnAttention;  // cudnn_attention.h
+
+class Device {
+ public:
+  // Of those that the process sees. Error (environment) when it cannot be used.
+  explicit Device(int number, const MathOptions& options = {});
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  int number() const { return number_; }
+  const std::string& name() const { return name_; }
+  const DeviceTraits& traits() const { return traits_; }
+
+  // Of the thread that calls: everything that follows is on this device.
+  void make_current() const;
+
+  // Made on first use, which must not be while a stream is captured: warm_up() of a kernel comes before.
+  MatrixProducts& products();
+  // nullptr where cuDNN is not there, or too old.
+  CudnnAttention* attention();
+
+ private:
+  int number_;
+  std::string name_;
+  DeviceTraits traits_;
+  std::unique_ptr<MatrixProducts> products_;
+  std::unique_ptr<CudnnAttention> attention_;
+  bool looked_for_attention_ = false;
+};
+
+}  // namespace nadi::cuda

@@ -1,0 +1,30 @@
+// What kernels of the CUDA engine need besides their operands, without CUDA: workspace, and which layouts of
+// operands they take. One table, by kind of op.
+//
+// A family of kernels whose workspace is more than nothing has its function in kernel_needs.cpp beside the
+// table, and the *.cu file uses the same function, so that both agree.
+#pragma once
+
+#include <cstdint>
+
+#include "nadi/engine/cuda/device_traits.h"
+#include "nadi/graph/op_definition.h"
+
+namespace nadi::cuda {
+
+struct KernelNeeds {
+  OpKind kind;
+  bool exists = true;
+  // Bytes of workspace; nullptr: none. A function of shapes, attributes and traits alone.
+  std::int64_t (*workspace)(const OpView&, const DeviceTraits&) = nullptr;
+  // Inputs may be strided views. Otherwise the engine makes contiguous copies of those that are.
+  bool takes_strides = false;
+  // Operands of which rows are padded (padded_rows.h) may be given to it.
+  bool takes_padded_rows = false;
+};
+const KernelNeeds& kernel_needs(OpKind kind);
+
+// One for all matrix products of a device, as cuBLASLt likes it on Hopper.
+inline constexpr std::int64_t kProductWorkspace = std::int64_t{32} << 20;
+
+}  // namespace nadi::cuda
