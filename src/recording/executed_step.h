@@ -14,6 +14,7 @@
 // a kernel of its own.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -62,6 +63,35 @@ struct ExecutedKernel {
   std::uint32_t ops() const { return 1 + further; }
 };
 
+// Work of a device beside the host, as its profiler reports it: what a kernel of the record was made of
+// there.
+struct DeviceWork {
+  enum class Kind : std::uint8_t { kKernel, kCopy, kSet };
+  Kind kind = Kind::kKernel;
+  std::uint32_t kernel = 0;  // index into ExecutedStep::kernels
+  std::uint32_t name = 0;    // index into ExecutedStep::work_names
+  Nanoseconds start = {};
+  Nanoseconds end = {};
+  std::uint32_t correlation = 0;  // of the launch
+  // Of a kernel; 0 for others.
+  std::array<std::int32_t, 3> grid = {};
+  std::array<std::int32_t, 3> block = {};
+  std::int32_t registers = 0;  // per thread
+  Bytes shared_memory = {};    // per block
+  // Of a graph; 0 where it was launched by itself.
+  std::uint32_t graph = 0;
+  std::uint64_t graph_node = 0;
+  Bytes bytes = {};  // of copies and sets
+};
+
+// A call of the host that gave work to a device, or waited for it.
+struct HostLaunch {
+  std::uint32_t name = 0;  // index into ExecutedStep::work_names: "cudaGraphLaunch"
+  Nanoseconds start = {};
+  Nanoseconds end = {};
+  std::uint32_t correlation = 0;
+};
+
 // One run of a program.
 struct ExecutedStep {
   std::int64_t step = 0;  // number of the training step
@@ -70,6 +100,12 @@ struct ExecutedStep {
   std::vector<ExecutedKernel> kernels = {};  // in the order in which they were entered
   std::vector<OpId> further_ops = {};        // of kernels of several ops
   ExecutedDevice device = {};                // where all of them ran
+
+  // Of a device beside the host whose profiler was attached, else empty. A kernel then lasts from the start
+  // of its first work to the end of its last; one without any did nothing there.
+  std::vector<DeviceWork> device_work = {};  // by kernel, then by start
+  std::vector<HostLaunch> launches = {};     // by start
+  std::vector<std::string> work_names = {};
 
   // Room for that many kernels, which do that many ops, beside those that are there.
   void reserve(std::size_t kernel_count, std::size_t op_count);
