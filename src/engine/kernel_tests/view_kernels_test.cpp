@@ -2,18 +2,14 @@
 
 #include <array>
 
-#include "nadi/engine/cpu/kernel_check_for_tests.h"
-#include "nadi/engine/cpu/run_kernels_for_tests.h"
+#include "nadi/engine/kernel_tests/kernel_check_for_tests.h"
+#include "nadi/engine/kernel_tests/run_kernels_for_tests.h"
 #include "nadi/graph/ops.h"
 
-namespace nadi::cpu {
+namespace nadi {
 namespace {
 
 constexpr DType kStorage[]{DType::kF32, DType::kBF16, DType::kF16};
-
-void expect_same_with_any_threads(const Problem& p) {
-  for (const int threads : {1, 2, 3}) expect_same_as_reference(p, {.threads = threads});
-}
 
 TEST(CopyKernel, CopiesAndCastsAnyStrides) {
   for (const DType from : kStorage)
@@ -31,7 +27,7 @@ TEST(CopyKernel, CopiesAndCastsAnyStrides) {
              .inputs = {view},
              .into = {{p.parameter("sum" + p.builder.tensor(view).name, p.builder.shape(view), to), true}}});
       }
-      expect_same_with_any_threads(p);
+      expect_same_as_reference(p);
     }
 }
 
@@ -40,7 +36,7 @@ TEST(CopyKernel, CopiesIntegers) {
   const TensorId x = p.integers("x", Shape{2, 3}, {1, 2, 3, 4, 5, 1 << 30});
   copy(p.builder, x);
   copy(p.builder, permute(p.builder, x, {1, 0}));
-  expect_same_with_any_threads(p);
+  expect_same_as_reference(p);
 }
 
 TEST(CopyKernel, CopiesAllOfABucket) {
@@ -65,7 +61,7 @@ TEST(ConcatKernel, JoinsAlongAnyAxis) {
       const std::array<TensorId, 3> parts{p.parameter("a", first, dtype), p.parameter("b", second, dtype),
                                           p.parameter("c", first, dtype)};
       concat(p.builder, parts, axis);
-      expect_same_with_any_threads(p);
+      expect_same_as_reference(p);
     }
 }
 
@@ -74,9 +70,9 @@ TEST(FillKernel, SetsEveryElement) {
     for (const std::int64_t elements : {1, 513, 20000}) {
       Problem p;
       fill(p.builder, p.parameter("x", Shape{elements}, dtype), 3);
-      expect_same_with_any_threads(p);
+      expect_same_as_reference(p);
     }
 }
 
 }  // namespace
-}  // namespace nadi::cpu
+}  // namespace nadi

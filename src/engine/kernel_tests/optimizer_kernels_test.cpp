@@ -2,18 +2,14 @@
 
 #include <cmath>
 
-#include "nadi/engine/cpu/kernel_check_for_tests.h"
-#include "nadi/engine/cpu/run_kernels_for_tests.h"
+#include "nadi/engine/kernel_tests/kernel_check_for_tests.h"
+#include "nadi/engine/kernel_tests/run_kernels_for_tests.h"
 #include "nadi/graph/ops.h"
 
-namespace nadi::cpu {
+namespace nadi {
 namespace {
 
 constexpr std::int64_t kElements[]{1, 7, 513, 20000};
-
-void expect_same_with_any_threads(const Problem& p) {
-  for (const int threads : {1, 2, 3}) expect_same_as_reference(p, {.threads = threads});
-}
 
 struct Case {
   DType parameter = DType::kF32;
@@ -57,7 +53,7 @@ TEST(AdamWKernel, IsTheReference) {
                           .update_number = p.builder.input("update_number", Shape{}, DType::kI64),
                           .weight_decay = 0.1,
                           .decoupled = c.decoupled});
-        expect_same_with_any_threads(p);
+        expect_same_as_reference(p);
       }
 }
 
@@ -71,7 +67,7 @@ TEST(SgdKernel, IsTheReference) {
                         .momentum_buffer = has_momentum ? p.parameter("u", shape) : kNoTensor,
                         .momentum = has_momentum ? 0.9 : 0.0,
                         .weight_decay = 0.1});
-        expect_same_with_any_threads(p);
+        expect_same_as_reference(p);
       }
 }
 
@@ -82,7 +78,7 @@ TEST(SquaredNormKernel, SumsAllTensors) {
       p.parameter("d", Shape{513}), p.parameter("e", Shape{30000}, DType::kF16)};
   squared_norm(p.builder, gradients, 0.5);
   squared_norm(p.builder, std::span(gradients).first(2));
-  for (const int threads : {1, 2, 3}) expect_same_as_reference(p, {.threads = threads, .max_error = 1e-13});
+  expect_same_as_reference(p, {.max_error = 1e-13});
 }
 
 TEST(GradScaleKernel, Clips) {
@@ -188,4 +184,4 @@ TEST(NextUpdateKernel, HasTheHostsRateToTheBit) {
 }
 
 }  // namespace
-}  // namespace nadi::cpu
+}  // namespace nadi

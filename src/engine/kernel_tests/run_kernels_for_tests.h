@@ -1,5 +1,5 @@
 // For tests of what the reference cannot be asked about: errors, infinities, the same bits. Runs a graph's
-// ops with the CPU's kernels alone.
+// ops with the device's kernels alone, one by one.
 #pragma once
 
 #include <string>
@@ -7,10 +7,9 @@
 
 #include "nadi/engine/reference/problem_for_tests.h"
 
-namespace nadi::cpu {
+namespace nadi {
 
-// The bytes of each of the problem's outputs after all ops ran. Tensors of the problem's store must be fp32,
-// i32 or i64.
+// The bytes of each of the problem's outputs after all ops ran. `threads`: of a CPU.
 std::vector<std::vector<std::byte>> run_kernels(const Problem& problem, int threads);
 
 // The same for a single fp32 output.
@@ -19,4 +18,4 @@ std::vector<float> run_kernels_for_floats(const Problem& problem, int threads);
 // The message of the Error that running throws; "" when it does not.
 std::string error_of_kernels(const Problem& problem, int threads);
 
-}  // namespace nadi::cpu
+}  // namespace nadi

@@ -2,10 +2,10 @@
 
 #include <ostream>
 
-#include "nadi/engine/cpu/kernel_check_for_tests.h"
+#include "nadi/engine/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/graph/ops.h"
 
-namespace nadi::cpu {
+namespace nadi {
 namespace {
 
 struct SgdSaiCase {
@@ -47,7 +47,7 @@ Problem problem_of(const SgdSaiCase& c) {
 class SgdSai : public testing::TestWithParam<SgdSaiCase> {};
 
 TEST_P(SgdSai, MakesTheStepOfTheReference) {
-  for (const int threads : {1, 2}) expect_same_as_reference(problem_of(GetParam()), {.threads = threads});
+  expect_same_as_reference(problem_of(GetParam()));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SgdSai,
@@ -65,11 +65,11 @@ TEST(SgdSai, FindsASmallDeviationAroundALargeMean) {
   Doubles gradient = normal_values("g", 20'000);
   for (double& g : gradient) g = 64 + g / 16384;
   p.store.set("g", gradient);
-  expect_same_as_reference(p, {.threads = 2});
+  expect_same_as_reference(p);
   // All equal: the deviation is exactly 0, and s = |g| / 1e-8.
   p.store.set("g", Doubles(20'000, 0.1));
   p.store.set("s", {0});
-  expect_same_as_reference(p, {.threads = 2});
+  expect_same_as_reference(p);
   p.store.set("g", Doubles(20'000, 0.0));
   p.store.set("s", {0});
   expect_same_as_reference(p);
@@ -78,4 +78,4 @@ TEST(SgdSai, FindsASmallDeviationAroundALargeMean) {
 }
 
 }  // namespace
-}  // namespace nadi::cpu
+}  // namespace nadi

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "nadi/engine/cpu/kernel_check_for_tests.h"
+#include "nadi/engine/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops/repeat_heads.h"
 
-namespace nadi::cpu {
+namespace nadi {
 namespace {
 
 constexpr DType kTypes[] = {DType::kF32, DType::kBF16, DType::kF16};
@@ -36,16 +36,15 @@ TEST(SoftmaxKernels, EqualTheReference) {
                                 {Shape{3, 2, 33, 33}, true, {33, 20, 1}},
                                 {Shape{2, 1, 4, 6}, false, {0, 6}}};
   for (const Case& c : cases)
-    for (const DType dtype : kTypes)
-      for (const int threads : {1, 2, 3}) {
-        SCOPED_TRACE(c.scores.to_string() + " " + std::string(to_string(dtype)));
-        Problem p;
-        const TensorId x = p.parameter("x", c.scores, dtype);
-        const TensorId lengths =
-            c.lengths.empty() ? kNoTensor : p.integers("lengths", Shape{c.scores[0]}, c.lengths);
-        differentiate(p, softmax(p.builder, {.x = x, .lengths = lengths, .causal = c.causal}), dtype);
-        expect_same_as_reference(p, {.threads = threads});
-      }
+    for (const DType dtype : kTypes) {
+      SCOPED_TRACE(c.scores.to_string() + " " + std::string(to_string(dtype)));
+      Problem p;
+      const TensorId x = p.parameter("x", c.scores, dtype);
+      const TensorId lengths =
+          c.lengths.empty() ? kNoTensor : p.integers("lengths", Shape{c.scores[0]}, c.lengths);
+      differentiate(p, softmax(p.builder, {.x = x, .lengths = lengths, .causal = c.causal}), dtype);
+      expect_same_as_reference(p);
+    }
 }
 
 // Gradients are added to what another micro-batch left.
@@ -54,19 +53,18 @@ TEST(SoftmaxKernels, Accumulate) {
     Problem p;
     differentiate(p, softmax(p.builder, {.x = p.parameter("x", Shape{1, 2, 3, 600}, dtype)}), dtype, true);
     p.store.set("x.grad", normal_values("x.grad", 2 * 3 * 600));
-    expect_same_as_reference(p, {.threads = 2});
+    expect_same_as_reference(p);
   }
 }
 
 TEST(RepeatHeads, EqualTheReference) {
   for (const DType dtype : kTypes)
-    for (const int threads : {1, 2, 3})
-      for (const std::int64_t times : {1, 3, 4}) {
-        Problem p;
-        differentiate(p, repeat_heads(p.builder, p.parameter("x", Shape{2, 3, 45, 24}, dtype), times), dtype);
-        expect_same_as_reference(p, {.threads = threads});
-      }
+    for (const std::int64_t times : {1, 3, 4}) {
+      Problem p;
+      differentiate(p, repeat_heads(p.builder, p.parameter("x", Shape{2, 3, 45, 24}, dtype), times), dtype);
+      expect_same_as_reference(p);
+    }
 }
 
 }  // namespace
-}  // namespace nadi::cpu
+}  // namespace nadi

@@ -1,16 +1,12 @@
 #include <gtest/gtest.h>
 
-#include "nadi/engine/cpu/kernel_check_for_tests.h"
+#include "nadi/engine/kernel_tests/kernel_check_for_tests.h"
 #include "nadi/graph/ops.h"
 
-namespace nadi::cpu {
+namespace nadi {
 namespace {
 
 constexpr DType kStorage[]{DType::kF32, DType::kBF16, DType::kF16};
-
-void expect_same_with_any_threads(const Problem& p) {
-  for (const int threads : {1, 2, 3}) expect_same_as_reference(p, {.threads = threads});
-}
 
 TEST(AddKernel, RepeatsTheShorterOperand) {
   for (const DType dtype : kStorage)
@@ -22,7 +18,7 @@ TEST(AddKernel, RepeatsTheShorterOperand) {
       add(p.builder, a, p.parameter("scalar", Shape{}));
       add(p.builder, a, a);
       p.builder.add({.kind = OpKind::kAdd, .inputs = {a, p.parameter("c", shape)}, .into = {{a}}});
-      expect_same_with_any_threads(p);
+      expect_same_as_reference(p);
     }
 }
 
@@ -37,7 +33,7 @@ TEST(DropoutKernel, KeepsWhatTheReferenceKeeps) {
                           .random = p.random(first_sample),
                           .rate = 0.5,
                           .purpose = "b"});
-      expect_same_with_any_threads(p);
+      expect_same_as_reference(p);
     }
 }
 
@@ -48,7 +44,7 @@ TEST(DropoutKernel, NumbersRowsOfTheWholeTensor) {
   const DropoutArgs args{
       .x = x, .random = p.random(2), .rate = 0.3, .purpose = "tokens", .rows = rows, .whole_rows = 8};
   dropout(p.builder, args);
-  expect_same_with_any_threads(p);
+  expect_same_as_reference(p);
 }
 
 TEST(SumRowsKernel, IsTheReference) {
@@ -64,7 +60,7 @@ TEST(SumRowsKernel, IsTheReference) {
                        .inputs = {x},
                        .attributes = {{"kept_axes", kept}},
                        .into = {{p.parameter("sum", p.builder.shape(outputs[0])), true}}});
-        expect_same_with_any_threads(p);
+        expect_same_as_reference(p);
       }
 }
 
@@ -77,9 +73,9 @@ TEST(AllReduceGradKernel, PicksTheExtremeOrDividesTheProduct) {
     for (const char* op : {"max", "min", "prod"})
       p.builder.add(
           {.kind = OpKind::kAllReduceGrad, .inputs = {x, y, dy}, .attributes = {{"op", std::string(op)}}});
-    expect_same_with_any_threads(p);
+    expect_same_as_reference(p);
   }
 }
 
 }  // namespace
-}  // namespace nadi::cpu
+}  // namespace nadi
