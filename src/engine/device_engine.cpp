@@ -98,23 +98,26 @@ void DeviceEngine::set_input_bytes(ProgramHandle program, InputSet set, std::str
 Ticket DeviceEngine::run(ProgramHandle handle, const RunRequest& request) {
   BoundProgram& bound = program_of(handle);
   const Program& program = bound.program();
-  begin_run(bound, request);
-  const std::size_t end = request.end.value_or(program.instructions.size());
-  for (std::size_t i = request.first; i < end; ++i) {
-    const Instruction& instruction = program.instructions[i];
-    const std::size_t graph = program.section(instruction.section).graph;
-    const std::span<std::byte* const> addresses = bound.place(graph, instruction.micro_batch, request.inputs);
-    const BoundProgram::KernelRange kernels = bound.kernels_of(instruction.section);
-    for (std::uint32_t kernel = kernels.first; kernel < kernels.end; ++kernel)
-      run_kernel({.program = bound,
-                  .number = static_cast<std::size_t>(handle),
-                  .instruction = static_cast<std::uint32_t>(i),
-                  .graph = graph,
-                  .kernel = kernel,
-                  .addresses = addresses,
-                  .record = request.record});
+  if (!replay(static_cast<std::size_t>(handle), request)) {
+    begin_run(static_cast<std::size_t>(handle), bound, request);
+    const std::size_t end = request.end.value_or(program.instructions.size());
+    for (std::size_t i = request.first; i < end; ++i) {
+      const Instruction& instruction = program.instructions[i];
+      const std::size_t graph = program.section(instruction.section).graph;
+      const std::span<std::byte* const> addresses =
+          bound.place(graph, instruction.micro_batch, request.inputs);
+      const BoundProgram::KernelRange kernels = bound.kernels_of(instruction.section);
+      for (std::uint32_t kernel = kernels.first; kernel < kernels.end; ++kernel)
+        run_kernel({.program = bound,
+                    .number = static_cast<std::size_t>(handle),
+                    .instruction = static_cast<std::uint32_t>(i),
+                    .graph = graph,
+                    .kernel = kernel,
+                    .addresses = addresses,
+                    .record = request.record});
+    }
+    end_run(request);
   }
-  end_run(request);
   copy_scalars(runs_, variables_.scalars(), scalars_[runs_ % kTicketsKept]);
   runs_of_set_[static_cast<std::size_t>(request.inputs)] = runs_ + 1;
   return Ticket{runs_++};

@@ -64,12 +64,15 @@ bool continues(const Graph& graph, const BucketOrder& order, const Op& first, co
 }  // namespace
 
 MemoryOptions memory_options(const Program& program, const KernelPlan& kernels) {
-  MemoryOptions options{.alignment = kernels.alignment, .without_memory = {}};
+  MemoryOptions options{.alignment = kernels.alignment, .padded_sizes = kernels.padded_sizes};
   for (std::size_t g = 0; g < program.graphs.size(); ++g) {
     const std::vector<PlannedKernel>& of_graph = kernels.graphs[g];
     options.without_memory.push_back(std::ranges::any_of(of_graph, is_fused)
                                          ? values_within(program.graphs[g], of_graph)
                                          : std::vector<char>{});
+    std::vector<PlacementRules::Kernel>& fused = options.kernels.emplace_back();
+    for (const PlannedKernel& kernel : of_graph)
+      if (is_fused(kernel)) fused.push_back({kernel.first_op, kernel.end_op});
   }
   return options;
 }

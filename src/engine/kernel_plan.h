@@ -28,8 +28,10 @@ struct PlannedKernel {
 struct KernelPlan {
   std::int64_t alignment = kArenaAlignment;
   std::vector<std::vector<PlannedKernel>> graphs;  // as in the program; in the order of their ops
-  Bytes workspace = {};                            // one for all kernels of a program: the largest
-  Bytes staging = {};                              // what messages are packed into
+  // By graph and tensor: bytes of values whose rows are padded (0: as the shape says); empty: none.
+  std::vector<std::vector<std::int64_t>> padded_sizes = {};
+  Bytes workspace = {};  // one for all kernels of a program: the largest
+  Bytes staging = {};    // what messages are packed into
 };
 
 MemoryOptions memory_options(const Program& program, const KernelPlan& kernels);

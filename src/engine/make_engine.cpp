@@ -4,6 +4,8 @@
 
 #include "nadi/base/error.h"
 #include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/engine/cuda/cuda_engine.h"
+#include "nadi/engine/cuda/prepared_graph.h"
 #include "nadi/engine/kernel_plan.h"
 #include "nadi/engine/reference/reference_engine.h"
 
@@ -12,6 +14,7 @@ namespace {
 
 constexpr std::array kDevices{
     DeviceEntry{DeviceKind::kCpu, "cpu", "this machine's cores, fast", true},
+    DeviceEntry{DeviceKind::kCuda, "cuda", "an NVIDIA GPU for each rank", true},
     DeviceEntry{DeviceKind::kReference, "reference", "plain loops in double precision, slow", false},
 };
 
@@ -31,6 +34,8 @@ std::unique_ptr<Engine> make_engine(DeviceKind kind, const EngineOptions& option
   switch (kind) {
     case DeviceKind::kCpu:
       return std::make_unique<CpuEngine>(options);
+    case DeviceKind::kCuda:
+      return make_cuda_engine(options);
     case DeviceKind::kReference:
       return std::make_unique<ReferenceEngine>(options);
   }
@@ -41,6 +46,8 @@ KernelPlan plan_kernels(DeviceKind kind, const Program& program, int threads) {
   switch (kind) {
     case DeviceKind::kCpu:
       return plan_cpu_kernels(program, threads, true);
+    case DeviceKind::kCuda:
+      return cuda::plan_cuda_kernels(program, {}, true);
     case DeviceKind::kReference:
       return plan_reference_kernels(program);
   }

@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "nadi/engine/cuda/device_traits.h"
+
 namespace nadi {
 
 class Engine;
@@ -15,7 +17,7 @@ class PlanGroups;
 struct KernelPlan;
 struct Program;
 
-enum class DeviceKind : std::uint8_t { kCpu, kReference };
+enum class DeviceKind : std::uint8_t { kCpu, kCuda, kReference };
 struct DeviceEntry {
   DeviceKind kind;
   std::string_view name;
@@ -23,13 +25,14 @@ struct DeviceEntry {
   bool plans_memory;  // what a program takes is known before it runs
 };
 std::span<const DeviceEntry> devices();
-std::string_view to_string(DeviceKind kind);  // "cpu", "reference"
+std::string_view to_string(DeviceKind kind);  // "cpu", "cuda", "reference"
 
 struct EngineOptions {
   int threads = 0;                     // of the host; 0: one per core that the process may run on
   const PlanGroups* groups = nullptr;  // of this rank; nullptr: there are no others
   // Every kernel takes that many times as long, by sleeping: a slower device, for experiments.
   double slowdown = 1;
+  cuda::MathOptions math = {};  // of GPUs
 };
 
 // Error (environment) when the machine lacks what the device needs.

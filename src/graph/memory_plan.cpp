@@ -15,8 +15,8 @@ Bytes aligned_size(Bytes size, std::int64_t alignment) {
   return Bytes{std::max<std::int64_t>(rounded_up(size.count(), alignment), alignment)};
 }
 
-MemoryPlan plan_memory(const Graph& graph, const std::vector<char>& elsewhere, std::int64_t alignment) {
-  const ValueLifetimes lifetimes = value_lifetimes(graph, elsewhere, alignment);
+MemoryPlan plan_memory(const Graph& graph, const PlacementRules& rules) {
+  const ValueLifetimes lifetimes = value_lifetimes(graph, rules);
   const std::vector<Allocation>& allocations = lifetimes.allocations;
   MemoryPlan plan;
   std::vector<std::vector<std::uint32_t>> dying(graph.ops().size());

@@ -33,9 +33,20 @@ inline constexpr std::int64_t kArenaAlignment = 64;
 
 Bytes aligned_size(Bytes size, std::int64_t alignment = kArenaAlignment);
 
-// `elsewhere`, by tensor, names values that have a place of their own and are left out of the arena; empty:
-// none.
-MemoryPlan plan_memory(const Graph& graph, const std::vector<char>& elsewhere = {},
-                       std::int64_t alignment = kArenaAlignment);
+// What a device and its kernels want of the places of values. Empty lists: nothing out of the ordinary.
+struct PlacementRules {
+  std::vector<char> elsewhere = {};  // by tensor: whether it has a place of its own, outside of the arena
+  std::int64_t alignment = kArenaAlignment;
+  // By tensor: the bytes that it takes, where its rows are padded; 0: as its shape says.
+  std::vector<std::int64_t> padded_sizes = {};
+  // Ops that one kernel computes, [first, end) of several ops each, in order. It may read what it is given
+  // until it ends, and write from its begin on.
+  struct Kernel {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
+  };
+  std::vector<Kernel> kernels = {};
+};
+MemoryPlan plan_memory(const Graph& graph, const PlacementRules& rules = {});
 
 }  // namespace nadi

@@ -15,11 +15,12 @@ namespace {
 
 class LifetimeFinder {
  public:
-  LifetimeFinder(const Graph& graph, const std::vector<char>& elsewhere, std::int64_t alignment)
-      : graph_(graph), elsewhere_(elsewhere), alignment_(alignment), root_(view_roots(graph)) {}
+  LifetimeFinder(const Graph& graph, const PlacementRules& rules)
+      : graph_(graph), rules_(rules), root_(view_roots(graph)), kernel_(rules.kernels.begin()) {}
 
   ValueLifetimes run() {
     find_last_uses();
+    extend_to_ends_of_kernels();
     make_allocations();
     for (std::size_t t = 0; t < root_.size(); ++t) allocation_of_[t] = allocation_of_[root_[t]];
     return {.allocations = std::move(allocations_), .allocation_of = std::move(allocation_of_)};
@@ -27,7 +28,20 @@ class LifetimeFinder {
 
  private:
   bool in_arena(std::size_t tensor) const {
-    return graph_.tensors()[tensor].producer != kNoOp && (elsewhere_.empty() || elsewhere_[tensor] == 0);
+    return graph_.tensors()[tensor].producer != kNoOp &&
+           (rules_.elsewhere.empty() || rules_.elsewhere[tensor] == 0);
+  }
+
+  std::int64_t size_of(std::size_t tensor) const {
+    const std::int64_t padded = rules_.padded_sizes.empty() ? 0 : rules_.padded_sizes[tensor];
+    return padded > 0 ? padded : graph_.tensors()[tensor].size().count();
+  }
+
+  // The kernel that computes the op, for ops that are asked for in order.
+  PlacementRules::Kernel kernel_of(std::uint32_t op) {
+    while (kernel_ != rules_.kernels.end() && kernel_->end <= op) ++kernel_;
+    if (kernel_ != rules_.kernels.end() && kernel_->first <= op) return *kernel_;
+    return {op, op + 1};
   }
 
   void find_last_uses() {
@@ -63,12 +77,22 @@ class LifetimeFinder {
     const std::size_t output = index(op.outputs[0].tensor);
     if (!in_arena(root) || !in_arena(output) || last_use_[root] != at) return std::nullopt;
     // A view of a part, or a permuted one, has its elements elsewhere than the output would.
-    if (input != root || graph_.tensors()[root].size() != graph_.tensors()[output].size())
-      return std::nullopt;
+    if (input != root || size_of(root) != size_of(output)) return std::nullopt;
     for (std::size_t i = 0; i < op.inputs.size(); ++i)
       if (static_cast<int>(i) != candidate && op.inputs[i] != kNoTensor && root_[index(op.inputs[i])] == root)
         return std::nullopt;
     return root;
+  }
+
+  // A kernel of several ops needs what any of them needs until its end.
+  void extend_to_ends_of_kernels() {
+    dies_ = last_use_;
+    if (rules_.kernels.empty()) return;
+    for (std::uint32_t& last : dies_) {
+      const auto behind = std::ranges::upper_bound(rules_.kernels, last, {}, &PlacementRules::Kernel::first);
+      if (behind != rules_.kernels.begin() && last < std::prev(behind)->end)
+        last = std::prev(behind)->end - 1;
+    }
   }
 
   void make_allocations() {
@@ -76,6 +100,7 @@ class LifetimeFinder {
     for (std::uint32_t i = 0; i < graph_.ops().size(); ++i) {
       const Op& op = graph_.ops()[i];
       if (definition(op.kind).op_class == OpClass::kView) continue;
+      const PlacementRules::Kernel kernel = kernel_of(i);
       for (std::size_t k = 0; k < op.outputs.size(); ++k) {
         const std::size_t tensor = index(op.outputs[k].tensor);
         if (!in_arena(tensor)) continue;
@@ -84,19 +109,20 @@ class LifetimeFinder {
         } else {
           allocation_of_[tensor] = static_cast<std::int32_t>(allocations_.size());
           allocations_.push_back(
-              {.size = aligned_size(graph_.tensors()[tensor].size(), alignment_).count(), .born = i});
+              {.size = aligned_size(Bytes{size_of(tensor)}, rules_.alignment).count(), .born = kernel.first});
         }
         Allocation& allocation = allocations_[allocation_of_[tensor]];
-        allocation.dies = std::max(allocation.dies, last_use_[tensor]);
+        allocation.dies = std::max(allocation.dies, dies_[tensor]);
       }
     }
   }
 
   const Graph& graph_;
-  const std::vector<char>& elsewhere_;
-  const std::int64_t alignment_;
-  std::vector<std::uint32_t> root_;          // by tensor: itself, or what it is a view of
-  std::vector<std::uint32_t> last_use_;      // by root
+  const PlacementRules& rules_;
+  std::vector<std::uint32_t> root_;  // by tensor: itself, or what it is a view of
+  std::vector<PlacementRules::Kernel>::const_iterator kernel_;
+  std::vector<std::uint32_t> last_use_;      // by root: number of the op
+  std::vector<std::uint32_t> dies_;          // by root: of the last op of that op's kernel
   std::vector<std::int32_t> allocation_of_;  // by root, -1 outside of the arena
   std::vector<Allocation> allocations_;
 };
@@ -112,9 +138,8 @@ std::vector<std::uint32_t> view_roots(const Graph& graph) {
   return root;
 }
 
-ValueLifetimes value_lifetimes(const Graph& graph, const std::vector<char>& elsewhere,
-                               std::int64_t alignment) {
-  return LifetimeFinder(graph, elsewhere, alignment).run();
+ValueLifetimes value_lifetimes(const Graph& graph, const PlacementRules& rules) {
+  return LifetimeFinder(graph, rules).run();
 }
 
 }  // namespace nadi

@@ -26,9 +26,7 @@ struct ValueLifetimes {
   std::vector<std::int32_t> allocation_of;  // by tensor: -1 for those outside of the arena
 };
 
-// `elsewhere`, by tensor, names values that have a place of their own; empty: none.
-ValueLifetimes value_lifetimes(const Graph& graph, const std::vector<char>& elsewhere = {},
-                               std::int64_t alignment = kArenaAlignment);
+ValueLifetimes value_lifetimes(const Graph& graph, const PlacementRules& rules = {});
 
 // By tensor: the one that a view is of, or the tensor itself.
 std::vector<std::uint32_t> view_roots(const Graph& graph);

@@ -154,11 +154,11 @@ class ChunkCoster {
     }
     for (std::size_t t = 0; t < in_slot.size(); ++t) in_slot[t] |= in_ring[t];
     if (cost_.repeated) {
-      cost_.memory = {pieces_, value_lifetimes(graph, in_ring).allocations};
-      cost_.memory_pipelined = {pieces_, value_lifetimes(graph, in_slot).allocations};
+      cost_.memory = {pieces_, value_lifetimes(graph, {.elsewhere = in_ring}).allocations};
+      cost_.memory_pipelined = {pieces_, value_lifetimes(graph, {.elsewhere = in_slot}).allocations};
     } else {
-      const MemoryPlan whole = plan_memory(graph, in_ring);
-      const MemoryPlan pipelined = plan_memory(graph, in_slot);
+      const MemoryPlan whole = plan_memory(graph, {.elsewhere = in_ring});
+      const MemoryPlan pipelined = plan_memory(graph, {.elsewhere = in_slot});
       cost_.built = {whole.arena, whole.peak};
       cost_.built_pipelined = {pipelined.arena, pipelined.peak};
     }

@@ -125,13 +125,17 @@ ProgramMemory plan_program_memory(const Program& program, const MemoryOptions& o
         if (!of.in_slot.empty()) of.in_slot[t] = 0;
       }
     }
-    of.plan = plan_memory(graph, elsewhere, options.alignment);
+    PlacementRules rules{.elsewhere = std::move(elsewhere), .alignment = options.alignment};
+    if (g < options.padded_sizes.size()) rules.padded_sizes = options.padded_sizes[g];
+    if (g < options.kernels.size()) rules.kernels = options.kernels[g];
+    of.plan = plan_memory(graph, rules);
     of.offsets = of.plan.offsets;
     of.slots = program.slots[g];
     for (std::size_t t = 0; t < of.in_slot.size(); ++t) {
       if (of.in_slot[t] == 0) continue;
       of.offsets[t] = of.slot.count();
-      of.slot += aligned_size(graph.tensors()[t].size(), options.alignment);
+      const std::int64_t padded = rules.padded_sizes.empty() ? 0 : rules.padded_sizes[t];
+      of.slot += aligned_size(padded > 0 ? Bytes{padded} : graph.tensors()[t].size(), options.alignment);
     }
     memory.arena = std::max(memory.arena, of.plan.arena);
     memory.live = std::max(memory.live, of.plan.peak);

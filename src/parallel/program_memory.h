@@ -51,6 +51,9 @@ struct MemoryOptions {
   std::int64_t alignment = kArenaAlignment;  // of all places: a power of two
   // By graph and tensor: values that have no memory, since they never leave a kernel; empty: none.
   std::vector<std::vector<char>> without_memory = {};
+  // By graph, as in PlacementRules; empty: none.
+  std::vector<std::vector<std::int64_t>> padded_sizes = {};
+  std::vector<std::vector<PlacementRules::Kernel>> kernels = {};
 };
 
 ProgramMemory plan_program_memory(const Program& program, const MemoryOptions& options = {});

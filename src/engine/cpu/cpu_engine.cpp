@@ -143,7 +143,7 @@ void CpuEngine::reserve(Bytes workspace, Bytes staging) {
           std::make_unique<cpu::KernelRunner>(*graph, state_->threads, bytes, &state_->comm));
 }
 
-void CpuEngine::begin_run(const BoundProgram& program, const RunRequest& request) {
+void CpuEngine::begin_run(std::size_t, const BoundProgram& program, const RunRequest& request) {
   if (request.record == nullptr) return;
   ExecutedStep& record = *request.record;
   if (request.first == 0) {

@@ -31,7 +31,7 @@ class CpuEngine : private CpuEngineStateOwner, public DeviceEngine {
  protected:
   KernelPlan prepare(const Program& program) override;
   void reserve(Bytes workspace, Bytes staging) override;
-  void begin_run(const BoundProgram& program, const RunRequest& request) override;
+  void begin_run(std::size_t number, const BoundProgram& program, const RunRequest& request) override;
   // What an engine for tests overrides to do something wrong.
   void run_kernel(const KernelCallSite& call) override;
   void end_run(const RunRequest& request) override;

@@ -29,10 +29,10 @@ class Device {
   // Of the thread that calls: everything that follows is on this device.
   void make_current() const;
 
-  // Made on first use, which must not be while a stream is captured: warm_up() of a kernel comes before.
+  // Made on first use, which must not be while a stream is captured: every kernel runs once before.
   MatrixProducts& products();
   // nullptr where cuDNN is not there, or too old.
-  CudnnAttention* attention();
+  CudnnAttention* attention() { return attention_.get(); }
 
  private:
   int number_;
@@ -40,7 +40,6 @@ class Device {
   DeviceTraits traits_;
   std::unique_ptr<MatrixProducts> products_;
   std::unique_ptr<CudnnAttention> attention_;
-  bool looked_for_attention_ = false;
 };
 
 }  // namespace nadi::cuda

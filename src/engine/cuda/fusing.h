@@ -43,7 +43,7 @@ struct FusedOps {
 // In order, of the ops of graph number `graph` of the program. Ops that are in none are kernels of their own.
 std::vector<FusedOps> fused_ops(const Program& program, std::size_t graph, const DeviceTraits& traits);
 
-// Bytes of workspace that a fused kernel needs.
+// Bytes of workspace that a fused kernel may use: as much as its ops together, of products as one of them.
 std::int64_t fused_workspace(const Graph& graph, const FusedOps& ops, const DeviceTraits& traits);
 
 }  // namespace nadi::cuda

@@ -1,0 +1,44 @@
+# CUDA, where its compiler is. Without it the build is the same but for engine/cuda/, which then says so when it is
+# asked for. Of CUDA's libraries the runtime alone is linked, statically; the others are loaded when they are needed.
+set(NADI_CUDA "auto" CACHE STRING "the engine for NVIDIA GPUs: auto (where nvcc is found), on, off")
+set_property(CACHE NADI_CUDA PROPERTY STRINGS auto on off)
+# Machine code for A100, A10 and RTX 30, L4 and RTX 40, H100 and H200, B200; and PTX of the last for what comes after.
+set(NADI_CUDA_ARCHITECTURES "80-real;86-real;89-real;90-real;100" CACHE STRING
+  "compute capabilities that kernels are compiled for, as CMAKE_CUDA_ARCHITECTURES")
+
+set(NADI_HAS_CUDA OFF)
+if(NOT NADI_CUDA STREQUAL "off")
+  find_program(NADI_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+  mark_as_advanced(NADI_NVCC)
+  if(NADI_NVCC)
+    set(CMAKE_CUDA_COMPILER ${NADI_NVCC})
+    set(CMAKE_CUDA_ARCHITECTURES ${NADI_CUDA_ARCHITECTURES})
+    set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER})
+    if(NADI_CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
+      set(CMAKE_CUDA_COMPILER_LAUNCHER ${NADI_CCACHE})
+    endif()
+    enable_language(CUDA)
+    set(CMAKE_CUDA_STANDARD 20)
+    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+    find_package(CUDAToolkit REQUIRED)
+    if(CUDAToolkit_VERSION VERSION_LESS 13.0)
+      message(FATAL_ERROR "CUDA ${CUDAToolkit_VERSION} is too old, 13.0 is needed; -DNADI_CUDA=off builds without it")
+    endif()
+    set(NADI_HAS_CUDA ON)
+  elseif(NADI_CUDA STREQUAL "on")
+    message(FATAL_ERROR "NADI_CUDA=on: nvcc was not found; set CUDA_HOME to where the toolkit is")
+  endif()
+endif()
+message(STATUS "engine for NVIDIA GPUs: ${NADI_HAS_CUDA}")
+
+# For a target that has sources of CUDA.
+function(nadi_links_cuda target)
+  string(REGEX REPLACE "-real|-virtual" "" numbers "${NADI_CUDA_ARCHITECTURES}")
+  string(REPLACE ";" "," numbers "${numbers}")
+  target_compile_definitions(${target} PRIVATE NADI_HAS_CUDA NADI_CUDA_ARCHITECTURES="${numbers}")
+  target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:CUDA>:-O3;-lineinfo;--expt-relaxed-constexpr;--expt-extended-lambda;-Xcompiler=-Wall,-Wextra>")
+  set_target_properties(${target} PROPERTIES CUDA_RUNTIME_LIBRARY None)
+  target_link_libraries(${target} PRIVATE ${CUDA_cudart_static_LIBRARY} ${CMAKE_DL_LIBS} Threads::Threads rt)
+endfunction()

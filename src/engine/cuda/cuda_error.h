@@ -1,0 +1,10 @@
+// Results of CUDA's runtime: everything but success is an Error (environment) with the call and CUDA's words.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace nadi::cuda {
+
+void check_cuda(cudaError_t result, const char* call);
+
+}  // namespace nadi::cuda

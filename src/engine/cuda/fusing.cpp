@@ -1,0 +1,240 @@
+// Method: walks the ops of each section in order, views left out. At each op the rules are tried in the order
+// of the table; the first that matches takes its ops.
+
+#include "nadi/engine/cuda/fusing.h"
+
+#include <algorithm>
+#include <array>
+
+#include "nadi/base/error.h"
+#include "nadi/engine/cuda/kernel_needs.h"
+#include "nadi/engine/kernel_plan.h"
+#include "nadi/graph/ops/matmul.h"
+
+namespace nadi::cuda {
+namespace {
+
+// Products with so few rows read their weights once, and nothing else takes time.
+constexpr std::int64_t kFewRows = 8;
+
+// The ops of a section without views, from one of them on.
+class OpChain {
+ public:
+  OpChain(const Graph& graph, std::span<const std::uint32_t> ops, std::span<const std::uint32_t> readers)
+      : graph_(graph), ops_(ops), readers_(readers) {}
+
+  bool is(std::size_t at, OpKind kind) const { return at < ops_.size() && op(at).kind == kind; }
+  bool is_norm(std::size_t at) const { return is(at, OpKind::kLayerNorm) || is(at, OpKind::kRmsNorm); }
+  const Op& op(std::size_t at) const { return graph_.ops()[ops_[at]]; }
+  OpView view(std::size_t at) const { return OpView{graph_, op(at)}; }
+  TensorId output(std::size_t at) const { return op(at).outputs[0].tensor; }
+  const Tensor& tensor(TensorId id) const { return graph_.tensor(id); }
+
+  bool reads(std::size_t at, TensorId value) const {
+    return std::ranges::find(op(at).inputs, value) != op(at).inputs.end();
+  }
+  // Op `from` is followed by the op `at`, which reads its result, among others or alone.
+  bool feeds(std::size_t from, std::size_t at) const {
+    return at < ops_.size() && reads(at, output(from)) && !op(from).outputs[0].accumulate;
+  }
+  // Nobody else does.
+  bool feeds_only(std::size_t from, std::size_t at) const {
+    return feeds(from, at) && readers_[index(output(from))] == 1 && !tensor(output(from)).variable;
+  }
+  bool adds_alike(std::size_t at) const {
+    return is(at, OpKind::kAdd) && tensor(op(at).inputs[0]).shape == tensor(op(at).inputs[1]).shape &&
+           tensor(op(at).inputs[0]).dtype == tensor(op(at).inputs[1]).dtype;
+  }
+  bool sums_rows(std::size_t at) const {
+    return is(at, OpKind::kSumRows) && op(at).attributes.integer("kept_axes") == 1;
+  }
+  bool has_input(std::size_t at, std::size_t i) const {
+    return i < op(at).inputs.size() && op(at).inputs[i] != kNoTensor;
+  }
+
+ private:
+  const Graph& graph_;
+  std::span<const std::uint32_t> ops_;
+  std::span<const std::uint32_t> readers_;  // by tensor: how many inputs it is
+};
+
+// Each returns how many ops from the first on it takes; 0: it does not match.
+std::size_t residual_norm(const OpChain& chain) {
+  std::size_t at = 0;
+  if (chain.is(0, OpKind::kDropout) && chain.feeds(0, 1)) at = 1;
+  if (!chain.adds_alike(at) || !chain.is_norm(at + 1) || !chain.feeds(at, at + 1)) return 0;
+  return chain.op(at + 1).inputs[0] == chain.output(at) ? at + 2 : 0;
+}
+
+std::size_t norm_grad_sum(const OpChain& chain) {
+  if (!chain.is(0, OpKind::kLayerNormGrad) && !chain.is(0, OpKind::kRmsNormGrad)) return 0;
+  std::size_t last = 0;
+  if (chain.adds_alike(1) && chain.feeds(0, 1)) last = 1;
+  if (chain.is(last + 1, OpKind::kDropout) && chain.feeds(last, last + 1)) ++last;
+  if (chain.sums_rows(last + 1) && chain.feeds(last, last + 1)) ++last;
+  return last == 0 ? 0 : last + 1;
+}
+
+std::size_t gelu_grad_sums(const OpChain& chain) {
+  return chain.is(0, OpKind::kGeluGrad) && chain.sums_rows(1) && chain.feeds(0, 1) ? 2 : 0;
+}
+
+bool is_linear(const OpChain& chain, std::size_t at) {
+  if (!chain.is(at, OpKind::kMatmul)) return false;
+  const Op& op = chain.op(at);
+  return op.attributes.integer("batch_axes") == 0 && op.attributes.text("activation") == "none" &&
+         op.outputs.size() == 1 && !chain.has_input(at, 3) && !chain.has_input(at, 4);
+}
+
+std::size_t matmul_add(const OpChain& chain) {
+  if (!is_linear(chain, 0) || !chain.adds_alike(1) || !chain.feeds_only(0, 1)) return 0;
+  if (chain.has_input(0, 2)) return 0;
+  if (chain.is_norm(2) && chain.feeds(1, 2)) return 0;  // the sum is better taken with the norm
+  return 2;
+}
+
+bool is_plain_embedding(const OpChain& chain, std::size_t at) {
+  return chain.is(at, OpKind::kEmbedding) && !chain.has_input(at, 2);
+}
+
+std::size_t embeddings_sum(const OpChain& chain) {
+  if (!is_plain_embedding(chain, 0) || !is_plain_embedding(chain, 1) || !chain.is(2, OpKind::kAdd)) return 0;
+  if (!chain.feeds_only(0, 2) || !chain.feeds_only(1, 2) || chain.op(2).inputs[0] != chain.output(0))
+    return 0;
+  if (is_plain_embedding(chain, 3) && chain.is(4, OpKind::kAdd) && chain.feeds_only(2, 4) &&
+      chain.feeds_only(3, 4) && chain.op(4).inputs[0] == chain.output(2))
+    return 5;
+  return 3;
+}
+
+// A product of few rows with a parameter.
+bool is_few_rows(const OpChain& chain, std::size_t at) {
+  if (!is_linear(chain, at)) return false;
+  const Op& op = chain.op(at);
+  return matmul_extents(chain.view(at)).m <= kFewRows && !op.attributes.boolean("transpose_a") &&
+         chain.tensor(op.inputs[1]).role == Role::kParameter && op.attributes.real("alpha") == 1 &&
+         chain.tensor(op.inputs[0]).dtype == chain.tensor(op.inputs[1]).dtype &&
+         chain.tensor(op.outputs[0].tensor).dtype == chain.tensor(op.inputs[0]).dtype;
+}
+
+std::size_t gated_products(const OpChain& chain) {
+  const std::size_t first = chain.is(0, OpKind::kRmsNorm) && chain.feeds(0, 1) ? 1 : 0;
+  if (!is_few_rows(chain, first) || !is_few_rows(chain, first + 1) || !chain.is(first + 2, OpKind::kSwiglu))
+    return 0;
+  if (chain.op(first).inputs[0] != chain.op(first + 1).inputs[0]) return 0;
+  if (first == 1 && chain.op(1).inputs[0] != chain.output(0)) return 0;
+  if (!chain.feeds_only(first, first + 2) || !chain.feeds_only(first + 1, first + 2)) return 0;
+  if (chain.has_input(first, 2) || chain.has_input(first + 1, 2)) return 0;
+  return first + 3;
+}
+
+std::size_t norm_products(const OpChain& chain) {
+  constexpr int kMostProducts = 3;
+  if (!chain.is_norm(0)) return 0;
+  std::size_t next = 1;
+  for (int products = 0; products < kMostProducts; ++products) {
+    if (!is_few_rows(chain, next) || chain.op(next).inputs[0] != chain.output(0)) break;
+    ++next;
+    if (chain.is(next, OpKind::kRotary) && chain.feeds_only(next - 1, next)) ++next;
+  }
+  return next > 1 ? next : 0;
+}
+
+std::size_t product_add(const OpChain& chain) {
+  if (!is_few_rows(chain, 0) || !chain.adds_alike(1) || !chain.feeds_only(0, 1)) return 0;
+  return 2;
+}
+
+struct Rule {
+  FusedKind kind;
+  std::size_t (*match)(const OpChain& chain);
+};
+constexpr std::array kRules{
+    Rule{FusedKind::kGatedProducts, gated_products}, Rule{FusedKind::kNormProducts, norm_products},
+    Rule{FusedKind::kProductAdd, product_add},       Rule{FusedKind::kResidualNorm, residual_norm},
+    Rule{FusedKind::kNormGradSum, norm_grad_sum},    Rule{FusedKind::kGeluGradSums, gelu_grad_sums},
+    Rule{FusedKind::kMatmulAdd, matmul_add},         Rule{FusedKind::kEmbeddingsSum, embeddings_sum},
+};
+
+// Of variables that lie one after the other one call does all.
+constexpr std::array kUpdateKinds{OpKind::kFill, OpKind::kAdamW, OpKind::kSgd};
+
+std::vector<std::uint32_t> count_readers(const Graph& graph) {
+  std::vector<std::uint32_t> readers(graph.tensors().size(), 0);
+  for (const Op& op : graph.ops())
+    for (const TensorId input : op.inputs)
+      if (input != kNoTensor) ++readers[index(input)];
+  return readers;
+}
+
+}  // namespace
+
+std::string_view to_string(FusedKind kind) {
+  switch (kind) {
+    case FusedKind::kNone:
+      return "single";
+    case FusedKind::kUpdates:
+      return "updates";
+    case FusedKind::kResidualNorm:
+      return "residual_norm";
+    case FusedKind::kNormGradSum:
+      return "norm_grad_sum";
+    case FusedKind::kGeluGradSums:
+      return "gelu_grad_sums";
+    case FusedKind::kMatmulAdd:
+      return "matmul_add";
+    case FusedKind::kEmbeddingsSum:
+      return "embeddings_sum";
+    case FusedKind::kNormProducts:
+      return "norm_products";
+    case FusedKind::kGatedProducts:
+      return "gated_products";
+    case FusedKind::kProductAdd:
+      return "product_add";
+  }
+  unreachable();
+}
+
+std::vector<FusedOps> fused_ops(const Program& program, std::size_t g, const DeviceTraits&) {
+  const Graph& graph = program.graphs[g];
+  const std::vector<std::uint32_t> readers = count_readers(graph);
+  std::vector<FusedOps> fused;
+  for (const OpRun& run : neighbouring_ops(program, g, kUpdateKinds))
+    fused.push_back({run.first, run.end, FusedKind::kUpdates});
+  std::vector<std::uint32_t> ops;
+  for (const Section& section : program.sections) {
+    if (section.graph != g) continue;
+    ops.clear();
+    for (std::uint32_t i = section.first_op; i < section.end_op; ++i)
+      if (definition(graph.ops()[i].kind).op_class != OpClass::kView) ops.push_back(i);
+    for (std::size_t at = 0; at < ops.size();) {
+      const OpChain chain(graph, std::span(ops).subspan(at), readers);
+      std::size_t taken = 0;
+      for (const Rule& rule : kRules) {
+        taken = rule.match(chain);
+        if (taken == 0) continue;
+        fused.push_back({ops[at], ops[at + taken - 1] + 1, rule.kind});
+        break;
+      }
+      at += std::max<std::size_t>(taken, 1);
+    }
+  }
+  std::ranges::sort(fused, {}, &FusedOps::first);
+  return fused;
+}
+
+std::int64_t fused_workspace(const Graph& graph, const FusedOps& ops, const DeviceTraits& traits) {
+  std::int64_t sum = 0, product = 0;
+  for (std::uint32_t i = ops.first; i < ops.end; ++i) {
+    const Op& op = graph.ops()[i];
+    const KernelNeeds& needs = kernel_needs(op.kind);
+    if (needs.workspace == nullptr) continue;
+    if (op.kind == OpKind::kMatmul)
+      product = kProductWorkspace;
+    else
+      sum += needs.workspace(OpView{graph, op}, traits);
+  }
+  return sum + product;
+}
+
+}  // namespace nadi::cuda

@@ -1,0 +1,105 @@
+#include "nadi/engine/cuda/kernel_needs.h"
+
+#include <array>
+
+namespace nadi::cuda {
+namespace {
+
+constexpr KernelNeeds none(OpKind kind) {
+  return {.kind = kind, .exists = false};
+}
+constexpr KernelNeeds plain(OpKind kind) {
+  return {.kind = kind};
+}
+constexpr KernelNeeds any_strides(OpKind kind) {
+  return {.kind = kind, .takes_strides = true};
+}
+constexpr KernelNeeds padded_rows(OpKind kind) {
+  return {.kind = kind, .takes_padded_rows = true};
+}
+
+std::int64_t matmul_workspace(const OpView&, const DeviceTraits&) {
+  return kProductWorkspace;
+}
+
+constexpr std::array kNeeds{
+    KernelNeeds{.kind = OpKind::kMatmul,
+                .workspace = matmul_workspace,
+                .takes_strides = true,
+                .takes_padded_rows = true},
+    any_strides(OpKind::kAttention),
+    any_strides(OpKind::kAttentionGrad),
+    plain(OpKind::kSoftmax),
+    plain(OpKind::kSoftmaxGrad),
+    plain(OpKind::kRepeatHeads),
+    plain(OpKind::kSumHeadGroups),
+    plain(OpKind::kLayerNorm),
+    plain(OpKind::kLayerNormGrad),
+    plain(OpKind::kRmsNorm),
+    plain(OpKind::kRmsNormGrad),
+    plain(OpKind::kGelu),
+    plain(OpKind::kGeluGrad),
+    plain(OpKind::kSwiglu),
+    plain(OpKind::kSwigluGrad),
+    any_strides(OpKind::kRotary),
+    plain(OpKind::kAdd),
+    plain(OpKind::kDropout),
+    padded_rows(OpKind::kSumRows),
+    any_strides(OpKind::kCopy),
+    any_strides(OpKind::kCast),
+    none(OpKind::kQuantizeFp8),
+    plain(OpKind::kConcat),
+    plain(OpKind::kFill),
+    plain(OpKind::kEmbedding),
+    plain(OpKind::kEmbeddingGrad),
+    padded_rows(OpKind::kCrossEntropy),
+    padded_rows(OpKind::kCrossEntropyGrad),
+    padded_rows(OpKind::kArgmax),
+    padded_rows(OpKind::kSample),
+    plain(OpKind::kSelectRows),
+    plain(OpKind::kCacheWrite),
+    plain(OpKind::kAdvance),
+    plain(OpKind::kTakeTokens),
+    padded_rows(OpKind::kVocabMax),
+    padded_rows(OpKind::kVocabSums),
+    padded_rows(OpKind::kShardedCrossEntropy),
+    none(OpKind::kReshape),
+    none(OpKind::kPermute),
+    none(OpKind::kSplit),
+    none(OpKind::kCopyToGroup),
+    plain(OpKind::kAdamW),
+    plain(OpKind::kSgd),
+    plain(OpKind::kSgdSai),
+    plain(OpKind::kSquaredNorm),
+    plain(OpKind::kGradScale),
+    plain(OpKind::kUpdateLossScale),
+    plain(OpKind::kNextUpdate),
+    // Collectives come here only in a group of one rank, where all of them are copies.
+    any_strides(OpKind::kAllReduce),
+    plain(OpKind::kAllReduceGrad),
+    any_strides(OpKind::kReduce),
+    any_strides(OpKind::kAllGather),
+    any_strides(OpKind::kReduceScatter),
+    none(OpKind::kBucketReduceScatter),
+    none(OpKind::kBucketAllGather),
+    any_strides(OpKind::kBroadcast),
+    any_strides(OpKind::kAllToAll),
+    none(OpKind::kSend),
+    none(OpKind::kReceive),
+};
+
+constexpr bool is_complete() {
+  if (kNeeds.size() != kOpKindCount) return false;
+  for (std::size_t i = 0; i < kNeeds.size(); ++i)
+    if (kNeeds[i].kind != static_cast<OpKind>(i)) return false;
+  return true;
+}
+static_assert(is_complete(), "every op kind has its entry, in the order of the enumeration");
+
+}  // namespace
+
+const KernelNeeds& kernel_needs(OpKind kind) {
+  return kNeeds[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace nadi::cuda

@@ -1,0 +1,22 @@
+// Logits have as many columns as the vocabulary has tokens, and rows of 50,257 elements begin anywhere:
+// products with such matrices take six times as long as with rows that begin at round addresses. So the rows
+// of values with an odd number of columns are padded in memory, where all ops that make or read them can go
+// from row to row by a stride. Shapes, counts and results know nothing of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "nadi/graph/graph.h"
+
+namespace nadi::cuda {
+
+// Rows of so many elements are padded to a multiple of it.
+inline constexpr std::int64_t kRowMultiple = 128;
+
+// By tensor of the graph: elements from row to row, or 0 where rows are as long as the shape says. Empty: no
+// tensor is padded.
+std::vector<std::int64_t> padded_row_strides(const Graph& graph);
+
+}  // namespace nadi::cuda

@@ -1,0 +1,88 @@
+// A graph made ready for a GPU, without one: which kernels compute it, where their operands are relative to
+// the tensors they live in, and what workspace they need. kernel_runner.h runs them.
+//
+//   const PreparedGraph prepared(program, 0, {.traits = traits, .connected = false});
+//   KernelRunner runner(prepared, device, workspace);      // workspace: prepared.workspace() bytes
+//   for (std::size_t k = 0; k < prepared.kernels().size(); ++k) runner.run(k, addresses, stream);
+//
+// `addresses`, by tensor, say where tensors begin that are no views; nullptr for values that never leave
+// their kernel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "nadi/engine/cuda/device_traits.h"
+#include "nadi/engine/cuda/fusing.h"
+#include "nadi/engine/kernel_plan.h"
+#include "nadi/engine/operand_layout.h"
+#include "nadi/graph/op_definition.h"
+
+namespace nadi::cuda {
+
+struct PreparedOperand : OperandLayout {
+  std::int64_t packed_at = -1;  // in the workspace, where a contiguous copy is made first; -1: none
+};
+
+// One op of a kernel.
+struct PreparedOp {
+  std::uint32_t op = 0;
+  std::vector<PreparedOperand> inputs;
+  std::vector<PreparedOperand> outputs;
+};
+
+struct PreparedKernel {
+  std::uint32_t first_op = 0;
+  std::uint32_t end_op = 0;
+  FusedKind fused = FusedKind::kNone;
+  std::vector<PreparedOp> ops;  // without views; of kUpdates one that stands for all
+  bool communicates = false;
+  std::int64_t kernel_workspace = 0;  // bytes; packed inputs stand behind
+  std::int64_t workspace = 0;         // of both
+};
+
+struct PrepareOptions {
+  DeviceTraits traits = {};
+  bool connected = false;  // to other ranks
+  bool fuse = true;
+  bool pad_rows = true;
+};
+
+class PreparedGraph {
+ public:
+  // The program must outlive this. Throws Error (environment) for an op that the device has no kernel for, or
+  // that communicates when there is nobody to communicate with.
+  PreparedGraph(const Program& program, std::size_t graph, const PrepareOptions& options);
+
+  const Graph& graph() const { return graph_; }
+  std::span<const PreparedKernel> kernels() const { return kernels_; }
+  std::int64_t workspace() const { return workspace_; }
+  // Elements from row to row of tensors whose rows are padded, and the bytes that these take; empty: none.
+  const std::vector<std::int64_t>& row_strides() const { return row_strides_; }
+  std::vector<std::int64_t> padded_sizes() const;
+
+ private:
+  PreparedKernel prepare(const FusedOps& ops, const PrepareOptions& options);
+  PreparedOp prepare_op(std::uint32_t op, bool packs, PreparedKernel& kernel);
+  PreparedOperand operand(TensorId tensor) const;
+  // The op on all the variables that its kernel's ops work on.
+  void join(PreparedOp& op, const FusedOps& ops);
+  void widen(PreparedOperand& operand, std::int64_t elements);
+
+  const Graph& graph_;
+  std::vector<std::int64_t> row_strides_;
+  std::vector<PreparedKernel> kernels_;
+  std::deque<Tensor> joined_;  // several variables as one
+  std::int64_t workspace_ = 0;
+};
+
+// The kernels that a GPU takes for a program: what an engine decides, without a device. `connected`: to other
+// ranks.
+KernelPlan plan_cuda_kernels(const Program& program, const DeviceTraits& traits, bool connected);
+// Of graphs that are prepared.
+KernelPlan kernel_plan_of(std::span<const PreparedGraph* const> graphs);
+
+}  // namespace nadi::cuda
