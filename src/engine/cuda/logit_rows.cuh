@@ -3,8 +3,22 @@
 #pragma once
 
 #include "nadi/engine/cuda/device_code.cuh"
+#include "nadi/engine/cuda/kernel.h"
 
 namespace nadi::cuda {
+
+template <class T>
+struct LogitRows {
+  const T* data;
+  std::int64_t row_stride;
+  int columns;
+
+  explicit LogitRows(const Operand& logits)
+      : data(reinterpret_cast<const T*>(logits.data)),
+        row_stride(logits.row_stride()),
+        columns(static_cast<int>(logits.columns())) {}
+  __device__ const T* row(std::int64_t i) const { return data + i * row_stride; }
+};
 
 // e^x to about 2^-22, 0 far below 0.
 __device__ inline float quick_exp(float x) {

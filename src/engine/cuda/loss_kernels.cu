@@ -23,19 +23,6 @@ int row_threads(const KernelCall& call, std::int64_t rows) {
   return rows < std::int64_t{call.device.traits().multiprocessors} * 4 ? 1024 : 256;
 }
 
-template <class T>
-struct LogitRows {
-  const T* data;
-  std::int64_t row_stride;
-  int columns;
-
-  explicit LogitRows(const Operand& logits)
-      : data(reinterpret_cast<const T*>(logits.data)),
-        row_stride(logits.row_stride()),
-        columns(static_cast<int>(logits.columns())) {}
-  __device__ const T* row(std::int64_t i) const { return data + i * row_stride; }
-};
-
 // The first vocabulary entry of this rank's columns, and how many of them are no padding.
 struct OwnColumns {
   std::int64_t first;
