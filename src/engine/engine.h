@@ -118,6 +118,8 @@ class Engine {
   virtual Bytes sent() const = 0;
 
   virtual int threads() const = 0;  // of the host that it computes with
+  // Whether run() returns before the device is done, so that the host is free meanwhile.
+  virtual bool runs_beside_host() const { return false; }
 
  protected:
   virtual void set_input_bytes(ProgramHandle program, InputSet set, std::string_view name,

@@ -170,6 +170,7 @@ class CudaEngine : private std::unique_ptr<CudaEngineState>, public DeviceEngine
 
   Bytes allocated() const override { return state_.memory.allocated(); }
   Bytes sent() const override { return state_.comm.sent(); }
+  bool runs_beside_host() const override { return !state_.comm.through_host(); }
 
  protected:
   KernelPlan prepare(const Program& program) override;
