@@ -135,6 +135,7 @@ class Trainer {
     state_files_.emplace(*engine_, world_, *stages_);
     if (options_.trace) start_recorder();
     stages_->keep_only(place_.pp);
+    if (writes() && !engine_->remark().empty()) listener_.note(engine_->remark());
     load_programs();
     const std::filesystem::path weights =
         options_.resume_from.empty() ? options_.init_from : options_.resume_from;

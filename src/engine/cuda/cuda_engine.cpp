@@ -170,6 +170,7 @@ class CudaEngine : private std::unique_ptr<CudaEngineState>, public DeviceEngine
 
   Bytes allocated() const override { return state_.memory.allocated(); }
   Bytes sent() const override { return state_.comm.sent(); }
+  std::string remark() const override { return state_.choice.why_through_host; }
   bool runs_beside_host() const override { return !state_.comm.through_host(); }
 
  protected:
