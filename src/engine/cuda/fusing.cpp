@@ -7,15 +7,13 @@
 #include <array>
 
 #include "nadi/base/error.h"
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cuda/kernel_needs.h"
 #include "nadi/engine/kernel_plan.h"
 #include "nadi/graph/ops/matmul.h"
 
 namespace nadi::cuda {
 namespace {
-
-// Products with so few rows read their weights once, and nothing else takes time.
-constexpr std::int64_t kFewRows = 8;
 
 // The ops of a section without views, from one of them on.
 class OpChain {
@@ -225,9 +223,18 @@ std::vector<FusedOps> fused_ops(const Program& program, std::size_t g, const Dev
 
 std::int64_t fused_workspace(const Graph& graph, const FusedOps& ops, const DeviceTraits& traits) {
   std::int64_t sum = 0, product = 0;
+  // These run their ops one by one where operands are not as they like them (ops_one_by_one.h): what the ops
+  // hand to each other is then in the workspace.
+  const bool decodes = ops.kind == FusedKind::kNormProducts || ops.kind == FusedKind::kGatedProducts ||
+                       ops.kind == FusedKind::kProductAdd;
   for (std::uint32_t i = ops.first; i < ops.end; ++i) {
     const Op& op = graph.ops()[i];
     const KernelNeeds& needs = kernel_needs(op.kind);
+    if (decodes)
+      for (const OpOutput& output : op.outputs) {
+        const Tensor& tensor = graph.tensor(output.tensor);
+        sum += rounded_up(tensor.shape.elements() * size_of(tensor.dtype), kDeviceAlignment);
+      }
     if (needs.workspace == nullptr) continue;
     if (op.kind == OpKind::kMatmul)
       product = kProductWorkspace;
