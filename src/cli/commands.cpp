@@ -9,6 +9,7 @@ namespace nadi {
 
 // Defined in the commands' own files.
 std::unique_ptr<Command> make_models_command();
+std::unique_ptr<Command> make_devices_command();
 std::unique_ptr<Command> make_show_command();
 std::unique_ptr<Command> make_trace_command();
 std::unique_ptr<Command> make_trace_collective_command();
@@ -32,6 +33,10 @@ constexpr std::array kCommands{
                  .summary = "list the models that are built in",
                  .examples = {"nadi models", "nadi models --json"},
                  .make = &make_models_command},
+    CommandEntry{.name = "devices",
+                 .summary = "list what this machine and this build can compute on",
+                 .examples = {"nadi devices", "nadi devices --json"},
+                 .make = &make_devices_command},
     CommandEntry{.name = "show",
                  .summary = "show what a step of a model costs, or what a Chakra trace holds",
                  .examples = {"nadi show gpt2 --batch-size 4 --seq-length 512",

@@ -9,6 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/engine/comm/plan_groups.h"
 #include "nadi/engine/cpu/comm_ops.h"
+#include "nadi/engine/cpu/cpu_description.h"
 #include "nadi/engine/cpu/host_memory.h"
 #include "nadi/engine/cpu/prepared_graph.h"
 #include "nadi/engine/host_threads.h"
@@ -16,14 +17,6 @@
 
 namespace nadi {
 namespace {
-
-void check_instructions() {
-#if defined(__x86_64__) && defined(NADI_CPU_NEEDS_V3)
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("f16c"))
-    throw environment_error("this build needs a processor with AVX2, FMA and F16C (x86-64-v3)",
-                            "configure with -DNADI_CPU_MARCH=x86-64 for older ones");
-#endif
-}
 
 Nanoseconds now() {
   using std::chrono::duration_cast, std::chrono::nanoseconds, std::chrono::steady_clock;
@@ -116,7 +109,7 @@ CpuEngineStateOwner::~CpuEngineStateOwner() = default;
 
 CpuEngine::CpuEngine(const EngineOptions& options)
     : CpuEngineStateOwner(options), DeviceEngine(state_->memory, place_of(options.groups), state_->threads) {
-  check_instructions();
+  cpu::check_instructions();
   set_threads(state_->threads);
 }
 
