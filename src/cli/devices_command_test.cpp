@@ -27,7 +27,7 @@ TEST(Devices, SaysWhetherCudaCanBeUsed) {
   if (why) {
     EXPECT_EQ(root["cuda"]["why_not"], why->reason);
     EXPECT_EQ(root["gpus"], Json::array());
-    EXPECT_THAT(run("devices").out, HasSubstr("not usable: " + why->reason));
+    EXPECT_THAT(run("devices").out, HasSubstr(why->reason));
   } else {
     EXPECT_GE(root["gpus"].size(), 1u);
     EXPECT_GT(root["gpus"][0]["memory_bytes"], 0);

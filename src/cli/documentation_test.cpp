@@ -75,6 +75,8 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
   const WorkingFolder folder;
   write_text("tiny.json", kTinyConfig);
   EXPECT_EQ(printed_keys("models"), documented_keys("nadi models --json"));
+  EXPECT_EQ(without(without(printed_keys("devices"), "gpus[]"), "libraries[]"),
+            without(without(documented_keys("nadi devices --json"), "gpus[]"), "libraries[]"));
   EXPECT_EQ(printed_keys("show tiny.json --tp 2 --pp 2 --device cpu"),
             documented_keys("nadi show MODEL --json"));
   EXPECT_EQ(printed_keys("trace collective broadcast --bytes 1 --ranks 2 -o b"),

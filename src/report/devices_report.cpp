@@ -39,8 +39,9 @@ std::vector<ReportFact> cuda_facts(const DevicesView& view) {
     architectures += (architectures.empty() ? "" : ", ") + capability_text(number);
   const auto& why = view.why_no_cuda;
   return {
-      {{"", "CUDA", CellKind::kText}, why ? format("not usable: {}", why->reason) : std::string("usable")},
-      {{"", "hint", CellKind::kText}, why ? text_or_absent(why->hint) : ReportCell()},
+      {.name = {"", "CUDA", CellKind::kText}, .words = {why ? why->reason : "usable"}},
+      {.name = {"", "hint", CellKind::kText},
+       .words = why && !why->hint.empty() ? std::vector{why->hint} : std::vector<std::string>{}},
       {{"built", "", CellKind::kYesNo, Shown::kToPrograms}, view.cuda.built},
       {{"usable", "", CellKind::kYesNo, Shown::kToPrograms}, !why.has_value()},
       {{"why_not", "", CellKind::kText, Shown::kToPrograms}, why ? ReportCell(why->reason) : ReportCell()},
