@@ -115,6 +115,19 @@ void BoundProgram::set_input(InputSet set, std::string_view name, std::span<cons
   }
 }
 
+std::vector<TensorId> BoundProgram::inputs_of(std::size_t graph) const {
+  std::vector<TensorId> tensors;
+  for (const auto& [tensor, input] : graphs_[graph].inputs)
+    tensors.push_back(TensorId{static_cast<std::uint32_t>(tensor)});
+  return tensors;
+}
+
+bool BoundProgram::has_one_slot(std::size_t graph) const {
+  const ProgramMemory::OfGraph& planned = memory_.graphs[graph];
+  return planned.slots == 1 &&
+         std::ranges::all_of(planned.rings, [](const ProgramMemory::Ring& ring) { return ring.places == 1; });
+}
+
 std::span<std::byte* const> BoundProgram::place(std::size_t graph, std::int64_t micro_batch, InputSet set) {
   OfGraph& of = graphs_[graph];
   const ProgramMemory::OfGraph& planned = memory_.graphs[graph];

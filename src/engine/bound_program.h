@@ -56,6 +56,10 @@ class BoundProgram {
   // By tensor of the graph: where it begins, when an instruction runs for this micro-batch; only of those
   // that are no views. Valid until the next call for the same graph.
   std::span<std::byte* const> place(std::size_t graph, std::int64_t micro_batch, InputSet set);
+  // The tensors of a graph that are inputs. Of all others the addresses are the same for micro-batches that
+  // share slots and rings, as those of a program with one slot do.
+  std::vector<TensorId> inputs_of(std::size_t graph) const;
+  bool has_one_slot(std::size_t graph) const;
 
  private:
   // An input of the program, the same in all of its graphs that name it.

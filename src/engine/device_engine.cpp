@@ -98,7 +98,7 @@ void DeviceEngine::set_input_bytes(ProgramHandle program, InputSet set, std::str
 Ticket DeviceEngine::run(ProgramHandle handle, const RunRequest& request) {
   BoundProgram& bound = program_of(handle);
   const Program& program = bound.program();
-  if (!replay(static_cast<std::size_t>(handle), request)) {
+  if (!replay(static_cast<std::size_t>(handle), bound, request)) {
     begin_run(static_cast<std::size_t>(handle), bound, request);
     const std::size_t end = request.end.value_or(program.instructions.size());
     for (std::size_t i = request.first; i < end; ++i) {

@@ -62,8 +62,8 @@ class DeviceEngine : public Engine {
   virtual void reserve(Bytes workspace, Bytes staging) = 0;
   // Does what an earlier run of the same instructions on the same inputs has left to be done again, in place
   // of everything up to end_run(); false: there is no such.
-  virtual bool replay(std::size_t /*program*/, const RunRequest&) { return false; }
-  // Around the kernels of a run; `number` is that of the program.
+  virtual bool replay(std::size_t /*number*/, BoundProgram&, const RunRequest&) { return false; }
+  // Around the kernels of a run; `number` is that of the program, in the order of load().
   virtual void begin_run(std::size_t number, const BoundProgram& program, const RunRequest& request) = 0;
   virtual void run_kernel(const KernelCallSite& call) = 0;
   // May return before the kernels are done.

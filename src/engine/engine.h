@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -118,6 +119,10 @@ class Engine {
   virtual Bytes sent() const = 0;
 
   virtual int threads() const = 0;  // of the host that it computes with
+  // Whether run() returns before the device is done, so that the host is free meanwhile.
+  virtual bool runs_beside_host() const { return false; }
+  // What a user should know of how it runs, a sentence: that ranks share a GPU, say. Empty: nothing.
+  virtual std::string remark() const { return {}; }
 
  protected:
   virtual void set_input_bytes(ProgramHandle program, InputSet set, std::string_view name,

@@ -91,31 +91,25 @@ class Generator::State {
     if (options_.record)
       record = &recorded_.emplace_back(ExecutedStep{.step = static_cast<std::int64_t>(recorded_.size())});
 
-    std::vector<char> going(count, 1);
-    std::vector<std::int32_t> chosen(static_cast<std::size_t>(options_.batch_size));
-    std::size_t left = count;
+    Batch batch{.first = first, .going = std::vector<char>(count, 1), .left = count};
+    batch.chosen.resize(static_cast<std::size_t>(options_.batch_size));
+    double start = seconds_now();
+    std::optional<Ticket> before;  // the token that is still to be read
     for (std::int64_t number = 0; number < options_.output_tokens; ++number) {
-      if (left == 0 && record == nullptr) break;
+      if (batch.left == 0 && record == nullptr) break;
       set_random(number, first);
-      const double start = seconds_now();
       const auto instruction = static_cast<std::size_t>(number);
-      engine_->wait(engine_->run(
-          loaded_, {.inputs = kInputs, .first = instruction, .end = instruction + 1, .record = record}));
-      const double seconds = seconds_now() - start;
-      if (number == 0)
-        result.prefill_seconds += seconds;
-      else if (left > 0)
-        result.decode_seconds += seconds;
-
-      engine_->read("next_token", 0, std::as_writable_bytes(std::span(chosen)));
-      for (std::size_t row = 0; row < count; ++row) {
-        if (going[row] == 0) continue;
-        Generation& generation = result.generations[first + row];
-        if (number > 0) ++result.decode_tokens;
-        going[row] = take(chosen[row], first + row, callback, generation);
-        if (going[row] == 0) --left;
-      }
+      const Ticket ticket = engine_->run(
+          loaded_, {.inputs = kInputs, .first = instruction, .end = instruction + 1, .record = record});
+      // A device beside the host has the token that the next one needs. It goes on while the host looks at
+      // the one before; of a prompt that has ended one token too many is computed, which nobody sees.
+      if (before) read_token(*before, number - 1, start, batch, callback, result);
+      before = ticket;
+      if (reads_ahead()) continue;
+      read_token(*std::exchange(before, std::nullopt), number, start, batch, callback, result);
     }
+    if (before && batch.left > 0)
+      read_token(*before, options_.output_tokens - 1, start, batch, callback, result);
   }
 
   const GeneratorOptions options_;
@@ -133,6 +127,43 @@ class Generator::State {
  private:
   // One token needs the one before: there is nothing to be set ahead.
   static constexpr InputSet kInputs = InputSet::kFirst;
+
+  // Prompts under way together.
+  struct Batch {
+    std::size_t first = 0;  // its number
+    std::vector<char> going = {};
+    std::size_t left = 0;
+    std::vector<std::int32_t> chosen = {};
+  };
+
+  // One token at a time is read with the ticket of its run, while the next one is computed.
+  bool reads_ahead() const {
+    return engine_->runs_beside_host() && options_.batch_size == 1 && !options_.record;
+  }
+
+  // `start` is when the tokens before were read, and becomes when these are.
+  void read_token(Ticket ticket, std::int64_t number, double& start, Batch& batch,
+                  const TokenCallback& callback, GenerationResult& result) {
+    if (reads_ahead()) {
+      batch.chosen[0] = static_cast<std::int32_t>(engine_->scalar(ticket, "next_token"));
+    } else {
+      engine_->wait(ticket);
+      engine_->read("next_token", 0, std::as_writable_bytes(std::span(batch.chosen)));
+    }
+    const double now = seconds_now();
+    if (number == 0)
+      result.prefill_seconds += now - start;
+    else if (batch.left > 0)
+      result.decode_seconds += now - start;
+    start = now;
+    for (std::size_t row = 0; row < batch.going.size(); ++row) {
+      if (batch.going[row] == 0) continue;
+      if (number > 0) ++result.decode_tokens;
+      batch.going[row] =
+          take(batch.chosen[row], batch.first + row, callback, result.generations[batch.first + row]);
+      if (batch.going[row] == 0) --batch.left;
+    }
+  }
 
   // Rows without a prompt, in a batch that is not full, hold one token: the work is the same, the result is
   // left alone.

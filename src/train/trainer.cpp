@@ -100,10 +100,12 @@ class Trainer {
       step();
       const bool epoch_ends = state_.epoch_ends();
       const bool run_ends = state_.step() == state_.total_steps();
-      if (due(options_.eval_steps)) evaluate();
-      if (epoch_ends || run_ends) end_epoch(epoch_ends);
       stop = agreement_.any(stop_asked());
       const bool save_due = options_.save_steps > 0 ? due(options_.save_steps) : epoch_ends;
+      // What is evaluated, counted or saved has ended well.
+      if (due(options_.eval_steps) || epoch_ends || run_ends || stop || save_due) finish_step_under_way();
+      if (due(options_.eval_steps)) evaluate();
+      if (epoch_ends || run_ends) end_epoch(epoch_ends);
       if (save_due || run_ends || stop) save();
     }
     result_.stopped = stop && state_.step() < state_.total_steps();
@@ -133,6 +135,7 @@ class Trainer {
     state_files_.emplace(*engine_, world_, *stages_);
     if (options_.trace) start_recorder();
     stages_->keep_only(place_.pp);
+    if (writes() && !engine_->remark().empty()) listener_.note(engine_->remark());
     load_programs();
     const std::filesystem::path weights =
         options_.resume_from.empty() ? options_.init_from : options_.resume_from;
@@ -246,60 +249,89 @@ class Trainer {
     }
   }
 
+  // A step that was started, and what is to be reported of it when it is done.
+  struct StepUnderWay {
+    Ticket ticket{};
+    FedStep fed = {};
+    StepReport report = {};
+    double begun = 0, forward_backward = 0;
+  };
+
+  // A device beside the host goes on with the next step while the host reads how the one before ended. Not
+  // where the host takes part in a step, or must know how it ended: by then the schedules would be elsewhere.
+  bool runs_ahead() const {
+    return engine_->runs_beside_host() && options_.dtype != DType::kF16 && !options_.time_parts &&
+           (!recorder_ || recorder_->finished());
+  }
+
   void step() {
-    const double start = seconds_now();
-    FedStep fed = take_fed();
-    const std::int64_t size = fed.size;
+    if (!step_began_) step_began_ = seconds_now();
+    StepUnderWay now{.fed = take_fed()};
+    const std::int64_t size = now.fed.size;
     if (recorder_) recorder_->set_metadata("batch_size", format("{}", size / plan_.dp));
     if (recorder_) recorder_->set_metadata("global_batch_size", format("{}", size));
     const double learning_rate = state_.learning_rate();
-    const bool scaled = options_.dtype == DType::kF16;
-    const double begun = seconds_now();
-    const auto [ticket, forward_backward] =
-        run_program(fed, recorder_ ? recorder_->begin_step(fed.number, *fed.program->program) : nullptr);
-    state_.finish_step(fed.samples);
+    now.begun = seconds_now();
+    const StartedStep started = run_program(
+        now.fed, recorder_ ? recorder_->begin_step(now.fed.number, *now.fed.program->program) : nullptr);
+    now.ticket = started.ticket;
+    now.forward_backward = started.forward_backward;
+    state_.finish_step(now.fed.samples);
+    now.report = {.step = state_.step(),
+                  .total_steps = state_.total_steps(),
+                  .epoch = state_.epoch() + 1,
+                  .learning_rate = learning_rate,
+                  .next_learning_rate = state_.learning_rate(),
+                  .tokens = now.fed.tokens,
+                  .global_batch = size,
+                  .consumed_samples = state_.samples_seen(),
+                  .memory = engine_->allocated()};
     feed_ahead();
-    const auto metric = [&](const char* name) { return engine_->scalar(ticket, name); };
-    const double grad_norm = metric("grad_norm");  // waits for the step
+    finish_step_under_way();
+    under_way_ = std::move(now);
+    if (!runs_ahead()) finish_step_under_way();
+  }
+
+  // Waits for it.
+  void finish_step_under_way() {
+    if (!under_way_) return;
+    StepUnderWay done = *std::exchange(under_way_, std::nullopt);
+    StepReport& report = done.report;
+    const auto metric = [&](const char* name) { return engine_->scalar(done.ticket, name); };
+    report.grad_norm = metric("grad_norm");
     const double computed = seconds_now();
-    StepReport report{.step = state_.step(),
-                      .total_steps = state_.total_steps(),
-                      .epoch = state_.epoch() + 1,
-                      .loss = agreement_.of(last_stage(), has_loss() ? metric("loss") : 0),
-                      .learning_rate = learning_rate,
-                      .grad_norm = grad_norm,
-                      .tokens = fed.tokens,
-                      .global_batch = size,
-                      .consumed_samples = state_.samples_seen(),
-                      .memory = engine_->allocated(),
-                      .seconds = agreement_.maximum(seconds_now() - start)};
+    report.loss = agreement_.of(last_stage(), has_loss() ? metric("loss") : 0);
+    const double end = seconds_now();
+    report.seconds = agreement_.maximum(end - *step_began_);
+    step_began_.reset();
+    if (engine_->runs_beside_host()) step_began_ = end;
     if (options_.time_parts)
-      report.parts = {{"batch-generator", agreement_.each(fed.seconds)},
-                      {"forward-backward", agreement_.each(forward_backward)},
-                      {"optimizer", agreement_.each(computed - begun - forward_backward)}};
-    if (scaled) {
+      report.parts = {{"batch-generator", agreement_.each(done.fed.seconds)},
+                      {"forward-backward", agreement_.each(done.forward_backward)},
+                      {"optimizer", agreement_.each(computed - done.begun - done.forward_backward)}};
+    if (options_.dtype == DType::kF16) {
       report.loss_scale = metric("loss_scale");
       // The scale does not fall below 1: an overflow at 1 is divergence.
       report.skipped = !std::isfinite(report.grad_norm) && loss_scale_ > 1;
       loss_scale_ = *report.loss_scale;
-      if (report.skipped) state_.skip_update(size);
+      if (report.skipped) state_.skip_update(report.global_batch);
+      report.next_learning_rate = state_.learning_rate();
     }
-    report.next_learning_rate = state_.learning_rate();
     report.skipped_steps = state_.skipped();
     if (!report.skipped) check_finite(report);
     if (std::isfinite(report.loss)) {
-      state_.add_loss(report.loss, fed.scalars.token_count);
+      state_.add_loss(report.loss, done.fed.scalars.token_count);
       if (!result_.first_loss) result_.first_loss = report.loss;
       result_.last_loss = report.loss;
     }
-    result_.tokens += fed.tokens;
+    result_.tokens += done.fed.tokens;
     result_.seconds += report.seconds;
     if (events_) {
       events_->scalar("train/loss", report.step, report.loss);
       events_->scalar("train/learning_rate", report.step, report.learning_rate);
       events_->scalar("train/grad_norm", report.step, report.grad_norm);
       events_->scalar("train/tokens_per_second", report.step,
-                      static_cast<double>(fed.tokens) / report.seconds);
+                      static_cast<double>(done.fed.tokens) / report.seconds);
       if (report.loss_scale) events_->scalar("train/loss_scale", report.step, *report.loss_scale);
     }
     listener_.step(report);
@@ -448,6 +480,8 @@ class Trainer {
   std::map<std::int64_t, StepProgram> programs_;  // by number of micro-batches
   ProgramHandle evaluation_{};
   std::optional<FedStep> fed_;  // the next step
+  std::optional<StepUnderWay> under_way_;
+  std::optional<double> step_began_;  // when the last one that is to be reported was, or feeding it began
   std::exception_ptr feeding_failed_;
   InputSet next_set_ = InputSet::kFirst;
   double loss_scale_ = 1;  // before the next step, where there is one

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <tuple>
+#include <set>
 #include <utility>
 
 #include "nadi/base/error.h"
@@ -113,15 +113,39 @@ class ScalarCopies {
 struct LoadedProgram {
   std::vector<std::unique_ptr<PreparedGraph>> graphs;
   std::vector<std::unique_ptr<KernelRunner>> runners;
-  bool has_run = false;  // whole: its kernels have what they need
+  std::set<SectionId> has_run;  // sections whose kernels have what they need
 };
 
-// Instructions of a program with a set of inputs.
-using RunKey = std::tuple<std::size_t, InputSet, std::size_t, std::optional<std::size_t>>;
+// Instructions of a program with a set of inputs. A section that runs by itself, as one token after the other
+// does, is the same whichever instruction runs it: its inputs are brought to one place.
+struct RunKey {
+  std::size_t program = 0;
+  InputSet inputs = InputSet::kFirst;
+  std::size_t first = 0, end = 0;
+  std::optional<SectionId> section = {};
+  auto operator<=>(const RunKey&) const = default;
+};
 
-RunKey key_of(std::size_t program, const RunRequest& request) {
-  return {program, request.inputs, request.first, request.end};
+RunKey key_of(std::size_t program, const BoundProgram& bound, const RunRequest& request) {
+  const std::vector<Instruction>& instructions = bound.program().instructions;
+  const std::size_t end = request.end.value_or(instructions.size());
+  if (end - request.first == 1 && instructions.size() > 1) {
+    const SectionId section = instructions[request.first].section;
+    if (bound.has_one_slot(bound.program().section(section).graph))
+      return {.program = program, .section = section};
+  }
+  return {.program = program, .inputs = request.inputs, .first = request.first, .end = end};
 }
+
+// The inputs of a section that runs by itself, in memory of their own.
+struct GatheredInputs {
+  struct Input {
+    TensorId tensor = kNoTensor;
+    std::byte* address = nullptr;
+    std::size_t size = 0;
+  };
+  std::vector<Input> inputs;
+};
 
 }  // namespace
 
@@ -142,6 +166,7 @@ struct CudaEngineState {
   CommOps comm;
   std::vector<LoadedProgram> programs;
   std::map<RunKey, std::unique_ptr<CapturedRun>> captured;
+  std::map<std::pair<std::size_t, SectionId>, GatheredInputs> gathered;  // by program
   mutable ScalarCopies scalars;
   // While steps are recorded.
   std::unique_ptr<KernelActivity> activity;
@@ -149,6 +174,7 @@ struct CudaEngineState {
   // Of the run under way.
   std::unique_ptr<CapturedRun> capturing;
   RunKey key;
+  std::vector<std::byte*> addresses;  // of a section that runs by itself
   std::uint32_t calls = 0;
   std::size_t first_recorded = 0;
 };
@@ -170,11 +196,13 @@ class CudaEngine : private std::unique_ptr<CudaEngineState>, public DeviceEngine
 
   Bytes allocated() const override { return state_.memory.allocated(); }
   Bytes sent() const override { return state_.comm.sent(); }
+  std::string remark() const override { return state_.choice.why_through_host; }
+  bool runs_beside_host() const override { return !state_.comm.through_host(); }
 
  protected:
   KernelPlan prepare(const Program& program) override;
   void reserve(Bytes workspace, Bytes staging) override;
-  bool replay(std::size_t program, const RunRequest& request) override;
+  bool replay(std::size_t number, BoundProgram& program, const RunRequest& request) override;
   void begin_run(std::size_t number, const BoundProgram& program, const RunRequest& request) override;
   void run_kernel(const KernelCallSite& call) override;
   void end_run(const RunRequest& request) override;
@@ -182,10 +210,12 @@ class CudaEngine : private std::unique_ptr<CudaEngineState>, public DeviceEngine
   void wait_for(std::uint64_t run) const override { state_.scalars.wait_for(run); }
 
  private:
-  bool settle(const KernelCallSite& call, const PreparedKernel& kernel);
+  void settle(const KernelCallSite& call, const PreparedKernel& kernel);
   void communicate(const KernelCallSite& call);
   void launch(const CapturedRun& run, const RunRequest& request);
   void attach(const RunRequest& request);
+  GatheredInputs& gathered_inputs(const BoundProgram& program);
+  void gather_inputs(BoundProgram& program, const RunRequest& request);
   void begin_record(const RunRequest& request, std::size_t kernels, std::size_t ops);
   void end_record(const RunRequest& request);
   void enter(ExecutedStep& record, const CapturedRun::Call& call);
@@ -224,10 +254,40 @@ void CudaEngine::attach(const RunRequest& request) {
   if (wanted) state_.activity = std::make_unique<KernelActivity>(state_.device.number());
 }
 
-bool CudaEngine::replay(std::size_t program, const RunRequest& request) {
+// Made once for each section that runs by itself.
+GatheredInputs& CudaEngine::gathered_inputs(const BoundProgram& program) {
+  const auto [entry, fresh] = state_.gathered.try_emplace({state_.key.program, *state_.key.section});
+  GatheredInputs& gathered = entry->second;
+  if (!fresh) return gathered;
+  const Section& section = program.program().section(*state_.key.section);
+  for (const TensorId tensor : program.inputs_of(section.graph)) {
+    const Bytes size = program.program().graphs[section.graph].tensor(tensor).size();
+    gathered.inputs.push_back({.tensor = tensor,
+                               .address = state_.memory.allocate(size),
+                               .size = static_cast<std::size_t>(size.count())});
+  }
+  return gathered;
+}
+
+void CudaEngine::gather_inputs(BoundProgram& program, const RunRequest& request) {
+  const Instruction& instruction = program.program().instructions[request.first];
+  const Section& section = program.program().section(instruction.section);
+  const std::span<std::byte* const> addresses =
+      program.place(section.graph, instruction.micro_batch, request.inputs);
+  state_.addresses.assign(addresses.begin(), addresses.end());
+  for (const GatheredInputs::Input& input : gathered_inputs(program).inputs) {
+    check_cuda(cudaMemcpyAsync(input.address, addresses[index(input.tensor)], input.size,
+                               cudaMemcpyDeviceToDevice, state_.stream.get()),
+               "cudaMemcpyAsync");
+    state_.addresses[index(input.tensor)] = input.address;
+  }
+}
+
+bool CudaEngine::replay(std::size_t number, BoundProgram& program, const RunRequest& request) {
   state_.device.make_current();
   attach(request);
-  state_.key = key_of(program, request);
+  state_.key = key_of(number, program, request);
+  if (state_.key.section) gather_inputs(program, request);
   const auto found = state_.captured.find(state_.key);
   if (found == state_.captured.end()) return false;
   launch(*found->second, request);
@@ -268,7 +328,7 @@ void CudaEngine::end_record(const RunRequest& request) {
 
 void CudaEngine::enter(ExecutedStep& record, const CapturedRun::Call& call) {
   state_.ops.clear();
-  const LoadedProgram& program = state_.programs[std::get<0>(state_.key)];
+  const LoadedProgram& program = state_.programs[state_.key.program];
   const Graph& graph = program.graphs[call.graph]->graph();
   for (std::uint32_t op = call.first_op; op < call.end_op; ++op)
     if (definition(graph.ops()[op].kind).op_class != OpClass::kView) state_.ops.push_back(OpId{op});
@@ -277,7 +337,13 @@ void CudaEngine::enter(ExecutedStep& record, const CapturedRun::Call& call) {
 
 void CudaEngine::begin_run(std::size_t number, const BoundProgram& program, const RunRequest& request) {
   state_.calls = 0;
-  if (state_.programs[number].has_run) {
+  const std::vector<Instruction>& instructions = program.program().instructions;
+  const std::size_t end = request.end.value_or(instructions.size());
+  const LoadedProgram& loaded = state_.programs[number];
+  bool all_have_run = true;
+  for (std::size_t i = request.first; i < end; ++i)
+    all_have_run = all_have_run && loaded.has_run.contains(instructions[i].section);
+  if (all_have_run) {
     state_.capturing = std::make_unique<CapturedRun>(state_.stream.get());
     if (state_.comm.through_host()) state_.comm.rehearse(true);
   } else if (request.record != nullptr) {
@@ -285,9 +351,8 @@ void CudaEngine::begin_run(std::size_t number, const BoundProgram& program, cons
   }
 }
 
-// Returns whether something had to be waited for.
-bool CudaEngine::settle(const KernelCallSite& call, const PreparedKernel& kernel) {
-  bool any = false;
+// Kernels come after messages that use their memory.
+void CudaEngine::settle(const KernelCallSite& call, const PreparedKernel& kernel) {
   const Graph& graph = state_.programs[call.number].graphs[call.graph]->graph();
   const auto settle_operands = [&](const std::vector<PreparedOperand>& operands, bool writes) {
     for (const PreparedOperand& operand : operands) {
@@ -296,7 +361,6 @@ bool CudaEngine::settle(const KernelCallSite& call, const PreparedKernel& kernel
           std::max(graph.tensor(operand.root).size().count(), operand.tensor->size().count());
       std::byte* const address = call.addresses[index(operand.root)];
       if (!state_.comm.settle(address, size, writes, state_.stream.get())) continue;
-      any = true;
       if (state_.capturing != nullptr && state_.comm.through_host())
         state_.capturing->settle(address, size, writes);
     }
@@ -305,11 +369,18 @@ bool CudaEngine::settle(const KernelCallSite& call, const PreparedKernel& kernel
     settle_operands(op.inputs, false);
     settle_operands(op.outputs, true);
   }
-  return any;
 }
 
-void CudaEngine::run_kernel(const KernelCallSite& call) {
+void CudaEngine::run_kernel(const KernelCallSite& given) {
+  const KernelCallSite call{.program = given.program,
+                            .number = given.number,
+                            .instruction = given.instruction,
+                            .graph = given.graph,
+                            .kernel = given.kernel,
+                            .addresses = state_.key.section ? state_.addresses : given.addresses,
+                            .record = given.record};
   LoadedProgram& program = state_.programs[call.number];
+  program.has_run.insert(call.program.program().instructions[call.instruction].section);
   const PreparedKernel& kernel = program.graphs[call.graph]->kernels()[call.kernel];
   const CapturedRun::Call noted{.instruction = call.instruction,
                                 .first_op = kernel.first_op,
@@ -352,10 +423,8 @@ void CudaEngine::communicate(const KernelCallSite& call) {
 }
 
 void CudaEngine::end_run(const RunRequest& request) {
-  const std::size_t number = std::get<0>(state_.key);
   if (state_.capturing == nullptr) {
     state_.comm.settle_all(state_.stream.get());
-    if (request.first == 0 && !request.end.has_value()) state_.programs[number].has_run = true;
     if (request.record != nullptr) end_record(request);
     return;
   }

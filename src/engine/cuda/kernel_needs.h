@@ -27,6 +27,13 @@ const KernelNeeds& kernel_needs(OpKind kind);
 // One for all matrix products of a device, as cuBLASLt likes it on Hopper.
 inline constexpr std::int64_t kProductWorkspace = std::int64_t{32} << 20;
 
+// Of optimizers, losses, lookups and sampling (*_workspace.cpp).
+std::int64_t sgd_sai_workspace(const OpView& op, const DeviceTraits& traits);
+std::int64_t squared_norm_workspace(const OpView& op, const DeviceTraits& traits);
+std::int64_t cross_entropy_workspace(const OpView& op, const DeviceTraits& traits);
+std::int64_t embedding_grad_workspace(const OpView& op, const DeviceTraits& traits);
+std::int64_t argmax_workspace(const OpView& op, const DeviceTraits& traits);
+std::int64_t sample_workspace(const OpView& op, const DeviceTraits& traits);
 // Products with so few rows read their weights once, and nothing else takes time: they have kernels of their
 // own (decode_product.h).
 inline constexpr std::int64_t kFewRows = 8;

@@ -54,12 +54,14 @@ void all_reduce_grad_kernel(const KernelCall& call);
 
 // lookup_kernels.cu
 void embedding_kernel(const KernelCall& call);
-void embedding_grad_kernel(const KernelCall& call);
 void embeddings_sum_kernel(const KernelCall& call);
 void select_rows_kernel(const KernelCall& call);
 void cache_write_kernel(const KernelCall& call);
 void advance_kernel(const KernelCall& call);
 void take_tokens_kernel(const KernelCall& call);
+
+// embedding_grad_kernel.cu
+void embedding_grad_kernel(const KernelCall& call);
 
 // sample_kernels.cu
 void argmax_kernel(const KernelCall& call);
@@ -76,6 +78,8 @@ void sharded_cross_entropy_kernel(const KernelCall& call);
 void adamw_kernel(const KernelCall& call);
 void sgd_kernel(const KernelCall& call);
 void sgd_sai_kernel(const KernelCall& call);
+
+// gradient_scaling_kernels.cu
 void squared_norm_kernel(const KernelCall& call);
 void grad_scale_kernel(const KernelCall& call);
 void update_loss_scale_kernel(const KernelCall& call);

@@ -2,8 +2,12 @@
 set(cuda_planning_sources
   cuda/fusing.cpp
   cuda/kernel_needs.cpp
+  cuda/lookup_workspace.cpp
+  cuda/loss_workspace.cpp
+  cuda/optimizer_workspace.cpp
   cuda/padded_rows.cpp
-  cuda/prepared_graph.cpp)
+  cuda/prepared_graph.cpp
+  cuda/sample_workspace.cpp)
 if(NADI_HAS_CUDA)
   set(cuda_device_sources
     cuda/captured_run.cpp
@@ -14,8 +18,14 @@ if(NADI_HAS_CUDA)
     cuda/cuda_memory.cpp
     cuda/decode_kernels.cu
     cuda/device.cpp
+    cuda/embedding_grad_kernel.cu
+    cuda/gradient_scaling_kernels.cu
     cuda/kernel_runner.cpp
     cuda/kernel_table.cpp
+    cuda/lookup_kernels.cu
+    cuda/loss_kernels.cu
+    cuda/optimizer_kernels.cu
+    cuda/sample_kernels.cu
     cuda/matmul_kernel.cpp
     cuda/matrix_products.cpp
     cuda/matrix_stack.cpp

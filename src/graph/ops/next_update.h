@@ -42,6 +42,11 @@ class UpdateSchedules {
   double learning_rate(double position) const;
   double decay_factor(double position) const;
 
+  // For a device that computes them itself.
+  const LearningRate& rate() const { return rate_; }
+  const WeightDecaySchedule& decay() const { return decay_; }
+  double full_weight_decay() const { return full_weight_decay_; }
+
  private:
   LearningRate rate_;
   WeightDecaySchedule decay_;

@@ -1,0 +1,442 @@
+// Optimizer steps, each one pass over its memory: parameter (or master), gradient and state are read once and
+// written once. What the engine joined (fusing.h, kUpdates) comes as one long operand.
+//
+// Everything that changes from step to step is read on the device: the rate, the number of the update, the
+// factor of gradients, and whether the step is skipped. One thread of a block folds it into a few fp32
+// constants, in double precision, before the block's pass begins.
+#include <algorithm>
+
+#include "nadi/engine/cuda/device_code.cuh"
+#include "nadi/engine/cuda/integers.cuh"
+#include "nadi/engine/cuda/kernels.h"
+#include "nadi/engine/cuda/optimizer_workspace.h"
+#include "nadi/graph/ops/adamw.h"
+#include "nadi/graph/ops/sgd.h"
+#include "nadi/graph/ops/sgd_sai.h"
+
+namespace nadi::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kTogether = 4;              // elements of each operand that a thread has in flight
+constexpr std::int64_t kPerBlock = 8192;  // enough to pay for the constants, few enough to share work evenly
+
+__device__ float value_or(const float* scalar, float fallback) {
+  return scalar == nullptr ? fallback : *scalar;
+}
+
+// What a rule reads besides elements: fp32 scalars, nullptr where absent.
+struct Scalars {
+  const float* learning_rate;
+  const float* grad_scale;
+  const float* decay_factor;
+};
+
+// One Adam step with its constants folded:
+//   g' = g * grad_scale + coupled_decay * p,   m = beta1 m + new1 g',   v = beta2 v + new2 g'^2
+//   p -= rate * m / (sqrt(v * unbias2) + epsilon) + decay * p
+struct AdamWRule {
+  static constexpr int kStates = 2;
+  Scalars scalars;
+  Integers update_number;
+  double beta1, beta2, epsilon, weight_decay;
+  bool decoupled;
+
+  struct Step {
+    float grad_scale, coupled_decay, beta1, new1, beta2, new2, unbias2, epsilon, rate, decay;
+
+    __device__ float apply(float p, float g, float (&states)[kStates]) const {
+      const float scaled = g * grad_scale + coupled_decay * p;
+      const float m = beta1 * states[0] + new1 * scaled;
+      const float v = beta2 * states[1] + new2 * scaled * scaled;
+      states[0] = m;
+      states[1] = v;
+      return p - (rate * m / (sqrtf(v * unbias2) + epsilon) + decay * p);
+    }
+  };
+
+  __device__ Step step() const {
+    const double number = static_cast<double>(update_number[0]);
+    const double rate = *scalars.learning_rate;
+    const double decay = weight_decay * value_or(scalars.decay_factor, 1);
+    return {.grad_scale = value_or(scalars.grad_scale, 1),
+            .coupled_decay = decoupled ? 0.0F : static_cast<float>(decay),
+            .beta1 = static_cast<float>(beta1),
+            .new1 = static_cast<float>(1 - beta1),
+            .beta2 = static_cast<float>(beta2),
+            .new2 = static_cast<float>(1 - beta2),
+            .unbias2 = static_cast<float>(1 / (1 - pow(beta2, number))),
+            .epsilon = static_cast<float>(epsilon),
+            .rate = static_cast<float>(rate / (1 - pow(beta1, number))),
+            .decay = decoupled ? static_cast<float>(rate * decay) : 0.0F};
+  }
+};
+
+template <bool kMomentum>
+struct SgdRule {
+  static constexpr int kStates = kMomentum ? 1 : 0;
+  Scalars scalars;
+  float momentum;
+  double weight_decay;
+
+  struct Step {
+    float grad_scale, decay, momentum, rate;
+
+    __device__ float apply(float p, float g, float* states) const {
+      float update = g * grad_scale + decay * p;
+      if constexpr (kMomentum) update = states[0] = update + momentum * states[0];
+      return p - rate * update;
+    }
+  };
+
+  __device__ Step step() const {
+    return {.grad_scale = value_or(scalars.grad_scale, 1),
+            .decay = static_cast<float>(weight_decay * value_or(scalars.decay_factor, 1)),
+            .momentum = momentum,
+            .rate = *scalars.learning_rate};
+  }
+};
+
+template <bool kMomentum>
+struct SgdSaiRule {
+  static constexpr int kStates = kMomentum ? 1 : 0;
+  Scalars scalars;
+  const float* lr_scale;  // the one after it was taken
+  double momentum, weight_decay;
+
+  struct Step {
+    float old_part, new_part, remaining, rate;
+
+    __device__ float apply(float p, float g, float* states) const {
+      float now = new_part * g;
+      if constexpr (kMomentum) now = states[0] = old_part * states[0] + now;
+      return remaining * p - rate * now;
+    }
+  };
+
+  __device__ Step step() const {
+    const double rate = *scalars.learning_rate;
+    const double decay = weight_decay * value_or(scalars.decay_factor, 1);
+    const float grad_scale = value_or(scalars.grad_scale, 1);
+    return {.old_part = static_cast<float>(momentum),
+            .new_part = kMomentum ? static_cast<float>(1 - momentum) * grad_scale : grad_scale,
+            .remaining = static_cast<float>(1 - rate * decay),
+            .rate = static_cast<float>(rate * *lr_scale)};
+  }
+};
+
+// Inputs and outputs are mostly the same memory.
+template <class P, int kStates>
+struct UpdateOperands {
+  static constexpr int kArrays = kStates > 0 ? kStates : 1;
+  const P* parameter;
+  const float* master;  // nullptr: the parameter itself is what is kept
+  const void* gradient;
+  DType gradient_type;
+  const float* states[kArrays];
+  P* new_parameter;
+  float* new_master;
+  float* new_states[kArrays];
+  const float* found_inf;
+  std::int64_t elements;
+  std::int64_t head;  // elements before the first that all operands have at a multiple of kTogether
+};
+
+template <int N>
+__device__ void load_floats(const void* data, DType dtype, std::int64_t i, float (&into)[N]) {
+  const auto load = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto values = load_vector<T, N>(static_cast<const T*>(data) + i);
+#pragma unroll
+    for (int k = 0; k < N; ++k) into[k] = values.at(k);
+  };
+  if (dtype == DType::kF32)
+    load(TypeTag<float>{});
+  else if (dtype == DType::kBF16)
+    load(TypeTag<__nv_bfloat16>{});
+  else
+    load(TypeTag<__half>{});
+}
+
+template <int N, class P, int kStates, class Step>
+__device__ void update_some(const UpdateOperands<P, kStates>& o, const Step& step, std::int64_t i) {
+  float gradient[N], kept[N];
+  Vector<float, N> states[o.kArrays];
+  load_floats(o.gradient, o.gradient_type, i, gradient);
+  if (o.master != nullptr) {
+    const auto values = load_vector<float, N>(o.master + i);
+#pragma unroll
+    for (int k = 0; k < N; ++k) kept[k] = values.at(k);
+  } else {
+    const auto values = load_vector<P, N>(o.parameter + i);
+#pragma unroll
+    for (int k = 0; k < N; ++k) kept[k] = values.at(k);
+  }
+#pragma unroll
+  for (int s = 0; s < kStates; ++s) states[s] = load_vector<float, N>(o.states[s] + i);
+
+  Vector<float, N> updated;
+  Vector<P, N> rounded;
+#pragma unroll
+  for (int k = 0; k < N; ++k) {
+    float own[o.kArrays];
+#pragma unroll
+    for (int s = 0; s < kStates; ++s) own[s] = states[s].elements[k];
+    updated.elements[k] = step.apply(kept[k], gradient[k], own);
+    rounded.set(k, updated.elements[k]);
+#pragma unroll
+    for (int s = 0; s < kStates; ++s) states[s].elements[k] = own[s];
+  }
+  store_vector(o.new_parameter + i, rounded);
+  if (o.master != nullptr) store_vector(o.new_master + i, updated);
+#pragma unroll
+  for (int s = 0; s < kStates; ++s) store_vector(o.new_states[s] + i, states[s]);
+}
+
+// Where nothing changes.
+template <class T>
+__device__ void keep(const T* from, T* to, std::int64_t elements) {
+  if (from == to) return;
+  const std::int64_t threads = std::int64_t{gridDim.x} * kThreads;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < elements; i += threads)
+    to[i] = from[i];
+}
+
+template <class P, class Rule>
+__global__ void __launch_bounds__(kThreads)
+    update_elements(const UpdateOperands<P, Rule::kStates> o, const Rule rule) {
+  if (value_or(o.found_inf, 0) != 0) {
+    keep(o.parameter, o.new_parameter, o.elements);
+    if (o.master != nullptr) keep(o.master, o.new_master, o.elements);
+#pragma unroll
+    for (int s = 0; s < Rule::kStates; ++s) keep(o.states[s], o.new_states[s], o.elements);
+    return;
+  }
+  __shared__ typename Rule::Step shared_step;
+  if (threadIdx.x == 0) shared_step = rule.step();
+  __syncthreads();
+  const typename Rule::Step step = shared_step;
+  const std::int64_t thread = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::int64_t threads = std::int64_t{gridDim.x} * kThreads;
+  const std::int64_t vectors = (o.elements - o.head) / kTogether;
+  for (std::int64_t v = thread; v < vectors; v += threads)
+    update_some<kTogether>(o, step, o.head + v * kTogether);
+  const std::int64_t rest = o.elements - vectors * kTogether;  // the head, and what is behind the vectors
+  for (std::int64_t i = thread; i < rest; i += threads)
+    update_some<1>(o, step, i < o.head ? i : i + vectors * kTogether);
+}
+
+// Elements before the first multiple of kTogether elements; the same for all arrays, or none is found.
+class CommonHead {
+ public:
+  void add(const void* data, std::int64_t element_size) {
+    if (data == nullptr) return;
+    const auto address = reinterpret_cast<std::uintptr_t>(data);
+    const auto element = static_cast<std::int64_t>(address / static_cast<std::uintptr_t>(element_size));
+    const std::int64_t head = (kTogether - element % kTogether) % kTogether;
+    if (head_ >= 0 && head != head_) differs_ = true;
+    head_ = head;
+  }
+  std::int64_t of(std::int64_t elements) const { return differs_ ? elements : std::min(head_, elements); }
+
+ private:
+  std::int64_t head_ = -1;
+  bool differs_ = false;
+};
+
+// Which inputs and outputs of an op are what.
+struct UpdatePlaces {
+  std::size_t gradient, master, found_inf;
+  std::size_t states[2] = {};      // inputs
+  std::size_t new_states[2] = {};  // outputs
+  std::size_t new_master;
+};
+
+template <class Rule>
+void launch_update(const KernelCall& call, const UpdatePlaces& places, const Rule& rule) {
+  const OpCall& op = call.op();
+  with_type(op.dtype(0), [&](auto tag) {
+    using P = typename decltype(tag)::type;
+    UpdateOperands<P, Rule::kStates> o{};
+    o.parameter = op.in<P>(0);
+    o.new_parameter = op.out<P>(0);
+    o.gradient = op.inputs[places.gradient].data;
+    o.gradient_type = op.dtype(places.gradient);
+    o.found_inf = op.in<float>(places.found_inf);
+    o.elements = op.inputs[0].elements();
+    CommonHead head;
+    head.add(o.parameter, sizeof(P));
+    head.add(o.new_parameter, sizeof(P));
+    head.add(o.gradient, size_of(o.gradient_type));
+    if (op.has(places.master)) {
+      o.master = op.in<float>(places.master);
+      o.new_master = op.out<float>(places.new_master);
+      head.add(o.master, sizeof(float));
+      head.add(o.new_master, sizeof(float));
+    }
+    for (int s = 0; s < Rule::kStates; ++s) {
+      o.states[s] = op.in<float>(places.states[s]);
+      o.new_states[s] = op.out<float>(places.new_states[s]);
+      head.add(o.states[s], sizeof(float));
+      head.add(o.new_states[s], sizeof(float));
+    }
+    o.head = head.of(o.elements);
+    const std::int64_t most_blocks = std::int64_t{1} << 30;
+    const std::int64_t needed = (o.elements + kThreads * kTogether - 1) / (kThreads * kTogether);
+    const std::int64_t enough =
+        std::max<std::int64_t>(blocks_for(o.elements, kPerBlock), call.device.traits().multiprocessors * 8);
+    const auto blocks = static_cast<unsigned>(std::min({needed, enough, most_blocks}));
+    if (blocks == 0) return;
+    update_elements<P, Rule><<<blocks, kThreads, 0, call.stream>>>(o, rule);
+    check_launch(call);
+  });
+}
+
+// --- The scale of SGD-SaI's learning rate
+
+// Of g^2, and of d = g - g[0] and d^2: the squared deviations are sum d^2 - (sum d)^2 / n, which is 0 when
+// all elements are equal.
+struct GradientSums {
+  double squares = 0, shifted = 0, shifted_squares = 0;
+};
+
+__device__ double block_sum(double x, double* scratch) {
+  for (int offset = kWarp / 2; offset > 0; offset /= 2) x += __shfl_xor_sync(kWholeWarp, x, offset);
+  __syncthreads();
+  if (threadIdx.x % kWarp == 0) scratch[threadIdx.x / kWarp] = x;
+  __syncthreads();
+  double sum = 0;
+  for (int warp = 0; warp < kThreads / kWarp; ++warp) sum += scratch[warp];
+  return sum;
+}
+
+__device__ bool takes_scale(const float* lr_scale, const float* found_inf) {
+  return *lr_scale == 0 && value_or(found_inf, 0) == 0;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    sum_gradient(const void* gradient, DType dtype, std::int64_t elements, const float* lr_scale,
+                 const float* found_inf, GradientSums* sums) {
+  if (!takes_scale(lr_scale, found_inf)) return;
+  __shared__ double scratch[kThreads / kWarp];
+  const double shift = load_as_float(gradient, dtype, 0);
+  GradientSums own;
+  const std::int64_t threads = std::int64_t{gridDim.x} * kThreads;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < elements; i += threads) {
+    const double g = load_as_float(gradient, dtype, i), d = g - shift;
+    own.squares += g * g;
+    own.shifted += d;
+    own.shifted_squares += d * d;
+  }
+  const GradientSums all{block_sum(own.squares, scratch), block_sum(own.shifted, scratch),
+                         block_sum(own.shifted_squares, scratch)};
+  if (threadIdx.x == 0) sums[blockIdx.x] = all;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    take_lr_scale(const GradientSums* sums, int count, std::int64_t elements, const float* lr_scale,
+                  const float* grad_scale, const float* found_inf, float* new_lr_scale) {
+  if (!takes_scale(lr_scale, found_inf)) {
+    if (threadIdx.x == 0) *new_lr_scale = *lr_scale;
+    return;
+  }
+  __shared__ double scratch[kThreads / kWarp];
+  GradientSums own;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) {
+    own.squares += sums[i].squares;
+    own.shifted += sums[i].shifted;
+    own.shifted_squares += sums[i].shifted_squares;
+  }
+  const double squares = block_sum(own.squares, scratch), shifted = block_sum(own.shifted, scratch);
+  const double shifted_squares = block_sum(own.shifted_squares, scratch);
+  if (threadIdx.x != 0) return;
+  const auto n = static_cast<double>(elements);
+  double deviations = shifted_squares - shifted * shifted / n;
+  if (deviations < 0) deviations = 0;  // NaN stays: a gradient that is no number must not look like one
+  const double scale = fabs(static_cast<double>(value_or(grad_scale, 1)));
+  const double deviation = sqrt(deviations / (n - 1)) * scale;
+  *new_lr_scale =
+      elements == 1 ? 1.0F : static_cast<float>(sqrt(squares) * scale / (deviation + kSgdSaiEpsilon));
+}
+
+}  // namespace
+
+void adamw_kernel(const KernelCall& call) {
+  using namespace adamw_input;
+  const OpCall& op = call.op();
+  const Attributes& attributes = op.attributes();
+  launch_update(call,
+                {.gradient = kGradient,
+                 .master = kMaster,
+                 .found_inf = kFoundInf,
+                 .states = {kM, kV},
+                 .new_states = {1, 2},
+                 .new_master = 3},
+                AdamWRule{.scalars = {.learning_rate = op.in<float>(kLearningRate),
+                                      .grad_scale = op.in<float>(kGradScale),
+                                      .decay_factor = op.in<float>(kDecayFactor)},
+                          .update_number = integers_of(op, kUpdateNumber),
+                          .beta1 = attributes.real("beta1"),
+                          .beta2 = attributes.real("beta2"),
+                          .epsilon = attributes.real("epsilon"),
+                          .weight_decay = attributes.real("weight_decay"),
+                          .decoupled = attributes.boolean("decoupled")});
+}
+
+void sgd_kernel(const KernelCall& call) {
+  using namespace sgd_input;
+  const OpCall& op = call.op();
+  const auto launch = [&]<bool kHasMomentum>() {
+    launch_update(call,
+                  {.gradient = kGradient,
+                   .master = kMaster,
+                   .found_inf = kFoundInf,
+                   .states = {kMomentum},
+                   .new_states = {1},
+                   .new_master = kHasMomentum ? std::size_t{2} : std::size_t{1}},
+                  SgdRule<kHasMomentum>{.scalars = {.learning_rate = op.in<float>(kLearningRate),
+                                                    .grad_scale = op.in<float>(kGradScale),
+                                                    .decay_factor = op.in<float>(kDecayFactor)},
+                                        .momentum = static_cast<float>(op.attributes().real("momentum")),
+                                        .weight_decay = op.attributes().real("weight_decay")});
+  };
+  if (op.has(kMomentum))
+    launch.template operator()<true>();
+  else
+    launch.template operator()<false>();
+}
+
+void sgd_sai_kernel(const KernelCall& call) {
+  using namespace sgd_sai_input;
+  const OpCall& op = call.op();
+  const auto* lr_scale = op.in<float>(kLrScale);
+  const auto* found_inf = op.in<float>(kFoundInf);
+  const std::int64_t elements = op.inputs[kGradient].elements();
+  auto* sums = reinterpret_cast<GradientSums*>(call.workspace.data());
+  const int blocks = gradient_sums_blocks(call.device.traits());
+  sum_gradient<<<blocks, kThreads, 0, call.stream>>>(op.inputs[kGradient].data, op.dtype(kGradient), elements,
+                                                     lr_scale, found_inf, sums);
+  take_lr_scale<<<1, kThreads, 0, call.stream>>>(sums, blocks, elements, lr_scale, op.in<float>(kGradScale),
+                                                 found_inf, op.out<float>(1));
+  const auto launch = [&]<bool kHasMomentum>() {
+    launch_update(call,
+                  {.gradient = kGradient,
+                   .master = kMaster,
+                   .found_inf = kFoundInf,
+                   .states = {kMomentum},
+                   .new_states = {2},
+                   .new_master = kHasMomentum ? std::size_t{3} : std::size_t{2}},
+                  SgdSaiRule<kHasMomentum>{.scalars = {.learning_rate = op.in<float>(kLearningRate),
+                                                       .grad_scale = op.in<float>(kGradScale),
+                                                       .decay_factor = op.in<float>(kDecayFactor)},
+                                           .lr_scale = op.out<float>(1),
+                                           .momentum = op.attributes().real("momentum"),
+                                           .weight_decay = op.attributes().real("weight_decay")});
+  };
+  if (op.has(kMomentum))
+    launch.template operator()<true>();
+  else
+    launch.template operator()<false>();
+}
+
+}  // namespace nadi::cuda
