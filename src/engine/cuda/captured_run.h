@@ -50,6 +50,7 @@ class CapturedRun {
     std::uint32_t end_op;
     std::size_t graph;
     bool communicates;
+    bool beside;
   };
   std::vector<Call> calls;
 

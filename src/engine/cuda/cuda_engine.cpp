@@ -20,6 +20,7 @@
 #include "nadi/engine/cuda/kernel_activity.h"
 #include "nadi/engine/cuda/kernel_runner.h"
 #include "nadi/engine/cuda/prepared_graph.h"
+#include "nadi/engine/cuda/side_stream.h"
 #include "nadi/engine/device_engine.h"
 #include "nadi/engine/host_threads.h"
 #include "nadi/engine/make_engine.h"
@@ -33,6 +34,9 @@ Nanoseconds steady_now() {
   using std::chrono::duration_cast, std::chrono::nanoseconds, std::chrono::steady_clock;
   return Nanoseconds{duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count()};
 }
+
+// Of the records: beside those that programs name.
+constexpr StreamId kSideStream{kStreamCount};
 
 PlaceInGroup place_in(const PlanGroups* groups) {
   if (groups == nullptr) return {};
@@ -157,12 +161,15 @@ struct CudaEngineState {
         device(choice.number, options.math),
         memory(device),
         stream(device),
+        side(device),
         comm(options.groups, device, choice) {}
 
   const DeviceChoice choice;
   Device device;
   CudaMemory memory;
   Stream stream;
+  SideStream side;
+  std::span<std::byte> side_workspace;
   CommOps comm;
   std::vector<LoadedProgram> programs;
   std::map<RunKey, std::unique_ptr<CapturedRun>> captured;
@@ -211,6 +218,7 @@ class CudaEngine : private std::unique_ptr<CudaEngineState>, public DeviceEngine
 
  private:
   void settle(const KernelCallSite& call, const PreparedKernel& kernel);
+  void run_beside(const KernelCallSite& call, const PreparedKernel& kernel);
   void communicate(const KernelCallSite& call);
   void launch(const CapturedRun& run, const RunRequest& request);
   void attach(const RunRequest& request);
@@ -239,6 +247,11 @@ void CudaEngine::reserve(Bytes workspace, Bytes staging) {
   state_.device.make_current();
   state_.comm.reserve(staging, state_.memory.allocate(staging));
   const std::span bytes{state_.memory.allocate(workspace), static_cast<std::size_t>(workspace.count())};
+  // Kernels beside the others have the end of it.
+  std::int64_t beside = 0;
+  for (const LoadedProgram& program : state_.programs)
+    for (const auto& graph : program.graphs) beside = std::max(beside, graph->side_workspace());
+  state_.side_workspace = bytes.last(static_cast<std::size_t>(beside));
   for (LoadedProgram& program : state_.programs)
     for (const auto& graph : program.graphs)
       program.runners.push_back(std::make_unique<KernelRunner>(*graph, state_.device, bytes));
@@ -332,7 +345,8 @@ void CudaEngine::enter(ExecutedStep& record, const CapturedRun::Call& call) {
   const Graph& graph = program.graphs[call.graph]->graph();
   for (std::uint32_t op = call.first_op; op < call.end_op; ++op)
     if (definition(graph.ops()[op].kind).op_class != OpClass::kView) state_.ops.push_back(OpId{op});
-  record.enter(call.instruction, state_.ops, call.communicates ? kSendStream : kComputeStream, steady_now());
+  const StreamId stream = call.communicates ? kSendStream : call.beside ? kSideStream : kComputeStream;
+  record.enter(call.instruction, state_.ops, stream, steady_now());
 }
 
 void CudaEngine::begin_run(std::size_t number, const BoundProgram& program, const RunRequest& request) {
@@ -353,16 +367,17 @@ void CudaEngine::begin_run(std::size_t number, const BoundProgram& program, cons
 
 // Kernels come after messages that use their memory.
 void CudaEngine::settle(const KernelCallSite& call, const PreparedKernel& kernel) {
-  const Graph& graph = state_.programs[call.number].graphs[call.graph]->graph();
+  const PreparedGraph& graph = *state_.programs[call.number].graphs[call.graph];
   const auto settle_operands = [&](const std::vector<PreparedOperand>& operands, bool writes) {
     for (const PreparedOperand& operand : operands) {
       if (operand.tensor == nullptr || call.addresses[index(operand.root)] == nullptr) continue;
-      const std::int64_t size =
-          std::max(graph.tensor(operand.root).size().count(), operand.tensor->size().count());
+      const std::int64_t size = std::max(graph.bytes_of(operand.root), operand.tensor->size().count());
       std::byte* const address = call.addresses[index(operand.root)];
+      if (!kernel.beside) state_.side.settle(address, size, writes, state_.stream.get());
       if (!state_.comm.settle(address, size, writes, state_.stream.get())) continue;
-      if (state_.capturing != nullptr && state_.comm.through_host())
-        state_.capturing->settle(address, size, writes);
+      if (state_.capturing == nullptr || !state_.comm.through_host()) continue;
+      state_.side.join(state_.stream.get());
+      state_.capturing->settle(address, size, writes);
     }
   };
   for (const PreparedOp& op : kernel.ops) {
@@ -386,22 +401,43 @@ void CudaEngine::run_kernel(const KernelCallSite& given) {
                                 .first_op = kernel.first_op,
                                 .end_op = kernel.end_op,
                                 .graph = call.graph,
-                                .communicates = kernel.communicates};
+                                .communicates = kernel.communicates,
+                                .beside = kernel.beside};
   if (state_.capturing != nullptr)
     state_.capturing->calls.push_back(noted);
   else if (call.record != nullptr)
     enter(*call.record, noted);
-  if (state_.comm.connected() && !state_.comm.idle()) settle(call, kernel);
+  const bool messages = state_.comm.connected() && !state_.comm.idle();
+  if (messages || !state_.side.idle()) settle(call, kernel);
   if (state_.activity != nullptr) state_.activity->enter(state_.calls);
   ++state_.calls;
   if (kernel.communicates) {
     communicate(call);
   } else {
     if (state_.capturing != nullptr) state_.capturing->begin_kernel();
-    program.runners[call.graph]->run(call.kernel, call.addresses, state_.stream.get());
-    if (state_.capturing != nullptr) state_.capturing->end_kernel(state_.comm.idle());
+    if (kernel.beside)
+      run_beside(call, kernel);
+    else
+      program.runners[call.graph]->run(call.kernel, call.addresses, state_.stream.get());
+    if (state_.capturing != nullptr) state_.capturing->end_kernel(state_.comm.idle() && state_.side.idle());
   }
   if (state_.activity != nullptr) state_.activity->leave();
+}
+
+void CudaEngine::run_beside(const KernelCallSite& call, const PreparedKernel& kernel) {
+  const LoadedProgram& program = state_.programs[call.number];
+  const PreparedGraph& graph = *program.graphs[call.graph];
+  state_.side.begin(state_.stream.get());
+  program.runners[call.graph]->run_in(state_.side_workspace, call.kernel, call.addresses,
+                                      state_.side.stream());
+  for (const PreparedOp& op : kernel.ops) {
+    for (const PreparedOperand& input : op.inputs)
+      if (input.tensor != nullptr)
+        state_.side.add_read(call.addresses[index(input.root)], graph.bytes_of(input.root));
+    for (const PreparedOperand& output : op.outputs)
+      state_.side.add_write(call.addresses[index(output.root)], graph.bytes_of(output.root));
+  }
+  state_.side.end();
 }
 
 void CudaEngine::communicate(const KernelCallSite& call) {
@@ -412,6 +448,7 @@ void CudaEngine::communicate(const KernelCallSite& call) {
     return;
   }
   if (state_.comm.through_host()) {
+    state_.side.join(state_.stream.get());
     state_.capturing->start(op);
     state_.comm.start(op, state_.stream.get());  // keeps track of memory only
     return;
@@ -423,6 +460,7 @@ void CudaEngine::communicate(const KernelCallSite& call) {
 }
 
 void CudaEngine::end_run(const RunRequest& request) {
+  state_.side.join(state_.stream.get());
   if (state_.capturing == nullptr) {
     state_.comm.settle_all(state_.stream.get());
     if (request.record != nullptr) end_record(request);

@@ -22,6 +22,18 @@ namespace {
                           "start as many ranks as the plan needs");
 }
 
+// Gradients of weights that are too small to fill the GPU. Large ones gain nothing from company.
+bool goes_beside(const Graph& graph, const FusedOps& ops, const DeviceTraits& traits) {
+  constexpr std::int64_t kTile = 128 * 256;  // of a product's result, that one multiprocessor computes
+  constexpr std::int64_t kFewRounds = 2;
+  const Op& op = graph.ops()[ops.first];
+  if (ops.kind != FusedKind::kNone || op.kind != OpKind::kMatmul || op.phase != Phase::kBackward)
+    return false;
+  const Tensor& result = graph.tensor(op.outputs[0].tensor);
+  return result.role == Role::kGradient &&
+         result.shape.elements() / kTile <= kFewRounds * traits.multiprocessors;
+}
+
 }  // namespace
 
 PreparedGraph::PreparedGraph(const Program& program, std::size_t g, const PrepareOptions& options)
@@ -35,7 +47,10 @@ PreparedGraph::PreparedGraph(const Program& program, std::size_t g, const Prepar
     FusedOps ops{i, i + 1, FusedKind::kNone};
     if (next != fused.end() && next->first == i) ops = *next++;
     kernels_.push_back(prepare(ops, options));
-    workspace_ = std::max(workspace_, kernels_.back().workspace);
+    PreparedKernel& kernel = kernels_.back();
+    kernel.beside = goes_beside(graph_, ops, options.traits);
+    std::int64_t& workspace = kernel.beside ? side_workspace_ : workspace_;
+    workspace = std::max(workspace, kernel.workspace);
     i = ops.end - 1;
   }
 }
@@ -118,20 +133,24 @@ void PreparedGraph::widen(PreparedOperand& operand, std::int64_t elements) {
   operand.strides = {1};
 }
 
+std::int64_t PreparedGraph::bytes_of(TensorId id) const {
+  const Tensor& tensor = graph_.tensor(id);
+  const std::int64_t stride = row_strides_.empty() ? 0 : row_strides_[index(id)];
+  if (stride == 0) return tensor.size().count();
+  const std::int64_t rows = tensor.shape.elements() / tensor.shape[tensor.shape.rank() - 1];
+  return checked_multiply(checked_multiply(rows, stride, "elements"), size_of(tensor.dtype), "bytes");
+}
+
 std::vector<std::int64_t> PreparedGraph::padded_sizes() const {
   std::vector<std::int64_t> sizes(row_strides_.size(), 0);
-  for (std::size_t t = 0; t < sizes.size(); ++t) {
-    if (row_strides_[t] == 0) continue;
-    const Tensor& tensor = graph_.tensors()[t];
-    const std::int64_t rows = tensor.shape.elements() / tensor.shape[tensor.shape.rank() - 1];
-    sizes[t] =
-        checked_multiply(checked_multiply(rows, row_strides_[t], "elements"), size_of(tensor.dtype), "bytes");
-  }
+  for (std::uint32_t t = 0; t < sizes.size(); ++t)
+    if (row_strides_[t] != 0) sizes[t] = bytes_of(TensorId{t});
   return sizes;
 }
 
 KernelPlan kernel_plan_of(std::span<const PreparedGraph* const> graphs) {
   KernelPlan plan{.alignment = kDeviceAlignment, .graphs = {}};
+  std::int64_t workspace = 0, side_workspace = 0;
   for (const PreparedGraph* graph : graphs) {
     std::vector<PlannedKernel>& kernels = plan.graphs.emplace_back();
     for (const PreparedKernel& kernel : graph->kernels()) {
@@ -140,9 +159,11 @@ KernelPlan kernel_plan_of(std::span<const PreparedGraph* const> graphs) {
                          .workspace = Bytes{kernel.workspace},
                          .communicates = kernel.communicates});
     }
-    plan.workspace = std::max(plan.workspace, Bytes{graph->workspace()});
+    workspace = std::max(workspace, graph->workspace());
+    side_workspace = std::max(side_workspace, graph->side_workspace());
     plan.padded_sizes.push_back(graph->padded_sizes());
   }
+  plan.workspace = Bytes{workspace + side_workspace};
   return plan;
 }
 

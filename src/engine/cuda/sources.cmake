@@ -24,16 +24,17 @@ if(NADI_HAS_CUDA)
     cuda/kernel_table.cpp
     cuda/lookup_kernels.cu
     cuda/loss_kernels.cu
-    cuda/optimizer_kernels.cu
-    cuda/sample_kernels.cu
     cuda/matmul_kernel.cpp
     cuda/matrix_products.cpp
     cuda/matrix_stack.cpp
     cuda/ops_one_by_one.cpp
+    cuda/optimizer_kernels.cu
     cuda/plain_product.cu
     cuda/product_choice.cpp
     cuda/product_choice_file.cpp
-    cuda/shared_library.cpp)
+    cuda/sample_kernels.cu
+    cuda/shared_library.cpp
+    cuda/side_stream.cpp)
 else()
   set(cuda_device_sources cuda/without_cuda.cpp)
 endif()
