@@ -15,10 +15,12 @@ namespace nadi {
 
 // One way of running a graph.
 struct KernelRun {
-  int threads = 1;          // of a CPU
-  bool fused = false;       // as the device fuses ops; otherwise op by op
-  bool padded = false;      // rows of logits as the device pads them
-  bool misaligned = false;  // inputs and variables begin one element behind a multiple of the alignment
+  int threads = 1;  // of a CPU
+  // Of a GPU:
+  bool fused = false;         // as the device fuses ops; otherwise op by op
+  bool padded = false;        // rows of logits as the device pads them
+  bool misaligned = false;    // inputs and variables begin one element behind a multiple of the alignment
+  bool deterministic = true;  // libraries are asked for the same bits again and again
 
   std::string to_string() const;
 };
