@@ -76,9 +76,9 @@ std::string hexadecimal(const cublasLtMatmulAlgo_t& algorithm) {
 
 // The way one kind of product is computed. Descriptors are made once; only addresses change from call to
 // call.
-class Plan {
+class ProductPlan {
  public:
-  Plan(const CublasLt& lt, const Product& product, const MathOptions& math) : lt_(lt) {
+  ProductPlan(const CublasLt& lt, const Product& product, const MathOptions& math) : lt_(lt) {
     const bool tf32 = product.in == DType::kF32 && math.tf32;
     good_ = lt.desc_create(&operation_, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
                            CUDA_R_32F) == CUBLAS_STATUS_SUCCESS;
@@ -107,13 +107,13 @@ class Plan {
     c_ = layout(product.out, m, n, product.adds ? product.c : product.d);
     d_ = layout(product.out, m, n, product.d);
   }
-  ~Plan() {
+  ~ProductPlan() {
     for (const cublasLtMatrixLayout_t layout : {a_, b_, c_, d_})
       if (layout != nullptr) lt_.layout_destroy(layout);
     if (operation_ != nullptr) lt_.desc_destroy(operation_);
   }
-  Plan(const Plan&) = delete;
-  Plan& operator=(const Plan&) = delete;
+  ProductPlan(const ProductPlan&) = delete;
+  ProductPlan& operator=(const ProductPlan&) = delete;
 
   // Best first, by the library's model of the device; none where there is no kernel.
   std::vector<cublasLtMatmulAlgo_t> candidates(cublasLtHandle_t handle, const Product& product,
@@ -215,9 +215,9 @@ struct MatrixProducts::State {
     file.save();
   }
 
-  Plan& plan_of(const Product& product, const ProductOperands& operands, std::span<std::byte> workspace,
-                cudaStream_t stream);
-  std::size_t fastest(Plan& plan, const Product& product, const ProductOperands& operands,
+  ProductPlan& plan_of(const Product& product, const ProductOperands& operands,
+                       std::span<std::byte> workspace, cudaStream_t stream);
+  std::size_t fastest(ProductPlan& plan, const Product& product, const ProductOperands& operands,
                       const std::vector<cublasLtMatmulAlgo_t>& candidates, std::span<std::byte> workspace,
                       cudaStream_t stream);
 
@@ -227,10 +227,10 @@ struct MatrixProducts::State {
   bool timing = true;
   ProductChoice choice;
   ProductChoiceFile file;
-  std::map<std::string, Plan> plans;  // by description
+  std::map<std::string, ProductPlan> plans;  // by description
 };
 
-std::size_t MatrixProducts::State::fastest(Plan& plan, const Product& product,
+std::size_t MatrixProducts::State::fastest(ProductPlan& plan, const Product& product,
                                            const ProductOperands& operands,
                                            const std::vector<cublasLtMatmulAlgo_t>& candidates,
                                            std::span<std::byte> workspace, cudaStream_t stream) {
@@ -249,12 +249,12 @@ std::size_t MatrixProducts::State::fastest(Plan& plan, const Product& product,
       stream);
 }
 
-Plan& MatrixProducts::State::plan_of(const Product& product, const ProductOperands& operands,
-                                     std::span<std::byte> workspace, cudaStream_t stream) {
+ProductPlan& MatrixProducts::State::plan_of(const Product& product, const ProductOperands& operands,
+                                            std::span<std::byte> workspace, cudaStream_t stream) {
   const MathOptions& math = device.traits().math;
   const Alignments alignments = alignments_of(product, operands);
   const std::string key = description(product, alignments, math);
-  Plan& plan = plans.try_emplace(key, lt, product, math).first->second;
+  ProductPlan& plan = plans.try_emplace(key, lt, product, math).first->second;
   if (plan.settled) return plan;
   const bool may_time = timing && !math.deterministic;
   if (is_captured(stream) && may_time && !plan.chosen.empty()) return plan;
@@ -300,7 +300,7 @@ bool MatrixProducts::multiply(const Product& product, const ProductOperands& ope
                                ? product.out == DType::kF32
                                : product.out == product.in || product.out == DType::kF32;
   if (!known_types) return false;
-  Plan& plan = state_->plan_of(product, operands, workspace.first(kProductWorkspace), stream);
+  ProductPlan& plan = state_->plan_of(product, operands, workspace.first(kProductWorkspace), stream);
   if (plan.chosen.empty()) return false;
   return plan.launch(state_->handle, product, operands, plan.chosen[0], workspace.first(kProductWorkspace),
                      stream);

@@ -7,6 +7,7 @@ set(cuda_planning_sources
   cuda/optimizer_workspace.cpp
   cuda/padded_rows.cpp
   cuda/prepared_graph.cpp
+  cuda/product_choice_file.cpp
   cuda/sample_workspace.cpp)
 if(NADI_HAS_CUDA)
   set(cuda_device_sources
@@ -31,7 +32,6 @@ if(NADI_HAS_CUDA)
     cuda/optimizer_kernels.cu
     cuda/plain_product.cu
     cuda/product_choice.cpp
-    cuda/product_choice_file.cpp
     cuda/sample_kernels.cu
     cuda/shared_library.cpp
     cuda/side_stream.cpp)
