@@ -1,5 +1,6 @@
 # Sources of the engine for NVIDIA GPUs. What plans for a GPU knows nothing of CUDA and is in every build.
 set(cuda_planning_sources
+  cuda/cudnn_attention_workspace.cpp
   cuda/fusing.cpp
   cuda/kernel_needs.cpp
   cuda/lookup_workspace.cpp
@@ -35,6 +36,20 @@ if(NADI_HAS_CUDA)
     cuda/sample_kernels.cu
     cuda/shared_library.cpp
     cuda/side_stream.cpp)
+  # cuDNN is loaded when it is needed, but its headers are not part of CUDA's toolkit.
+  find_path(NADI_CUDNN_INCLUDE cudnn_graph.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  mark_as_advanced(NADI_CUDNN_INCLUDE)
+  if(NADI_CUDNN_INCLUDE)
+    set(cudnn_sources
+      cuda/cudnn_attention.cpp
+      cuda/cudnn_attention_graph.cpp
+      cuda/cudnn_graph.cpp
+      cuda/cudnn_library.cpp)
+    set_source_files_properties(${cudnn_sources} PROPERTIES INCLUDE_DIRECTORIES ${NADI_CUDNN_INCLUDE})
+  else()
+    set(cudnn_sources cuda/without_cudnn.cpp)
+  endif()
+  list(APPEND cuda_device_sources ${cudnn_sources})
 else()
   set(cuda_device_sources cuda/without_cuda.cpp)
 endif()
