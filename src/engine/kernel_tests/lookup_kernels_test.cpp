@@ -13,7 +13,7 @@ constexpr DType kStorage[]{DType::kF32, DType::kBF16, DType::kF16};
 Doubles token_values(std::int64_t count, std::int64_t vocabulary) {
   Doubles ids(count);
   for (std::size_t i = 0; i < ids.size(); ++i)
-    ids[i] = i % 4 == 0 ? 1 : static_cast<double>(i * 37 % static_cast<std::size_t>(vocabulary));
+    ids[i] = static_cast<double>((i % 4 == 0 ? 1 : i * 37) % static_cast<std::size_t>(vocabulary));
   return ids;
 }
 
@@ -41,6 +41,18 @@ TEST(EmbeddingGradKernel, AddsInTheSameOrderWithAnyThreads) {
                                          p.normal_input("dy", Shape{500, 100})},
                               .attributes = {{"rows", std::int64_t{31}}}}));
   EXPECT_EQ(run_kernels(p, 1), run_kernels(p, 3));
+}
+
+// Rows that nearly all tokens use, as token types are, and tables with far more rows than tokens.
+TEST(EmbeddingGradKernel, AddsManyTokensOfFewRowsAndFewOfMany) {
+  for (const std::int64_t rows : {1, 2, 700, 100'000}) {
+    Problem p;
+    p.output(p.builder.add_one({.kind = OpKind::kEmbeddingGrad,
+                                .inputs = {p.integers("ids", Shape{3000}, token_values(3000, rows)),
+                                           p.normal_input("dy", Shape{3000, 20})},
+                                .attributes = {{"rows", rows}}}));
+    expect_same_as_reference(p);
+  }
 }
 
 TEST(EmbeddingKernel, LeavesOtherRanksRowsOut) {

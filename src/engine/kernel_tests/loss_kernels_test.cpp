@@ -16,7 +16,8 @@ constexpr DType kStorage[]{DType::kF32, DType::kBF16, DType::kF16};
 struct Case {
   std::int64_t rows, columns, vocabulary;
 };
-constexpr Case kCases[]{{1, 1, 1}, {65, 7, 7}, {3, 8, 5}, {5, 1023, 1000}, {33, 768, 768}, {4, 50304, 50257}};
+constexpr Case kCases[]{{1, 1, 1},      {65, 7, 7},    {3, 8, 5},        {5, 1023, 1000},
+                        {33, 768, 768}, {600, 50, 43}, {4, 50304, 50257}};
 
 // Logits that grow along the row, so that the running maximum moves, and now and then a row that is far out.
 TensorId logits_of(Problem& p, const Case& c, DType dtype) {

@@ -81,6 +81,15 @@ TEST(SquaredNormKernel, SumsAllTensors) {
   expect_same_as_reference(p, {.max_error = 1e-13});
 }
 
+TEST(SquaredNormKernel, SumsHundredsOfTensors) {
+  Problem p;
+  std::vector<TensorId> gradients;
+  for (int i = 0; i < 300; ++i)
+    gradients.push_back(p.parameter("g" + std::to_string(i), Shape{1 + i % 5 * 1000}));
+  squared_norm(p.builder, gradients);
+  expect_same_as_reference(p, {.max_error = 1e-13});
+}
+
 TEST(GradScaleKernel, Clips) {
   // Norm 3 of a scaled gradient with loss scale 2 is 1.5; clipped to 1 it is scaled by 1 / 1.5 / 2.
   for (const double max_norm : {0.0, 1.0, 10.0}) {
