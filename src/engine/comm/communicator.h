@@ -1,6 +1,6 @@
 // Messages among the ranks of a job: what an engine hands its communication ops to. One interface; the
-// implementations are a single process (single_process.h), MPI (mpi_communicator.h), and one for each library
-// that moves memory of other devices.
+// implementations are a single process (single_process.h), MPI (mpi_communicator.h), and for memory of GPUs
+// NCCL (nccl_communicator.h) or the memory of the host between them (through_host.h).
 //
 //   const CommGroup data = world.add_group(members);          // on all members, in the same order
 //   const CommRequest sum = world.all_reduce({data, stream}, {gradients, DType::kF32}, ReduceOp::kSum);
@@ -11,13 +11,13 @@
 // Everything starts without blocking, and goes on while the rank computes. Until a request is done its memory
 // belongs to the communicator: what is sent must not be written, what is received must not be touched.
 // Requests of one group are started in the same order by all its members, with the same sizes; that is what
-// matches them. A request is waited for by the host exactly once, or tested until it is done; streams may
-// wait for it before that, any number of times.
+// matches them. A request is waited for by the host exactly once, or tested until it is done, or forgotten;
+// streams may wait for it before that, any number of times.
 //
-// Streams. A request begins after all that its stream was given before, and waiting for it is a stream's
-// matter: stream_wait() makes what the stream is given later begin when the request is done, while the host
-// goes on. A communicator for host memory has one stream, the thread that calls it: it has done all that came
-// before, so that requests of whatever stream begin at once, and stream_wait() blocks.
+// Streams. A request begins after all that its stream and the compute stream were given before, and waiting
+// for it is a stream's matter: stream_wait() makes what the stream is given later begin when the request is
+// done, while the host goes on. A communicator for host memory has one stream, the thread that calls it: it
+// has done all that came before, so that requests of whatever stream begin at once, and stream_wait() blocks.
 //
 // Memory. A communicator moves memory of the host or of devices, as can_move() says. Other memory is a bug of
 // the caller.
@@ -116,6 +116,8 @@ class Communicator {
   // forgotten. The time is known as precisely as progress is made in the background: to about 0.3 ms.
   virtual std::optional<Nanoseconds> test(CommRequest request) = 0;
   virtual Nanoseconds wait(CommRequest request) = 0;
+  // Instead, where the host does not want to know and streams have been made to wait.
+  virtual void forget(CommRequest request) { wait(request); }
 
   virtual void barrier(CommGroup group) = 0;  // blocks
 };

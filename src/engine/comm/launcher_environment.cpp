@@ -25,6 +25,10 @@ constexpr std::array kRankNumbers{"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_
 constexpr std::array kHostCounts{"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE",
                                  "SLURM_STEP_TASKS_PER_NODE"};
 
+// And which of those this one is.
+constexpr std::array kHostNumbers{"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                  "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"};
+
 // 0 when it is not a positive number.
 std::int64_t leading_number(const std::string& text) {
   std::int64_t number = 0;
@@ -79,6 +83,13 @@ std::int64_t ranks_on_host(const EnvironmentLookup& environment) {
     if (const std::optional<std::string> value = environment(name))
       if (const std::int64_t ranks = leading_number(*value); ranks > 0) return ranks;
   return 0;
+}
+
+std::optional<std::int64_t> rank_on_host(const EnvironmentLookup& environment) {
+  if (ranks_started(environment) == 0) return std::nullopt;
+  for (const char* name : kHostNumbers)
+    if (const auto rank = whole_number(environment(name)); rank && *rank >= 0) return rank;
+  return std::nullopt;
 }
 
 bool started_by_mpi() {

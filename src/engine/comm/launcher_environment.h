@@ -21,6 +21,9 @@ std::optional<std::int64_t> rank_started(const EnvironmentLookup& environment);
 // How many of them are on this host; 0 when the launcher does not say.
 std::int64_t ranks_on_host(const EnvironmentLookup& environment);
 
+// Which of those on this host this one is, from 0; nothing when the launcher does not say.
+std::optional<std::int64_t> rank_on_host(const EnvironmentLookup& environment);
+
 // What starts ranks for PyTorch (torchrun, deepspeed, accelerate) and says so in RANK, WORLD_SIZE and
 // MASTER_ADDR, which Nadi does not use: every process would be a job of its own.
 struct ForeignRanks {

@@ -66,6 +66,14 @@ TEST(LauncherEnvironment, of_torchrun) {
   EXPECT_FALSE(started_by_torchrun(lookup_in({{"RANK", "1"}, {"WORLD_SIZE", "4"}})));
 }
 
+TEST(LauncherEnvironment, which_on_this_host) {
+  EXPECT_EQ(rank_on_host(lookup_in({{"OMPI_COMM_WORLD_SIZE", "8"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "3"}})), 3);
+  EXPECT_EQ(rank_on_host(lookup_in({{"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}})), 1);
+  EXPECT_EQ(rank_on_host(lookup_in({{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_LOCALID", "0"}})), 0);
+  EXPECT_EQ(rank_on_host(lookup_in({{"PMI_SIZE", "2"}})), std::nullopt) << "it does not say";
+  EXPECT_EQ(rank_on_host(lookup_in({{"SLURM_LOCALID", "0"}})), std::nullopt) << "a batch script";
+}
+
 TEST(LauncherEnvironment, on_this_host) {
   EXPECT_EQ(ranks_on_host(lookup_in({{"OMPI_COMM_WORLD_SIZE", "8"}})), 0);
   EXPECT_EQ(ranks_on_host(lookup_in({{"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}})), 4);

@@ -24,6 +24,11 @@ PlanGroups::PlanGroups(Communicator& world, const Plan& plan) : world_(world) {
   }
 }
 
+PlanGroups::PlanGroups(Communicator& world, const PlanGroups& like) : world_(world), kinds_(like.kinds_) {
+  for (std::optional<OfKind>& kind : kinds_)
+    if (kind) kind->group = world.add_group(kind->members);
+}
+
 const PlanGroups::OfKind& PlanGroups::of(std::string_view name) const {
   const std::optional<OfKind>& found = kinds_[static_cast<std::size_t>(group_named(name))];
   check(found.has_value(), "this rank is not in the group");

@@ -18,6 +18,8 @@ class PlanGroups {
  public:
   // Collective. Error (usage) when the plan is for another number of ranks than there are.
   PlanGroups(Communicator& world, const Plan& plan);
+  // Collective. The same groups of another communicator among the same ranks.
+  PlanGroups(Communicator& world, const PlanGroups& like);
 
   Communicator& world() const { return world_; }
 

@@ -7,10 +7,11 @@
 #include <thread>
 
 #include "nadi/base/error.h"
+#include "nadi/engine/comm/op_transfers.h"
 #include "nadi/engine/comm/plan_groups.h"
-#include "nadi/engine/cpu/comm_ops.h"
 #include "nadi/engine/cpu/cpu_description.h"
 #include "nadi/engine/cpu/host_memory.h"
+#include "nadi/engine/cpu/host_mover.h"
 #include "nadi/engine/cpu/prepared_graph.h"
 #include "nadi/engine/host_threads.h"
 #include "nadi/recording/executed_step.h"
@@ -61,7 +62,7 @@ PreparedProgram prepare_for_cpu(const Program& program, int threads, bool connec
     staging = std::max(staging, graph.staging());
   }
   prepared.plan.workspace = Bytes{workspace};
-  prepared.plan.staging = cpu::CommOps::reserved_for(staging);
+  prepared.plan.staging = OpTransfers::reserved_for(staging);
   return prepared;
 }
 
@@ -84,7 +85,8 @@ class CpuEngineState {
       : threads(threads_of(options)),
         slowdown(options.slowdown),
         memory(threads),
-        comm(options.groups, threads) {}
+        mover(threads),
+        comm({.groups = options.groups, .mover = &mover}) {}
 
   struct Loaded {
     std::vector<std::unique_ptr<cpu::PreparedGraph>> graphs;
@@ -95,7 +97,8 @@ class CpuEngineState {
   const double slowdown;
   std::int64_t debt = 0;  // nanoseconds that are still to be slept
   cpu::HostMemory memory;
-  cpu::CommOps comm;
+  cpu::HostMover mover;
+  OpTransfers comm;
   std::vector<Loaded> programs;
   // Where a run is recorded.
   std::size_t first_recorded = 0;  // of the run under way

@@ -12,21 +12,11 @@
 #include <span>
 #include <vector>
 
+#include "nadi/engine/operand.h"
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops/views.h"
 
 namespace nadi::cpu {
-
-// A tensor in memory. `strides` are in elements, one per axis.
-struct Operand {
-  std::byte* data = nullptr;  // nullptr where an optional input is absent
-  const Tensor* tensor = nullptr;
-  std::span<const std::int64_t> strides = {};
-
-  DType dtype() const { return tensor->dtype; }
-  const Shape& shape() const { return tensor->shape; }
-  std::int64_t elements() const { return tensor->shape.elements(); }
-};
 
 class KernelCall {
  public:

@@ -5,7 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/round_up.h"
-#include "nadi/engine/cpu/comm_ops.h"
+#include "nadi/engine/comm/op_transfers.h"
 #include "nadi/engine/cpu/strided_copy.h"
 #include "nadi/graph/memory_plan.h"
 #include "nadi/graph/ops/views.h"
@@ -49,7 +49,7 @@ PreparedKernel PreparedGraph::prepare(const Op& op, const PrepareOptions& option
   if (meets_others(op)) {
     if (!options.connected) refuse(op);
     for (const TensorId input : op.inputs) kernel.inputs.push_back({operand_layout(graph_, input)});
-    staging_ = std::max(staging_, CommOps::staging_bytes(graph_, op));
+    staging_ = std::max(staging_, transfer_staging(graph_, op));
     return kernel;
   }
   kernel.entry = &kernel_entry(op.kind);
@@ -93,7 +93,7 @@ void PreparedGraph::widen(PreparedOperand& operand, std::int64_t elements) {
 }
 
 KernelRunner::KernelRunner(const PreparedGraph& prepared, int threads, std::span<std::byte> workspace,
-                           CommOps* comm)
+                           OpTransfers* comm)
     : prepared_(prepared), threads_(threads), workspace_(workspace), comm_(comm) {
   check(static_cast<std::int64_t>(workspace.size()) >= prepared.workspace(), "the workspace is too small");
   inputs_.reserve(prepared.most_operands());
@@ -140,7 +140,7 @@ void KernelRunner::run(std::size_t number, std::span<std::byte* const> addresses
   for (const PreparedOperand& operand : kernel.inputs) inputs_.push_back(bind(operand, addresses));
   for (const PreparedOperand& operand : kernel.outputs) outputs_.push_back(bind(operand, addresses));
   if (kernel.communicates()) {
-    comm_->start(op, inputs_, outputs_, record);
+    comm_->start({op.op, inputs_, outputs_}, record);
     return;
   }
   kernel.entry->run({.op = op,

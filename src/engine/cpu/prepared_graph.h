@@ -24,12 +24,11 @@
 #include "nadi/engine/operand_layout.h"
 
 namespace nadi {
+class OpTransfers;
 struct ExecutedStep;
-}
+}  // namespace nadi
 
 namespace nadi::cpu {
-
-class CommOps;
 
 struct PreparedOperand : OperandLayout {
   std::int64_t packed_at = -1;  // in the workspace, where a contiguous copy is made first; -1: none
@@ -62,7 +61,7 @@ class PreparedGraph {
   const Graph& graph() const { return graph_; }
   std::span<const PreparedKernel> kernels() const { return kernels_; }
   std::int64_t workspace() const { return workspace_; }
-  std::int64_t staging() const { return staging_; }  // bytes, for CommOps
+  std::int64_t staging() const { return staging_; }  // bytes, for OpTransfers
   std::size_t most_operands() const { return most_operands_; }
 
  private:
@@ -83,7 +82,7 @@ class KernelRunner {
  public:
   // `comm`: where the graph communicates.
   KernelRunner(const PreparedGraph& prepared, int threads, std::span<std::byte> workspace,
-               CommOps* comm = nullptr);
+               OpTransfers* comm = nullptr);
 
   // Allocates nothing. Kernels that communicate are only started; `record`, if there is one, has the
   // kernel's entry.
@@ -98,7 +97,7 @@ class KernelRunner {
   const PreparedGraph& prepared_;
   int threads_;
   std::span<std::byte> workspace_;
-  CommOps* comm_;
+  OpTransfers* comm_;
   std::vector<Operand> inputs_;
   std::vector<Operand> outputs_;
 };

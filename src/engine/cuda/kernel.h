@@ -27,28 +27,11 @@
 #include <span>
 
 #include "nadi/engine/cuda/device.h"
+#include "nadi/engine/operand.h"
 #include "nadi/graph/op_definition.h"
 #include "nadi/graph/ops/views.h"
 
 namespace nadi::cuda {
-
-// A tensor in memory of the device. `strides` are in elements, one per axis.
-struct Operand {
-  // nullptr where an optional input is absent, and for a value that never leaves a fused kernel.
-  std::byte* data = nullptr;
-  const Tensor* tensor = nullptr;  // nullptr: absent
-  std::span<const std::int64_t> strides = {};
-
-  DType dtype() const { return tensor->dtype; }
-  const Shape& shape() const { return tensor->shape; }
-  std::int64_t elements() const { return tensor->shape.elements(); }
-
-  // As a matrix: the last axis are its columns, all others its rows. Rows of logits are padded in memory
-  // (padded_rows.h): kernels that say so in kernel_needs.h go from row to row by row_stride() elements.
-  std::int64_t columns() const { return shape().rank() == 0 ? 1 : shape()[shape().rank() - 1]; }
-  std::int64_t rows() const { return elements() / columns(); }
-  std::int64_t row_stride() const { return strides.size() < 2 ? columns() : strides[strides.size() - 2]; }
-};
 
 // One op of a call.
 struct OpCall {

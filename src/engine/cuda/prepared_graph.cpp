@@ -6,6 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/round_up.h"
+#include "nadi/engine/comm/op_transfers.h"
 #include "nadi/engine/cuda/kernel_needs.h"
 #include "nadi/engine/cuda/padded_rows.h"
 #include "nadi/graph/ops/views.h"
@@ -61,6 +62,7 @@ PreparedKernel PreparedGraph::prepare(const FusedOps& ops, const PrepareOptions&
   if (meets_others(first)) {
     if (!options.connected) refuse_on_gpu(first);
     kernel.communicates = true;
+    staging_ = std::max(staging_, transfer_staging(graph_, first));
     kernel.ops.push_back(prepare_op(ops.first, false, kernel));
     return kernel;
   }
@@ -150,7 +152,7 @@ std::vector<std::int64_t> PreparedGraph::padded_sizes() const {
 
 KernelPlan kernel_plan_of(std::span<const PreparedGraph* const> graphs) {
   KernelPlan plan{.alignment = kDeviceAlignment, .graphs = {}};
-  std::int64_t workspace = 0, side_workspace = 0;
+  std::int64_t workspace = 0, side_workspace = 0, staging = 0;
   for (const PreparedGraph* graph : graphs) {
     std::vector<PlannedKernel>& kernels = plan.graphs.emplace_back();
     for (const PreparedKernel& kernel : graph->kernels()) {
@@ -161,9 +163,11 @@ KernelPlan kernel_plan_of(std::span<const PreparedGraph* const> graphs) {
     }
     workspace = std::max(workspace, graph->workspace());
     side_workspace = std::max(side_workspace, graph->side_workspace());
+    staging = std::max(staging, graph->staging());
     plan.padded_sizes.push_back(graph->padded_sizes());
   }
   plan.workspace = Bytes{workspace + side_workspace};
+  plan.staging = OpTransfers::reserved_for(staging);
   return plan;
 }
 

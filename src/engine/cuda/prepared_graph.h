@@ -63,6 +63,7 @@ class PreparedGraph {
   std::int64_t workspace() const { return workspace_; }
   // Of those that go on beside the others, behind the workspace of these.
   std::int64_t side_workspace() const { return side_workspace_; }
+  std::int64_t staging() const { return staging_; }  // bytes that a message is packed into, the largest
   // Elements from row to row of tensors whose rows are padded, and the bytes that these take; empty: none.
   const std::vector<std::int64_t>& row_strides() const { return row_strides_; }
   std::vector<std::int64_t> padded_sizes() const;
@@ -82,6 +83,7 @@ class PreparedGraph {
   std::deque<Tensor> joined_;  // several variables as one
   std::int64_t workspace_ = 0;
   std::int64_t side_workspace_ = 0;
+  std::int64_t staging_ = 0;
 };
 
 // The kernels that a GPU takes for a program: what an engine decides, without a device. `connected`: to other

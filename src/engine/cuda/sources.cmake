@@ -1,6 +1,7 @@
 # Sources of the engine for NVIDIA GPUs. What plans for a GPU knows nothing of CUDA and is in every build.
 set(cuda_planning_sources
   cuda/cudnn_attention_workspace.cpp
+  cuda/device_sharing.cpp
   cuda/fusing.cpp
   cuda/kernel_needs.cpp
   cuda/lookup_workspace.cpp
@@ -12,7 +13,10 @@ set(cuda_planning_sources
   cuda/sample_workspace.cpp)
 if(NADI_HAS_CUDA)
   set(cuda_device_sources
+    comm/nccl_communicator.cpp
+    comm/nccl_library.cpp
     cuda/captured_run.cpp
+    cuda/comm_ops.cpp
     cuda/cublas_lt.cpp
     cuda/cuda_available.cpp
     cuda/cuda_engine.cpp
@@ -20,6 +24,7 @@ if(NADI_HAS_CUDA)
     cuda/cuda_memory.cpp
     cuda/decode_kernels.cu
     cuda/device.cpp
+    cuda/device_choice.cpp
     cuda/embedding_grad_kernel.cu
     cuda/gradient_scaling_kernels.cu
     cuda/kernel_runner.cpp
@@ -31,6 +36,7 @@ if(NADI_HAS_CUDA)
     cuda/matrix_stack.cpp
     cuda/ops_one_by_one.cpp
     cuda/optimizer_kernels.cu
+    cuda/pinned_copies.cpp
     cuda/plain_product.cu
     cuda/product_choice.cpp
     cuda/sample_kernels.cu
