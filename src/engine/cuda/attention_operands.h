@@ -54,7 +54,7 @@ struct AttentionOperands {
   const std::int32_t* head_ids = nullptr;         // [H]
   AttentionDropout dropout = {};
 
-  bool drops() const { return dropout.random != nullptr; }
+  constexpr bool drops() const { return dropout.random != nullptr; }
 };
 AttentionOperands attention_operands(const OpCall& call);
 
