@@ -24,6 +24,10 @@ struct KernelNeeds {
 };
 const KernelNeeds& kernel_needs(OpKind kind);
 
+// attention_workspace.cpp
+std::int64_t attention_workspace(const OpView& op, const DeviceTraits& traits);
+std::int64_t attention_grad_workspace(const OpView& op, const DeviceTraits& traits);
+
 // One for all matrix products of a device, as cuBLASLt likes it on Hopper.
 inline constexpr std::int64_t kProductWorkspace = std::int64_t{32} << 20;
 

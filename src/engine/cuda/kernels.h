@@ -15,7 +15,7 @@ Kernel kernel_of(FusedKind fused);
 void matmul_kernel(const KernelCall& call);
 void matmul_add_kernel(const KernelCall& call);
 
-// attention_kernels.cu, cudnn_attention.cpp, few_queries_kernel.cu
+// attention_kernels.cpp
 void attention_kernel(const KernelCall& call);
 void attention_grad_kernel(const KernelCall& call);
 

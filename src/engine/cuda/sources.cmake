@@ -1,5 +1,6 @@
 # Sources of the engine for NVIDIA GPUs. What plans for a GPU knows nothing of CUDA and is in every build.
 set(cuda_planning_sources
+  cuda/attention_workspace.cpp
   cuda/cudnn_attention_workspace.cpp
   cuda/device_sharing.cpp
   cuda/fusing.cpp
@@ -13,6 +14,10 @@ set(cuda_planning_sources
   cuda/sample_workspace.cpp)
 if(NADI_HAS_CUDA)
   set(cuda_device_sources
+    cuda/attention_forward.cu
+    cuda/attention_gradient.cu
+    cuda/attention_kernels.cpp
+    cuda/attention_operands.cpp
     comm/nccl_communicator.cpp
     comm/nccl_library.cpp
     cuda/captured_run.cpp
@@ -27,6 +32,7 @@ if(NADI_HAS_CUDA)
     cuda/device_choice.cpp
     cuda/embedding_grad_kernel.cu
     cuda/gradient_scaling_kernels.cu
+    cuda/few_queries_kernel.cu
     cuda/kernel_runner.cpp
     cuda/kernel_table.cpp
     cuda/lookup_kernels.cu
@@ -41,6 +47,8 @@ if(NADI_HAS_CUDA)
     cuda/product_choice.cpp
     cuda/sample_kernels.cu
     cuda/shared_library.cpp
+    cuda/tensor_core_forward.cu
+    cuda/tensor_core_gradient.cu
     cuda/side_stream.cpp)
   # cuDNN is loaded when it is needed, but its headers are not part of CUDA's toolkit.
   find_path(NADI_CUDNN_INCLUDE cudnn_graph.h HINTS ${CUDAToolkit_INCLUDE_DIRS})

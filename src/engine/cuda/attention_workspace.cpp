@@ -1,0 +1,23 @@
+// Which kernel computes an op may depend on addresses (attention_kernels.cpp), so there is room for whichever
+// needs most.
+#include <algorithm>
+
+#include "nadi/engine/cuda/cudnn_attention_workspace.h"
+#include "nadi/engine/cuda/few_queries.h"
+#include "nadi/engine/cuda/kernel_needs.h"
+
+namespace nadi::cuda {
+
+std::int64_t attention_workspace(const OpView& op, const DeviceTraits& traits) {
+  const AttentionExtents e = attention_extents(op);
+  const std::int64_t few = e.T <= FewQueries::kMostTokens ? FewQueries(e, traits).workspace : 0;
+  return std::max(few, cudnn_attention_workspace(op, traits));
+}
+
+std::int64_t attention_grad_workspace(const OpView& op, const DeviceTraits& traits) {
+  const AttentionExtents e = attention_extents(op);
+  const std::int64_t sums = e.B * e.H * e.T * static_cast<std::int64_t>(sizeof(float));
+  return std::max(sums, cudnn_attention_workspace(op, traits));
+}
+
+}  // namespace nadi::cuda
