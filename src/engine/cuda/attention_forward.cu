@@ -53,8 +53,10 @@ __global__ __launch_bounds__(Tiles::kThreads) void attention_forward_kernel(cons
     if (in.key_positions == nullptr && key >= most) break;
     if (thread < kRows) positions[thread] = key_position(in, key + thread);
     if (!__syncthreads_or(thread < kRows && positions[thread] < most)) continue;
+    // What is behind the keys that are seen, in a cache, need not be numbers.
+    const int count = in.key_positions == nullptr ? min(S, most) : S;
     const typename Tiles::Rows rows{
-        .b = b, .head = kv_head, .first = key, .count = S, .width = D, .keys = true};
+        .b = b, .head = kv_head, .first = key, .count = count, .width = D, .keys = true};
     Tiles::load(in.k, rows, k);
     Tiles::load(in.v, rows, v);
     __syncthreads();

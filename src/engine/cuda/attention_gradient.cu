@@ -187,33 +187,58 @@ __global__ __launch_bounds__(Tiles::kThreads) void attention_queries_gradient(
 }
 
 constexpr int kSumsThreads = 256;
+constexpr int kAtOnce = 8;  // elements of a lane
 
-// A warp per query.
-__global__ __launch_bounds__(kSumsThreads) void gradient_sums(const AttentionGradient gradient, float* sums) {
+// `lanes` lanes of a warp per query, a power of two. Neighbours have neighbouring heads of a token, which are
+// neighbours in memory.
+template <class T, bool kAligned>
+__global__ __launch_bounds__(kSumsThreads) void gradient_sums(const AttentionGradient gradient, int lanes,
+                                                              float* sums) {
   const AttentionExtents& e = gradient.in.extents;
+  const int D = static_cast<int>(e.D), lane = static_cast<int>(threadIdx.x) % lanes;
   const std::int64_t row =
-      (static_cast<std::int64_t>(blockIdx.x) * kSumsThreads + static_cast<int>(threadIdx.x)) / kWarp;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  if (row >= e.B * e.H * e.T) return;
-  // Neighbouring warps have neighbouring heads of a token, which are neighbours in memory.
+      (static_cast<std::int64_t>(blockIdx.x) * kSumsThreads + static_cast<int>(threadIdx.x)) / lanes;
+  const bool exists = row < e.B * e.H * e.T;
   const int head = static_cast<int>(row % e.H), token = static_cast<int>(row / e.H % e.T);
-  const int b = static_cast<int>(row / e.H / e.T);
-  const HeadRows &y = gradient.y, &dy = gradient.dy;
-  const std::int64_t y_row = row_offset(y, b, token, head), dy_row = row_offset(dy, b, token, head);
+  const int b = static_cast<int>(row / e.H / e.T), d = lane * kAtOnce;
   float sum = 0;
-  for (int d = lane; d < static_cast<int>(e.D); d += kWarp)
-    sum += load_as_float(y.data, y.dtype, y_row + d * y.element_stride) *
-           load_as_float(dy.data, dy.dtype, dy_row + d * dy.element_stride);
-  sum = warp_sum(sum);
-  if (lane == 0) sums[(b * e.H + head) * e.T + token] = sum;
+  if (exists && d < D) {
+    const HeadRows &y = gradient.y, &dy = gradient.dy;
+    const std::int64_t y_row = row_offset(y, b, token, head), dy_row = row_offset(dy, b, token, head);
+    if constexpr (kAligned) {
+      constexpr int kPerLoad = 16 / static_cast<int>(sizeof(T));
+#pragma unroll
+      for (int i = 0; i < kAtOnce; i += kPerLoad) {
+        const auto left = load_vector<T, kPerLoad>(reinterpret_cast<const T*>(y.data) + y_row + d + i);
+        const auto right = load_vector<T, kPerLoad>(reinterpret_cast<const T*>(dy.data) + dy_row + d + i);
+#pragma unroll
+        for (int j = 0; j < kPerLoad; ++j) sum += left.at(j) * right.at(j);
+      }
+    } else {
+      for (int i = d; i < min(D, d + kAtOnce); ++i)
+        sum += load_as_float(y.data, y.dtype, y_row + i * y.element_stride) *
+               load_as_float(dy.data, dy.dtype, dy_row + i * dy.element_stride);
+    }
+  }
+  for (int offset = lanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kWholeWarp, sum, offset);
+  if (exists && lane == 0) sums[(b * e.H + head) * e.T + token] = sum;
 }
 
 }  // namespace
 
 void launch_gradient_sums(const AttentionGradient& gradient, float* sums, cudaStream_t stream) {
   const AttentionExtents& e = gradient.in.extents;
-  gradient_sums<<<blocks_for(e.B * e.H * e.T, kSumsThreads / kWarp), kSumsThreads, 0, stream>>>(gradient,
-                                                                                                sums);
+  check(e.D <= kMostHeadWidth, "a head is wider than the attention kernels take");
+  int lanes = 1;
+  while (lanes * kAtOnce < e.D) lanes *= 2;
+  const unsigned blocks = blocks_for(e.B * e.H * e.T, kSumsThreads / lanes);
+  const HeadRows &y = gradient.y, &dy = gradient.dy;
+  if (y.dtype != dy.dtype || e.D % kAtOnce != 0 || !y.aligned(e.D) || !dy.aligned(e.D))
+    return gradient_sums<float, false><<<blocks, kSumsThreads, 0, stream>>>(gradient, lanes, sums);
+  with_type(y.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    gradient_sums<T, true><<<blocks, kSumsThreads, 0, stream>>>(gradient, lanes, sums);
+  });
 }
 
 void launch_attention_gradient(const AttentionGradient& gradient, const float* sums,

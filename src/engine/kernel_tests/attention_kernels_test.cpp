@@ -54,11 +54,16 @@ std::vector<Case> cases() {
       {"decode_grouped", 2, 1, 131, 8, 2, 32, Operands::kApart, true, {100, 7}, {}, 0, {}, false, false},
       {"decode_wide_group", 2, 1, 131, 8, 1, 40, Operands::kApart, true, {100, 7}, {}, 0, {}, false, false},
       {"decode_two", 2, 2, 90, 1, 1, 20, Operands::kApart, true, {88, 3}, {90, 2}, 0, {}, false, false},
+      {"decode_of_parts", 1, 1, 900, 8, 2, 64, Operands::kApart, true, {830}, {}, 0, {}, false, false},
+      {"decode_several", 1, 3, 700, 6, 2, 40, Operands::kApart, true, {650}, {}, 0, {}, false, false},
       {"prefill", 2, 40, 150, 2, 1, 16, Operands::kApart, true, {0, 110}, {}, 0, {}, false, false},
       {"dropout", 2, 70, 70, 2, 2, 16, kPacked, true, {}, {}, 0.3},
+      {"dropout_of_fours", 2, 136, 136, 2, 2, 64, kPacked, true, {}, {}, 0.1},
+      {"dropout_of_wide_heads", 1, 72, 72, 4, 2, 128, kPacked, false, {}, {}, 0.1},
       {"dropout_of_few", 1, 2, 9, 2, 2, 16, Operands::kApart, false, {}, {}, 0.5},
       {"dropout_of_heads", 1, 67, 67, 4, 2, 16, kPacked, true, {}, {}, 0.3, {1, 3, 6, 7}},
       {"zigzag", 2, 70, 140, 2, 1, 16, Operands::kApart, true, {}, {}, 0.2, {}, true},
+      {"zigzag_of_fours", 1, 96, 192, 4, 2, 64, Operands::kApart, true, {}, {}, 0.2, {}, true},
       {"zigzag_lengths", 2, 70, 140, 2, 2, 16, Operands::kApart, true, {}, {140, 30}, 0, {}, true},
   };
 }
