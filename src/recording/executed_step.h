@@ -68,8 +68,8 @@ struct ExecutedKernel {
 struct DeviceWork {
   enum class Kind : std::uint8_t { kKernel, kCopy, kSet };
   Kind kind = Kind::kKernel;
-  std::uint32_t kernel = 0;  // index into ExecutedStep::kernels
-  std::uint32_t name = 0;    // index into ExecutedStep::work_names
+  std::uint32_t kernel = kNoKernel;  // index into ExecutedStep::kernels
+  std::uint32_t name = 0;            // index into ExecutedStep::work_names
   Nanoseconds start = {};
   Nanoseconds end = {};
   std::uint32_t correlation = 0;  // of the launch
@@ -81,7 +81,11 @@ struct DeviceWork {
   // Of a graph; 0 where it was launched by itself.
   std::uint32_t graph = 0;
   std::uint64_t graph_node = 0;
-  Bytes bytes = {};  // of copies and sets
+  Bytes bytes = {};          // of copies and sets
+  std::uint32_t stream = 0;  // as the profiler numbers them
+
+  // What the engine does besides the kernels of its program: inputs that it brings, scalars that it reads.
+  static constexpr std::uint32_t kNoKernel = 0xffff'ffff;
 };
 
 // A call of the host that gave work to a device, or waited for it.
@@ -90,6 +94,8 @@ struct HostLaunch {
   Nanoseconds start = {};
   Nanoseconds end = {};
   std::uint32_t correlation = 0;
+  std::int32_t callback = 0;  // the number that the profiler's callbacks have for it
+  bool of_driver = false;     // of the driver's interface instead of the runtime's
 };
 
 // One run of a program.
@@ -101,9 +107,9 @@ struct ExecutedStep {
   std::vector<OpId> further_ops = {};        // of kernels of several ops
   ExecutedDevice device = {};                // where all of them ran
 
-  // Of a device beside the host whose profiler was attached, else empty. A kernel then lasts from the start
-  // of its first work to the end of its last; one without any did nothing there.
-  std::vector<DeviceWork> device_work = {};  // by kernel, then by start
+  // Of a device beside the host whose profiler was attached, else empty (device_work.h). A kernel then lasts
+  // from the start of its first work to the end of its last; one without any did nothing there.
+  std::vector<DeviceWork> device_work = {};  // by kernel, then by start; what is of no kernel comes last
   std::vector<HostLaunch> launches = {};     // by start
   std::vector<std::string> work_names = {};
 

@@ -1,0 +1,77 @@
+#include "nadi/engine/cuda/cupti_library.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+
+namespace nadi::cuda {
+
+struct CuptiSearch {
+  CuptiSearch() {
+    const std::string name = format("libcupti.so.{}", CUDA_VERSION / 1000);
+    void* handle = nullptr;
+    for (const std::string& path :
+         {name, "/usr/local/cuda/extras/CUPTI/lib64/" + name, "/usr/local/cuda/lib64/" + name}) {
+      handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (handle != nullptr) break;
+      if (why_not.empty()) why_not = dlerror();
+    }
+    if (handle == nullptr) return;
+    why_not.clear();
+    const auto take = [&](auto& function, const char* symbol) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, symbol));
+      if (function == nullptr && why_not.empty()) why_not = format("{} has no {}", name, symbol);
+    };
+    take(library.subscribe, "cuptiSubscribe");
+    take(library.unsubscribe, "cuptiUnsubscribe");
+    take(library.enable_callback, "cuptiEnableCallback");
+    take(library.finalize, "cuptiFinalize");
+    take(library.get_result_string, "cuptiGetResultString");
+    take(library.get_graph_node_id, "cuptiGetGraphNodeId");
+    take(library.get_callback_name, "cuptiGetCallbackName");
+    take(library.register_timestamps, "cuptiActivityRegisterTimestampCallback");
+    take(library.register_buffers, "cuptiActivityRegisterCallbacks");
+    take(library.activity_enable, "cuptiActivityEnable");
+    take(library.activity_disable, "cuptiActivityDisable");
+    take(library.enable_runtime_call, "cuptiActivityEnableRuntimeApi");
+    take(library.enable_driver_call, "cuptiActivityEnableDriverApi");
+    take(library.push_external_id, "cuptiActivityPushExternalCorrelationId");
+    take(library.pop_external_id, "cuptiActivityPopExternalCorrelationId");
+    take(library.flush_all, "cuptiActivityFlushAll");
+    take(library.next_record, "cuptiActivityGetNextRecord");
+    take(library.dropped_records, "cuptiActivityGetNumDroppedRecords");
+  }
+
+  static const CuptiSearch& once() {
+    static const CuptiSearch search;
+    return search;
+  }
+
+  CuptiLibrary library;
+  std::string why_not;
+};
+
+const CuptiLibrary* CuptiLibrary::find() {
+  const CuptiSearch& search = CuptiSearch::once();
+  return search.why_not.empty() ? &search.library : nullptr;
+}
+
+const std::string& CuptiLibrary::why_not() {
+  return CuptiSearch::once().why_not;
+}
+
+std::string CuptiLibrary::text(CUptiResult result) const {
+  const char* words = nullptr;
+  if (get_result_string(result, &words) != CUPTI_SUCCESS || words == nullptr)
+    return format("error {}", static_cast<int>(result));
+  return words;
+}
+
+void CuptiLibrary::must(CUptiResult result, std::string_view what) const {
+  if (result == CUPTI_SUCCESS) return;
+  throw environment_error(format("CUPTI cannot {}: {}", what, text(result)));
+}
+
+}  // namespace nadi::cuda

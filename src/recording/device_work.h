@@ -1,0 +1,22 @@
+// Puts what the profiler of a device reported into the order that a record has.
+//
+//   step.device_work = ...;              // as reported, in any order
+//   settle_device_work(step, first);     // of the kernels from number `first` on
+//
+// A kernel of the record lasts from the start of its first work on the device to the end of its last. A
+// device starts a kernel while the one before on its stream still drains: what overlaps is shown one after
+// the other, each from when the one before was done, so that their times add up to that of the stream.
+#pragma once
+
+#include <cstddef>
+
+#include "nadi/recording/executed_step.h"
+
+namespace nadi {
+
+// Kernels without work that have no end yet get the time at which the one before them on their stream was
+// done. Kernels that have one, since the host knew it, become as long as their work where that is longer.
+// The step grows where work lies outside: two clocks never agree to the nanosecond.
+void settle_device_work(ExecutedStep& step, std::size_t first_kernel = 0);
+
+}  // namespace nadi
