@@ -17,6 +17,12 @@ std::string_view to_string(ExecutedDevice::Kind kind) {
   unreachable();
 }
 
+std::optional<std::int64_t> ExecutedDevice::property(std::string_view wanted) const {
+  for (const auto& [key, value] : properties)
+    if (key == wanted) return value;
+  return std::nullopt;
+}
+
 void ExecutedStep::reserve(std::size_t kernel_count, std::size_t op_count) {
   check(op_count >= kernel_count, "a kernel has at least one op");
   kernels.reserve(kernels.size() + kernel_count);

@@ -17,9 +17,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "nadi/base/units.h"
@@ -39,9 +41,13 @@ struct ExecutedDevice {
   Kind kind = Kind::kCpu;
   std::int32_t number = 0;  // among those of its kind that the process sees
   std::string name = {};    // of the product, where the engine knows it
+  // Of a GPU, named as PyTorch's profiler names them: "numSms", "totalGlobalMem".
+  std::vector<std::pair<std::string, std::int64_t>> properties = {};
 
   // Whether kernels are calls of the host's own threads. Else they are launched and run beside the host.
   bool is_host() const { return kind != Kind::kCuda; }
+  // nothing: not known.
+  std::optional<std::int64_t> property(std::string_view name) const;
   bool operator==(const ExecutedDevice&) const = default;
 };
 std::string_view to_string(ExecutedDevice::Kind kind);  // "cpu", "reference", "cuda"
@@ -81,8 +87,9 @@ struct DeviceWork {
   // Of a graph; 0 where it was launched by itself.
   std::uint32_t graph = 0;
   std::uint64_t graph_node = 0;
-  Bytes bytes = {};          // of copies and sets
-  std::uint32_t stream = 0;  // as the profiler numbers them
+  Bytes bytes = {};           // of copies and sets
+  std::uint32_t context = 0;  // as the profiler numbers them
+  std::uint32_t stream = 0;
 
   // What the engine does besides the kernels of its program: inputs that it brings, scalars that it reads.
   static constexpr std::uint32_t kNoKernel = 0xffff'ffff;

@@ -137,42 +137,48 @@ std::optional<NumberInEvent> number_behind(std::string_view event, std::string_v
   return number;
 }
 
-// The events of a file as they are copied: with their own process, or, where another file has a process of
-// the same number (ranks on several machines, or in several containers), with one made of the rank.
+// The events of a file as they are copied: with their own processes, or, where another file has a process of
+// the same number, with one made of the rank. The first process of a file is the rank itself, which others
+// have, too, where ranks run on several machines or in several containers; the others are its GPUs, which
+// ranks may share, and machines number alike.
 class EventNumbers {
  public:
   EventNumbers(std::int64_t rank, std::set<std::int64_t>& used) : rank_(rank), used_(used) {}
 
-  // What is to be written, valid until the next call; nothing where the event is not of the process of those
-  // before it.
+  // What is to be written, valid until the next call; nothing where the event has no process.
   std::optional<std::string_view> copy(std::string_view event) {
     const std::optional<NumberInEvent> process = number_behind(event, R"("pid": )");
     const std::optional<NumberInEvent> thread = number_behind(event, R"("tid": )");
     if (!process || !thread || thread->begin < process->end) return std::nullopt;
-    if (!process_) {
-      process_ = process->value;
-      shown_ = used_.insert(process->value).second ? process->value : kKinetoProcessLimit + rank_;
-      used_.insert(shown_);
-    }
-    if (process->value != *process_) return std::nullopt;
-    if (shown_ == *process_) return event;
-    // Thread 0 is none: metadata of the process.
-    const std::int64_t number = thread->value == 0 ? 0 : thread->value - *process_ + shown_;
+    const std::int64_t shown = number_of(process->value);
+    if (shown == process->value) return event;
+    // Threads of the rank itself count from its process; 0 is none: metadata of the process.
+    const bool counts_from_process = process->value == host_ && thread->value != 0;
+    const std::int64_t number = counts_from_process ? thread->value - process->value + shown : thread->value;
     text_.assign(event.substr(0, process->begin));
-    text_ += format("{}", shown_);
+    text_ += format("{}", shown);
     text_ += event.substr(process->end, thread->begin - process->end);
     text_ += format("{}", number);
     text_ += event.substr(thread->end);
     return text_;
   }
 
-  std::string wanted() const { return process_ ? format("process {}", *process_) : "a process"; }
-
  private:
+  std::int64_t number_of(std::int64_t process) {
+    if (const auto known = shown_.find(process); known != shown_.end()) return known->second;
+    if (shown_.empty()) host_ = process;
+    // A process of the operating system never has the number of a GPU, nor one of those made here.
+    std::int64_t number = process;
+    if (used_.contains(process)) number = kKinetoProcessLimit * (process == host_ ? 1 : 2) + rank_;
+    while (!used_.insert(number).second) number += kKinetoProcessLimit;
+    shown_.emplace(process, number);
+    return number;
+  }
+
   const std::int64_t rank_;
   std::set<std::int64_t>& used_;
-  std::optional<std::int64_t> process_;  // in the file
-  std::int64_t shown_ = 0;
+  std::map<std::int64_t, std::int64_t> shown_;  // by process in the file
+  std::int64_t host_ = 0;                       // in the file
   std::string text_;
 };
 
@@ -237,9 +243,9 @@ class Merger {
       first = false;
       more = line.ends_with(',');
       if (more) line.remove_suffix(1);
-      if (!line.starts_with("  {\"") || !line.ends_with("}}")) throw reader.error("expected an event");
+      if (!line.starts_with("  {\"") || !line.ends_with('}')) throw reader.error("expected an event");
       const std::optional<std::string_view> event = numbers.copy(line);
-      if (!event) throw reader.error(format("expected an event of {}", numbers.wanted()));
+      if (!event) throw reader.error("expected an event of a process and a thread");
       file_.write(events_++ == 0 ? "\n" : ",\n");
       file_.write(*event);
     }

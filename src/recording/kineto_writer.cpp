@@ -9,14 +9,13 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
-#include "nadi/base/json.h"
 #include "nadi/chakra/json_output.h"
 #include "nadi/parallel/program.h"
 #include "nadi/recording/execution_communication.h"
 #include "nadi/recording/execution_spans.h"
+#include "nadi/recording/kineto_head.h"
+#include "nadi/recording/kineto_names.h"
 #include "nadi/recording/span_nesting.h"
-#include "nadi/trace/collective_table.h"
-#include "nadi/unroll/collective_type.h"
 #include "nadi/unroll/process_groups.h"
 
 namespace nadi {
@@ -32,72 +31,6 @@ constexpr int kCudaDeviceType = 1;
 
 // Where PyTorch sorts the processes that stand for devices: behind those of hosts.
 constexpr std::int64_t kDeviceSortIndexes = 5'000'000;
-
-std::string_view pytorch_type(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return "float";
-    case DType::kBF16:
-      return "c10::BFloat16";
-    case DType::kF16:
-      return "c10::Half";
-    case DType::kF8E4M3:
-      return "c10::Float8_e4m3fn";
-    case DType::kF8E5M2:
-      return "c10::Float8_e5m2";
-    case DType::kI32:
-      return "int";
-    case DType::kI64:
-      return "long int";
-  }
-  unreachable();
-}
-
-// As PyTorch names the elements of messages.
-std::string_view message_type(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return "Float";
-    case DType::kBF16:
-      return "BFloat16";
-    case DType::kF16:
-      return "Half";
-    case DType::kF8E4M3:
-      return "Float8_e4m3fn";
-    case DType::kF8E5M2:
-      return "Float8_e5m2";
-    case DType::kI32:
-      return "Int";
-    case DType::kI64:
-      return "Long";
-  }
-  unreachable();
-}
-
-// What PyTorch calls a communication op: in the record of its parameters, and in the annotation around it.
-std::string_view record_name(OpKind kind) {
-  if (kind == OpKind::kSend) return "send";
-  if (kind == OpKind::kReceive) return "recv";
-  return collective_facts(collective_type(kind)).kineto_record;
-}
-std::string_view annotation_name(OpKind kind) {
-  if (kind == OpKind::kSend || kind == OpKind::kReceive) return record_name(kind);
-  return collective_facts(collective_type(kind)).kineto_annotation;
-}
-
-std::string listed(std::span<const Rank> ranks) {
-  std::string list;
-  for (const Rank rank : ranks) list += format("{}{}", list.empty() ? "" : ", ", to_number(rank));
-  return "[" + list + "]";
-}
-
-// A text with its quotes.
-std::string json_text(std::string_view text) {
-  const bool plain =
-      std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
-  if (plain) return format(R"("{}")", text);
-  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
-}
 
 std::string microseconds(std::int64_t nanoseconds) {
   return format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
@@ -117,7 +50,10 @@ class KinetoFile {
       first_ = steps.front().start;
       device_ = steps.front().device;
     }
-    for (const ExecutedStep& step : steps) check(step.device == device_, "all steps ran on one device");
+    for (const ExecutedStep& step : steps) {
+      check(step.device == device_, "all steps ran on one device");
+      note_launches(step);
+    }
     const std::int64_t now = (options.clock_origin + first_).count();
     check(now >= 0, "a run starts after 1970");
     base_ = now / kQuarterNanoseconds * kQuarterNanoseconds;
@@ -128,67 +64,35 @@ class KinetoFile {
   }
 
   std::uint64_t write() {
-    head();
+    out_ += kineto_head(options_, {.device = device_,
+                                   .backend = backend(),
+                                   .base = base_,
+                                   .group_kinds = group_kinds_,
+                                   .groups = groups_ ? &*groups_ : nullptr});
     metadata();
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const ExecutedStep& step = steps_[i];
       std::optional<Nanoseconds> next;
       if (i + 1 < steps_.size()) next = steps_[i + 1].start;
       write_spans(step, next);
+      write_calls_of_host(step);
+      write_work_besides(step);
       if (options_.memory) memory(step);
     }
     out_ += "\n  ],\n";
-    out_ += format(R"(  "traceName": {})", json_text(options_.trace_name));
+    out_ += format(R"(  "traceName": {})", kineto_text(options_.trace_name));
     out_ += "\n}\n";
     sink_(out_);
     return events_;
   }
 
  private:
-  void head() {
-    out_ += "{\n";
-    put_field("schemaVersion", "1");
-    put_field("deviceProperties", device_.is_host() ? "[]"
-                                                    : format(R"([{{"id": {}, "name": {}}}])", device_.number,
-                                                             json_text(device_.name)));
-    put_field("record_shapes", "1");
-    put_field("with_flops", "1");
-    if (options_.memory) put_field("profile_memory", "1");
-    if (options_.plan != nullptr && options_.plan->world_size() > 1)
-      put_field("distributedInfo", distributed_info(*options_.plan));
-    put_field("displayTimeUnit", R"("ms")");
-    put_field("baseTimeNanoseconds", format("{}", base_));
-    out_ += R"(  "traceEvents": [)";
-  }
-
-  void put_field(std::string_view key, std::string_view value) {
-    out_ += format("  \"{}\": {},\n", key, value);
-  }
-
-  std::string distributed_info(const Plan& plan) const {
-    std::vector<Rank> world;
-    for (std::int32_t r = 0; r < plan.world_size(); ++r) world.push_back(Rank{r});
-    std::string list = process_group("0", "default_pg", world);
-    int count = 1;
-    for (const GroupKind kind : group_kinds_) {
-      const std::vector<Rank> members = group_members(plan, kind, options_.rank);
-      // Ranks between the first and the last stage are not in the embedding group.
-      if (members.size() < 2 || !std::ranges::count(members, options_.rank)) continue;
-      const std::string name = format("{}", groups_->number(kind, options_.rank));
-      list += ", " + process_group(name, to_string(kind), members);
-      ++count;
-    }
-    return format(R"({{"backend": {}, "rank": {}, "world_size": {}, "pg_count": {}, "pg_config": [{}]}})",
-                  json_text(backend()), to_number(options_.rank), plan.world_size(), count, list);
-  }
-
-  std::string process_group(std::string_view name, std::string_view description,
-                            std::span<const Rank> members) const {
-    return format(R"({{"pg_name": "{}", "pg_desc": "{}", "backend_config": {}, "pg_size": {}, )"
-                  R"("ranks": {}}})",
-                  name, description,
-                  json_text(format("{}:{}", device_.is_host() ? "cpu" : to_string(device_.kind), backend())),
-                  members.size(), listed(members));
+  // Arrows have two ends: both must be in the record.
+  void note_launches(const ExecutedStep& step) {
+    std::set<std::uint32_t> calls;
+    for (const HostLaunch& call : step.launches) calls.insert(call.correlation);
+    for (const DeviceWork& piece : step.device_work)
+      if (calls.contains(piece.correlation)) launched_.insert(piece.correlation);
   }
 
   void next_event() {
@@ -215,44 +119,81 @@ class KinetoFile {
   }
   Lane host_lane() const { return {options_.process, thread_number(kComputeStream)}; }
 
+  // What ran on the device for a kernel of the record; of kNoKernel, what the engine did besides.
+  static std::span<const DeviceWork> work_of_kernel(const ExecutedStep& step, std::size_t kernel) {
+    const auto pieces = std::ranges::equal_range(step.device_work, kernel, {}, &DeviceWork::kernel);
+    return {pieces.begin(), pieces.end()};
+  }
+  // Whether a kernel is a call of the host: all are where the engine computes there, else communication that
+  // goes through its memory.
+  bool on_host(const ExecutedStep& step, std::size_t kernel) const {
+    if (device_.is_host() || step.device_work.empty()) return device_.is_host();
+    return communicates(step.kernels[kernel]) &&
+           std::ranges::none_of(work_of_kernel(step, kernel), [](const DeviceWork& piece) {
+             return piece.kind == DeviceWork::Kind::kKernel;
+           });
+  }
+  Lane lane_of(const ExecutedStep& step, const ExecutionSpan& span) const {
+    if (span.kind != ExecutionSpan::Kind::kCall || !on_host(step, span.call)) return lane_of(span.stream);
+    // The stream that computes waits for it: so does the main thread.
+    const bool waited_for = !device_.is_host() && span.stream == computing_stream(program_, step);
+    return waited_for ? host_lane() : Lane{options_.process, thread_number(span.stream)};
+  }
+
   // What carries messages.
   std::string_view backend() const {
     if (!options_.backend.empty()) return options_.backend;
     return device_.is_host() ? "mpi" : "nccl";
   }
+  // Ranks number their launches differently, too.
+  std::int64_t correlation_number(std::uint32_t correlation) const {
+    return correlation * processes_ + to_number(options_.rank);
+  }
   std::int64_t record_number() const { return record_ * processes_ + to_number(options_.rank); }
 
   void metadata() {
-    std::map<StreamId, bool> computes;  // by stream
-    for (const ExecutedStep& step : steps_)
-      for (const ExecutedKernel& kernel : step.kernels)
-        if (communicates(kernel))
-          computes.try_emplace(kernel.stream, false);
+    std::map<StreamId, bool> computes;  // by stream; of kernels that are calls of the host, by thread
+    std::set<std::uint32_t> streams;    // of the device
+    std::set<std::int64_t> carriers;    // threads beside a device: communication through the host
+    for (const ExecutedStep& step : steps_) {
+      for (std::size_t i = 0; i < step.kernels.size(); ++i) {
+        const ExecutedKernel& kernel = step.kernels[i];
+        if (device_.is_host())
+          computes[kernel.stream] |= !communicates(kernel);
+        else if (!on_host(step, i))
+          streams.insert(to_number(kernel.stream));
         else
-          computes[kernel.stream] = true;
+          carriers.insert(lane_of(step, {.stream = kernel.stream, .call = i}).thread);
+      }
+      for (const DeviceWork& piece : step.device_work)
+        streams.insert(piece.kernel == DeviceWork::kNoKernel ? piece.stream
+                                                             : to_number(step.kernels[piece.kernel].stream));
+    }
     const bool of_many = options_.plan != nullptr && options_.plan->world_size() > 1;
     name_process(options_.process, "CPU", of_many ? to_number(options_.rank) : options_.process);
     name_thread(host_lane(), format("thread {} (main)", host_lane().thread));
-    if (!device_.is_host())
-      name_process(device_.number, format("GPU {}", device_.number), kDeviceSortIndexes + device_.number);
-    for (const auto& [stream, computing] : computes) {
-      const Lane lane = lane_of(stream);
-      if (!device_.is_host())
-        name_thread(lane, format("stream {}", lane.thread));
-      else if (stream != kComputeStream)
+    for (const auto& [stream, computing] : computes)
+      if (const Lane lane = lane_of(stream); stream != kComputeStream)
         name_thread(lane, computing ? format("thread {} (worker {})", lane.thread, to_number(stream))
                                     : format("communication {}", to_number(stream)));
-    }
+    carriers.erase(host_lane().thread);
+    for (const std::int64_t thread : carriers)
+      name_thread({options_.process, thread},
+                  format("communication {}", (thread - options_.process) / kKinetoThreadStride));
+    if (device_.is_host()) return;
+    name_process(device_.number, format("GPU {}", device_.number), kDeviceSortIndexes + device_.number);
+    for (const std::uint32_t stream : streams)
+      name_thread({device_.number, stream}, format("stream {}", stream));
   }
 
   void name_process(std::int64_t process, std::string_view label, std::int64_t sort_index) {
-    put_name({process, 0}, "process_name", "name", json_text(options_.process_name));
-    put_name({process, 0}, "process_labels", "labels", json_text(label));
+    put_name({process, 0}, "process_name", "name", kineto_text(options_.process_name));
+    put_name({process, 0}, "process_labels", "labels", kineto_text(label));
     put_name({process, 0}, "process_sort_index", "sort_index", format("{}", sort_index));
   }
 
   void name_thread(const Lane& lane, std::string_view name) {
-    put_name(lane, "thread_name", "name", json_text(name));
+    put_name(lane, "thread_name", "name", kineto_text(name));
     put_name(lane, "thread_sort_index", "sort_index", format("{}", lane.thread));
   }
 
@@ -267,7 +208,7 @@ class KinetoFile {
   }
 
   bool shown_twice(const ExecutedStep& step, const ExecutionSpan& span) const {
-    return device_.is_host() && span.kind == ExecutionSpan::Kind::kCall &&
+    return span.kind == ExecutionSpan::Kind::kCall && on_host(step, span.call) &&
            communicates(step.kernels[span.call]);
   }
 
@@ -309,14 +250,14 @@ class KinetoFile {
         return end();
       }
       case ExecutionSpan::Kind::kPhase: {
-        begin(annotation(), json_text(span.name), span, lane_of(span.stream));
+        begin(annotation(), kineto_text(span.name), span, lane_of(span.stream));
         const CallOrigin origin = origin_of(program_, step.kernels[span.call]);
-        out_ += format(R"("section": {}, "micro_batch": {}, )", json_text(origin.section.name),
+        out_ += format(R"("section": {}, "micro_batch": {}, )", kineto_text(origin.section.name),
                        origin.instruction.micro_batch);
         return end();
       }
       case ExecutionSpan::Kind::kLayer:
-        begin(annotation(), json_text(span.name), span, lane_of(span.stream));
+        begin(annotation(), kineto_text(span.name), span, lane_of(span.stream));
         return end();
       case ExecutionSpan::Kind::kCall:
         return write_call(step, span);
@@ -324,63 +265,124 @@ class KinetoFile {
     unreachable();
   }
 
-  // As PyTorch has them. On a device each kernel is one event. On the host communication has two: the record
-  // of its parameters, and within it an annotation that says what carried it.
+  // As PyTorch has them. On a device each kernel is one event, or one for each piece of work that it was
+  // there. On the host communication has two: the record of its parameters, and within it an annotation that
+  // says what carried it.
   void write_call(const ExecutedStep& step, const ExecutionSpan& span) {
     const ExecutedKernel& call = step.kernels[span.call];
     const CallOrigin origin = origin_of(program_, call);
     const std::optional<CommunicationWork> communication = communication_of(origin);
-    const Lane lane = lane_of(span.stream);
-    const bool on_host = device_.is_host();
-    const std::string name = !communication ? kernel_name(program_, step, call)
-                             : on_host      ? "record_param_comms"
-                                            : communication_kernel(origin.op.kind);
-    begin(on_host ? "cpu_op" : "kernel", json_text(name), span, lane);
-    if (!on_host) out_ += format(R"("device": {}, "stream": {}, )", lane.process, lane.thread);
-    put_inputs(origin.graph, origin.op);
-    if (communication) {
-      put_communication(origin.op, *communication, call.end - call.start);
-    } else {
-      const CallWork work = work_of(program_, step, call);
-      out_ += format(R"("flops": {}, "bytes": {}, )", work.flops.count(), work.bytes.count());
+    const Lane lane = lane_of(step, span);
+    const bool host = on_host(step, span.call);
+    if (!step.device_work.empty()) {
+      write_work(step, span, communication);
+      if (!host) return;
     }
+    const std::string name = !communication ? kernel_name(program_, step, call)
+                             : host         ? "record_param_comms"
+                                            : communication_kernel_name(backend(), origin.op.kind);
+    begin(host ? "cpu_op" : "kernel", kineto_text(name), span, lane);
+    if (!host) out_ += format(R"("device": {}, "stream": {}, )", lane.process, lane.thread);
+    put_work(step, call, origin, communication);
     put_origin(step, origin);
     if (call.further > 0) put_fused(step, call);
     end();
-    if (!communication || !on_host) return;
+    if (!communication || !host) return;
     ExecutionSpan inner = span;
     inner.end = within({span.start, span.end}).end;
-    const std::string carried = format("{}:{}", backend(), annotation_name(origin.op.kind));
-    begin(annotation(), json_text(carried), inner, lane);
+    const std::string carried =
+        format("{}:{}", device_.is_host() ? backend() : "mpi", communication_annotation_name(origin.op.kind));
+    begin("user_annotation", kineto_text(carried), inner, lane);
     put_inputs(origin.graph, origin.op);
     end();
+  }
+
+  // The pieces that a kernel was on the device. What was computed is said of the longest.
+  void write_work(const ExecutedStep& step, const ExecutionSpan& span,
+                  const std::optional<CommunicationWork>& communication) {
+    const ExecutedKernel& call = step.kernels[span.call];
+    const std::span<const DeviceWork> pieces = work_of_kernel(step, span.call);
+    const DeviceWork* longest = nullptr;
+    for (const DeviceWork& piece : pieces)
+      if (piece.kind == DeviceWork::Kind::kKernel &&
+          (longest == nullptr || piece.end - piece.start > longest->end - longest->start))
+        longest = &piece;
+    const CallOrigin origin = origin_of(program_, call);
+    const std::string kind = kernel_name(program_, step, call);
+    for (const DeviceWork& piece : pieces) {
+      begin_work(step, piece, {device_.number, to_number(span.stream)}, span.end);
+      if (&piece == longest) put_work(step, call, origin, communication);
+      out_ += format(R"("kernel": {}, )", kineto_text(kind));
+      put_origin(step, origin);
+      if (call.further > 0) put_fused(step, call);
+      end_work(piece, {device_.number, to_number(span.stream)});
+    }
+  }
+
+  void write_work_besides(const ExecutedStep& step) {
+    for (const DeviceWork& piece : work_of_kernel(step, DeviceWork::kNoKernel)) {
+      const Lane lane{device_.number, piece.stream};
+      begin_work(step, piece, lane, piece.end);
+      out_ += format(R"("step": {}, )", step.step);
+      end_work(piece, lane);
+    }
+  }
+
+  // At most until `limit`.
+  void begin_work(const ExecutedStep& step, const DeviceWork& piece, const Lane& lane, Nanoseconds limit) {
+    const Nanoseconds last = std::max(piece.start, std::min(piece.end, limit));
+    begin_event(kineto_category(piece.kind), kineto_text(step.work_names[piece.name]), lane, piece.start,
+                last - piece.start);
+    out_ += kineto_work_args(piece, device_, static_cast<std::uint32_t>(lane.thread),
+                             correlation_number(piece.correlation));
+  }
+  void end_work(const DeviceWork& piece, const Lane& lane) {
+    end_event();
+    if (launched_.contains(piece.correlation)) put_arrow("f", piece.correlation, lane, piece.start);
+  }
+
+  // What the host called to give the device work, and to wait for it, with arrows to what it launched.
+  void write_calls_of_host(const ExecutedStep& step) {
+    for (const HostLaunch& call : step.launches) {
+      begin_event(call.of_driver ? "cuda_driver" : "cuda_runtime", kineto_text(step.work_names[call.name]),
+                  host_lane(), call.start, call.end - call.start);
+      out_ +=
+          format(R"("cbid": {}, "correlation": {}, )", call.callback, correlation_number(call.correlation));
+      end_event();
+      if (launched_.contains(call.correlation)) put_arrow("s", call.correlation, host_lane(), call.start);
+    }
+  }
+
+  // `side`: "s" where an arrow starts, "f" where it ends.
+  void put_arrow(std::string_view side, std::uint32_t correlation, const Lane& lane, Nanoseconds time) {
+    next_event();
+    out_ += format(R"({{"ph": "{}", "id": {}, "pid": {}, "tid": {}, "ts": {}, "cat": "ac2g", )", side,
+                   correlation_number(correlation), lane.process, lane.thread, at(time));
+    out_ += side == "f" ? R"("name": "ac2g", "bp": "e"})" : R"("name": "ac2g"})";
   }
 
   std::string_view annotation() const {
     return device_.is_host() ? "user_annotation" : "gpu_user_annotation";
   }
 
-  // What tools know such a kernel by: "ncclDevKernel_AllReduce".
-  std::string communication_kernel(OpKind kind) const {
-    std::string name = format("{}DevKernel_", backend());
-    bool starts_word = true;
-    for (const char letter : annotation_name(kind)) {
-      if (letter != '_')
-        name +=
-            starts_word && letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
-      starts_word = letter == '_';
-    }
-    return name;
+  void begin_event(std::string_view category, const std::string& name, const Lane& lane, Nanoseconds start,
+                   Nanoseconds duration) {
+    next_event();
+    out_ += format(
+        R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{)",
+        category, name, lane.process, lane.thread, at(start), microseconds(duration.count()));
+  }
+  void end_event() {
+    out_.resize(out_.size() - 2);  // the comma behind the last of the args
+    out_ += "}}";
   }
 
+  // An event that was recorded by the program itself.
   void begin(std::string_view category, const std::string& name, const ExecutionSpan& span,
              const Lane& lane) {
-    next_event();
-    out_ += format(R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, )",
-                   category, name, lane.process, lane.thread, at(span.start),
-                   microseconds((span.end - span.start).count()));
+    begin_event(category, name, lane, span.start, span.end - span.start);
     const std::int64_t number = record_number() + 1;
-    out_ += format(R"("args": {{"External id": {}, "Record function id": {}, )", number, number);
+    out_ += format(R"("External id": {}, "Record function id": {}, )", number, number);
   }
 
   void end() {
@@ -388,11 +390,20 @@ class KinetoFile {
     ++record_;
   }
 
+  // Inputs, and what was computed or carried.
+  void put_work(const ExecutedStep& step, const ExecutedKernel& call, const CallOrigin& origin,
+                const std::optional<CommunicationWork>& communication) {
+    put_inputs(origin.graph, origin.op);
+    if (communication) return put_communication(origin.op, *communication, call.end - call.start);
+    const CallWork work = work_of(program_, step, call);
+    out_ += format(R"("flops": {}, "bytes": {}, )", work.flops.count(), work.bytes.count());
+  }
+
   void put_origin(const ExecutedStep& step, const CallOrigin& origin) {
     out_ += format(R"("op": {}, "layer": {}, "phase": "{}", "section": {}, "micro_batch": {}, "step": {}, )",
-                   json_text(origin.op.name), json_text(origin.graph.layer(origin.op.layer)),
-                   to_string(origin.op.phase), json_text(origin.section.name), origin.instruction.micro_batch,
-                   step.step);
+                   kineto_text(origin.op.name), kineto_text(origin.graph.layer(origin.op.layer)),
+                   to_string(origin.op.phase), kineto_text(origin.section.name),
+                   origin.instruction.micro_batch, step.step);
   }
 
   // Of a kernel of several ops: all of them.
@@ -400,7 +411,7 @@ class KinetoFile {
     std::string list;
     for (std::uint32_t i = 0; i < kernel.ops(); ++i)
       list += format("{}{}", i == 0 ? "" : ", ",
-                     json_text(origin_of(program_, kernel.instruction, step.op(kernel, i)).op.name));
+                     kineto_text(origin_of(program_, kernel.instruction, step.op(kernel, i)).op.name));
     out_ += format(R"("ops": [{}], )", list);
   }
 
@@ -423,12 +434,13 @@ class KinetoFile {
     check(options_.plan != nullptr, "a program with communication is traced with its plan");
     const std::vector<Rank> members = group_members(*options_.plan, work.group, options_.rank);
     out_ += format(R"("Collective name": "{}", "dtype": "{}", "In msg nelems": {}, "Out msg nelems": {}, )",
-                   record_name(op.kind), message_type(work.dtype), work.input_elements, work.output_elements);
+                   communication_record_name(op.kind), pytorch_message_type(work.dtype), work.input_elements,
+                   work.output_elements);
     // Groups that only carry messages have no number.
     if (group_kinds_.contains(work.group))
       out_ += format(R"("Process Group Name": "{}", )", groups_->number(work.group, options_.rank));
     out_ += format(R"("Process Group Description": "{}", "Process Group Ranks": "{}", "Group size": {}, )",
-                   to_string(work.group), listed(members), members.size());
+                   to_string(work.group), listed_ranks(members), members.size());
     out_ += format(R"("Rank": {}, )", to_number(options_.rank));
     if (definition(op.kind).op_class == OpClass::kPointToPoint) {
       const Rank peer = members[static_cast<std::size_t>(op.attributes.integer("peer"))];
@@ -475,6 +487,8 @@ class KinetoFile {
   Nanoseconds first_;
   ExecutedDevice device_;
   std::int64_t base_ = 0;  // nanoseconds since 1970
+
+  std::set<std::uint32_t> launched_;  // calls, by correlation, that launched recorded work
 
   std::string out_;
   std::uint64_t events_ = 0;

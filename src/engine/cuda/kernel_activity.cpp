@@ -288,6 +288,7 @@ class KernelActivity::State {
          .shared_memory = Bytes{kernel.staticSharedMemory + kernel.dynamicSharedMemory},
          .graph = kernel.graphId,
          .graph_node = kernel.graphNodeId,
+         .context = kernel.contextId,
          .stream = kernel.streamId});
   }
 
@@ -301,6 +302,7 @@ class KernelActivity::State {
                                 .graph = copy.graphId,
                                 .graph_node = copy.graphNodeId,
                                 .bytes = Bytes{static_cast<std::int64_t>(copy.bytes)},
+                                .context = copy.contextId,
                                 .stream = copy.streamId});
   }
 
@@ -315,6 +317,7 @@ class KernelActivity::State {
                                 .graph = set.graphId,
                                 .graph_node = set.graphNodeId,
                                 .bytes = Bytes{static_cast<std::int64_t>(set.bytes)},
+                                .context = set.contextId,
                                 .stream = set.streamId});
   }
 
