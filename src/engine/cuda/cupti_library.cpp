@@ -1,28 +1,27 @@
 #include "nadi/engine/cuda/cupti_library.h"
 
 #include <cuda.h>
-#include <dlfcn.h>
+
+#include <optional>
+#include <type_traits>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/engine/cuda/shared_library.h"
 
 namespace nadi::cuda {
 
 struct CuptiSearch {
   CuptiSearch() {
     const std::string name = format("libcupti.so.{}", CUDA_VERSION / 1000);
-    void* handle = nullptr;
-    for (const std::string& path :
-         {name, "/usr/local/cuda/extras/CUPTI/lib64/" + name, "/usr/local/cuda/lib64/" + name}) {
-      handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (handle != nullptr) break;
-      if (why_not.empty()) why_not = dlerror();
+    const std::optional<SharedLibrary> found = SharedLibrary::open({name.c_str()});
+    if (!found) {
+      why_not = SharedLibrary::last_error();
+      return;
     }
-    if (handle == nullptr) return;
-    why_not.clear();
     const auto take = [&](auto& function, const char* symbol) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, symbol));
-      if (function == nullptr && why_not.empty()) why_not = format("{} has no {}", name, symbol);
+      function = found->optional_function<std::remove_reference_t<decltype(function)>>(symbol);
+      if (function == nullptr && why_not.empty()) why_not = format("{} has no {}", found->path(), symbol);
     };
     take(library.subscribe, "cuptiSubscribe");
     take(library.unsubscribe, "cuptiUnsubscribe");

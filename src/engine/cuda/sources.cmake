@@ -28,8 +28,10 @@ if(NADI_HAS_CUDA)
     cuda/cuda_error.cpp
     cuda/cuda_memory.cpp
     cuda/decode_kernels.cu
+    cuda/cupti_library.cpp
     cuda/device.cpp
     cuda/device_choice.cpp
+    cuda/kernel_activity.cpp
     cuda/embedding_grad_kernel.cu
     cuda/gradient_scaling_kernels.cu
     cuda/few_queries_kernel.cu
