@@ -34,8 +34,6 @@ struct CuptiSearch {
     take(library.register_buffers, "cuptiActivityRegisterCallbacks");
     take(library.activity_enable, "cuptiActivityEnable");
     take(library.activity_disable, "cuptiActivityDisable");
-    take(library.enable_runtime_call, "cuptiActivityEnableRuntimeApi");
-    take(library.enable_driver_call, "cuptiActivityEnableDriverApi");
     take(library.push_external_id, "cuptiActivityPushExternalCorrelationId");
     take(library.pop_external_id, "cuptiActivityPopExternalCorrelationId");
     take(library.flush_all, "cuptiActivityFlushAll");

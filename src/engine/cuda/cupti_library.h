@@ -39,8 +39,6 @@ class CuptiLibrary {
   decltype(&::cuptiActivityRegisterCallbacks) register_buffers = nullptr;
   decltype(&::cuptiActivityEnable) activity_enable = nullptr;
   decltype(&::cuptiActivityDisable) activity_disable = nullptr;
-  decltype(&::cuptiActivityEnableRuntimeApi) enable_runtime_call = nullptr;
-  decltype(&::cuptiActivityEnableDriverApi) enable_driver_call = nullptr;
   decltype(&::cuptiActivityPushExternalCorrelationId) push_external_id = nullptr;
   decltype(&::cuptiActivityPopExternalCorrelationId) pop_external_id = nullptr;
   decltype(&::cuptiActivityFlushAll) flush_all = nullptr;

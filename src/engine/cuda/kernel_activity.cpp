@@ -46,8 +46,12 @@ constexpr CUpti_CallbackId kRuntimeCalls[] = {
 constexpr CUpti_CallbackId kDriverCalls[] = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
                                              CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx};
 
-constexpr CUpti_ActivityKind kWatched[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+// Calls are watched as kinds, not one by one: only then does CUPTI say for which of our calls they were made.
+constexpr CUpti_ActivityKind kWatched[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                           CUPTI_ACTIVITY_KIND_MEMCPY,
                                            CUPTI_ACTIVITY_KIND_MEMSET,
+                                           CUPTI_ACTIVITY_KIND_RUNTIME,
+                                           CUPTI_ACTIVITY_KIND_DRIVER,
                                            CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
 
 // The steady clock, which records are kept on.
@@ -124,8 +128,6 @@ class KernelActivity::State {
   // Failures while detaching are ignored: there is nothing that could be done about them.
   ~State() {
     cupti_.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    for (const CUpti_CallbackId call : kRuntimeCalls) cupti_.enable_runtime_call(call, 0);
-    for (const CUpti_CallbackId call : kDriverCalls) cupti_.enable_driver_call(call, 0);
     for (const CUpti_ActivityKind kind : kWatched) cupti_.activity_disable(kind);
     cupti_.unsubscribe(subscriber_);
     cupti_.finalize();
@@ -183,10 +185,6 @@ class KernelActivity::State {
       cupti_.must(cupti_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id), "watch graphs");
     for (const CUpti_ActivityKind kind : kWatched)
       cupti_.must(cupti_.activity_enable(kind), "watch kernels and copies");
-    for (const CUpti_CallbackId call : kRuntimeCalls)
-      cupti_.must(cupti_.enable_runtime_call(call, 1), "watch launches");
-    for (const CUpti_CallbackId call : kDriverCalls)
-      cupti_.must(cupti_.enable_driver_call(call, 1), "watch launches");
   }
 
   static void CUPTIAPI on_callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id,
@@ -323,6 +321,9 @@ class KernelActivity::State {
 
   void take_call(const CUpti_ActivityAPI& call, ExecutedStep& step) {
     const bool of_driver = call.kind == CUPTI_ACTIVITY_KIND_DRIVER;
+    if (of_driver ? !std::ranges::count(kDriverCalls, call.cbid)
+                  : !std::ranges::count(kRuntimeCalls, call.cbid))
+      return;
     const char* name = nullptr;
     const CUpti_CallbackDomain domain = of_driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
     if (cupti_.get_callback_name(domain, call.cbid, &name) != CUPTI_SUCCESS) name = "unnamed call";
