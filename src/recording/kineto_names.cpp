@@ -5,6 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/graph/graph.h"
 #include "nadi/trace/collective_table.h"
 #include "nadi/unroll/collective_type.h"
 
@@ -113,6 +114,21 @@ std::string kineto_work_args(const DeviceWork& work, const ExecutedDevice& devic
   if (work.graph_node != 0)
     args += format(R"("graph id": {}, "graph node id": {}, )", work.graph, work.graph_node);
   return args;
+}
+
+// Kineto lists tensors and scalars alike and gives the values of scalars only. Ours are all tensors.
+std::string kineto_input_args(const Graph& graph, const Op& op) {
+  std::string values, types, shapes;
+  for (const TensorId input : op.inputs) {
+    const std::string_view comma = values.empty() ? "" : ", ";
+    values.append(comma).append("\"\"");
+    types.append(comma) += '"';
+    if (input != kNoTensor) types.append(pytorch_type(graph.tensor(input).dtype));
+    types += '"';
+    shapes.append(comma).append(input == kNoTensor ? "[]" : graph.tensor(input).shape.to_string());
+  }
+  return format(R"("Concrete Inputs": [{}], "Input type": [{}], "Input Dims": [{}], )", values, types,
+                shapes);
 }
 
 std::string kineto_text(std::string_view text) {

@@ -11,6 +11,8 @@
 
 namespace nadi {
 
+class Graph;
+
 std::string_view pytorch_type(DType dtype);          // "c10::BFloat16"
 std::string_view pytorch_message_type(DType dtype);  // of the elements of messages: "BFloat16"
 
@@ -26,6 +28,9 @@ std::string_view kineto_category(DeviceWork::Kind kind);
 // launched. `correlation` is the number that its launch has in the file.
 std::string kineto_work_args(const DeviceWork& work, const ExecutedDevice& device, std::uint32_t stream,
                              std::int64_t correlation);
+
+// The inputs of an op in the args of its event, likewise.
+std::string kineto_input_args(const Graph& graph, const Op& op);
 
 // A text with its quotes, in plain characters.
 std::string kineto_text(std::string_view text);

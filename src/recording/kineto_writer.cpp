@@ -293,7 +293,7 @@ class KinetoFile {
     const std::string carried =
         format("{}:{}", device_.is_host() ? backend() : "mpi", communication_annotation_name(origin.op.kind));
     begin("user_annotation", kineto_text(carried), inner, lane);
-    put_inputs(origin.graph, origin.op);
+    out_ += kineto_input_args(origin.graph, origin.op);
     end();
   }
 
@@ -393,7 +393,7 @@ class KinetoFile {
   // Inputs, and what was computed or carried.
   void put_work(const ExecutedStep& step, const ExecutedKernel& call, const CallOrigin& origin,
                 const std::optional<CommunicationWork>& communication) {
-    put_inputs(origin.graph, origin.op);
+    out_ += kineto_input_args(origin.graph, origin.op);
     if (communication) return put_communication(origin.op, *communication, call.end - call.start);
     const CallWork work = work_of(program_, step, call);
     out_ += format(R"("flops": {}, "bytes": {}, )", work.flops.count(), work.bytes.count());
@@ -413,21 +413,6 @@ class KinetoFile {
       list += format("{}{}", i == 0 ? "" : ", ",
                      kineto_text(origin_of(program_, kernel.instruction, step.op(kernel, i)).op.name));
     out_ += format(R"("ops": [{}], )", list);
-  }
-
-  // Kineto lists tensors and scalars alike and gives the values of scalars only. Ours are all tensors.
-  void put_inputs(const Graph& graph, const Op& op) {
-    std::string values, types, shapes;
-    for (const TensorId input : op.inputs) {
-      const std::string_view comma = values.empty() ? "" : ", ";
-      values.append(comma).append("\"\"");
-      types.append(comma) += '"';
-      if (input != kNoTensor) types.append(pytorch_type(graph.tensor(input).dtype));
-      types += '"';
-      shapes.append(comma).append(input == kNoTensor ? "[]" : graph.tensor(input).shape.to_string());
-    }
-    out_ +=
-        format(R"("Concrete Inputs": [{}], "Input type": [{}], "Input Dims": [{}], )", values, types, shapes);
   }
 
   void put_communication(const Op& op, const CommunicationWork& work, Nanoseconds time) {
