@@ -1,5 +1,6 @@
 #include "nadi/engine/cuda/cudnn_attention.h"
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -15,6 +16,10 @@
 
 namespace nadi::cuda {
 namespace {
+
+// Up to this version the gradient is right for other numbers of keys only when it is told the lengths.
+constexpr std::size_t kWantsLengthsOfOddKeys = 91500;
+constexpr std::int64_t kKeyTile = 128;
 
 TokenStrides strides_of(const HeadRows& rows) {
   return {.sequence = rows.batch_stride, .token = rows.token_stride};
@@ -39,11 +44,38 @@ CudnnAttentionProblem problem_of(const AttentionOperands& in, const HeadRows& y)
   return problem;
 }
 
-bool is_captured(cudaStream_t stream) {
+bool under_capture(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   check_cuda(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
   return status != cudaStreamCaptureStatusNone;
 }
+
+// In memory of the device: B times T, then B times S. For cuDNN every sequence has all queries, whatever the
+// number of its keys.
+class TokenCounts {
+ public:
+  TokenCounts(const CudnnAttentionProblem& problem, cudaStream_t stream) : sequences_(problem.B) {
+    std::vector<std::int32_t> counts(static_cast<std::size_t>(2 * sequences_));
+    const auto keys = counts.begin() + sequences_;
+    std::fill(counts.begin(), keys, static_cast<std::int32_t>(problem.T));
+    std::fill(keys, counts.end(), static_cast<std::int32_t>(problem.S));
+    const std::size_t bytes = counts.size() * sizeof(std::int32_t);
+    check_cuda(cudaMalloc(reinterpret_cast<void**>(&data_), bytes), "cudaMalloc");
+    check_cuda(cudaMemcpyAsync(data_, counts.data(), bytes, cudaMemcpyHostToDevice, stream),
+               "cudaMemcpyAsync");
+    check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  }
+  ~TokenCounts() { cudaFree(data_); }
+  TokenCounts(const TokenCounts&) = delete;
+  TokenCounts& operator=(const TokenCounts&) = delete;
+
+  const std::int32_t* queries() const { return data_; }
+  const std::int32_t* keys() const { return data_ + sequences_; }
+
+ private:
+  std::int64_t sequences_;
+  std::int32_t* data_ = nullptr;
+};
 
 // The addresses of a plan's tensors.
 class Bindings {
@@ -69,30 +101,52 @@ class CudnnAttention::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  // nullptr: cuDNN has none.
-  const CudnnAttentionPlan* plan(const CudnnAttentionProblem& problem, std::int64_t workspace,
-                                 cudaStream_t stream) {
+  struct Entry {
+    CudnnAttentionProblem problem = {};
+    std::optional<CudnnAttentionPlan> plan = {};  // none: cuDNN refused it
+    std::optional<TokenCounts> counts = {};       // where lengths are asked for
+  };
+
+  bool wants_lengths_of_odd_keys() const { return cudnn_.version <= kWantsLengthsOfOddKeys; }
+
+  // nullptr: cuDNN has no plan for it.
+  const Entry* plan(const CudnnAttentionProblem& problem, std::int64_t workspace, cudaStream_t stream) {
     for (const Entry& entry : plans_)
-      if (entry.problem == problem) return entry.plan ? &*entry.plan : nullptr;
-    check(!is_captured(stream), "a problem of attention comes first when it is captured");
-    Entry& entry = plans_.emplace_back(Entry{.problem = problem, .plan = {}});
+      if (entry.problem == problem) return entry.plan ? &entry : nullptr;
+    check(!under_capture(stream), "a problem of attention comes first when it is captured");
+    Entry& entry = plans_.emplace_back();
+    entry.problem = problem;
     try {
       entry.plan = plan_attention(cudnn_, {.handle = handle()}, problem, workspace);
     } catch (const CudnnRefusal&) {
       return nullptr;  // the own kernels compute it
     }
-    return &*entry.plan;
+    if (problem.lengths) entry.counts.emplace(problem, stream);
+    return &entry;
   }
 
-  void run(const CudnnAttentionPlan& attention, const Bindings& bindings, std::byte* workspace,
-           cudaStream_t stream) {
+  // What forward and backward pass read.
+  static Bindings inputs(const Entry& entry, const AttentionOperands& in) {
+    const CudnnAttentionPlan::Ids& ids = entry.plan->ids;
+    Bindings bindings;
+    bindings.add(ids.q, in.q.data);
+    bindings.add(ids.k, in.k.data);
+    bindings.add(ids.v, in.v.data);
+    if (entry.counts) {
+      bindings.add(ids.query_lengths, entry.counts->queries());
+      bindings.add(ids.key_lengths, in.lengths != nullptr ? in.lengths : entry.counts->keys());
+    }
+    return bindings;
+  }
+
+  void run(const Entry& entry, const Bindings& bindings, std::byte* workspace, cudaStream_t stream) {
     if (stream != stream_ || !has_stream_) {
       cudnn_.set_stream(handle_, stream);
       stream_ = stream;
       has_stream_ = true;
     }
     try {
-      attention.plan.run(handle_, bindings.get(), workspace);
+      entry.plan->plan.run(handle_, bindings.get(), workspace);
     } catch (const CudnnRefusal& refusal) {
       throw environment_error(format("cuDNN {} did not run attention: {}", cudnn_.version, refusal.what()),
                               "install another version of cuDNN");
@@ -100,11 +154,6 @@ class CudnnAttention::State {
   }
 
  private:
-  struct Entry {
-    CudnnAttentionProblem problem;
-    std::optional<CudnnAttentionPlan> plan;
-  };
-
   cudnnHandle_t handle() {
     if (handle_ != nullptr) return handle_;
     const cudnnStatus_t status = cudnn_.create(&handle_);
@@ -141,16 +190,13 @@ bool CudnnAttention::run_forward(const KernelCall& call) {
   CudnnAttentionProblem problem = problem_of(in, forward.y);
   problem.statistics = forward.statistics != nullptr;
   const auto workspace = static_cast<std::int64_t>(call.workspace.size());
-  const CudnnAttentionPlan* plan = state_->plan(problem, workspace, call.stream);
-  if (plan == nullptr) return false;
-  Bindings bindings;
-  bindings.add(plan->ids.q, in.q.data);
-  bindings.add(plan->ids.k, in.k.data);
-  bindings.add(plan->ids.v, in.v.data);
-  bindings.add(plan->ids.y, forward.y.data);
-  bindings.add(plan->ids.statistics, forward.statistics);
-  bindings.add(plan->ids.lengths, in.lengths);
-  state_->run(*plan, bindings, call.workspace.data(), call.stream);
+  const State::Entry* entry = state_->plan(problem, workspace, call.stream);
+  if (entry == nullptr) return false;
+  const CudnnAttentionPlan::Ids& ids = entry->plan->ids;
+  Bindings bindings = State::inputs(*entry, in);
+  bindings.add(ids.y, forward.y.data);
+  bindings.add(ids.statistics, forward.statistics);
+  state_->run(*entry, bindings, call.workspace.data(), call.stream);
   return true;
 }
 
@@ -169,28 +215,26 @@ bool CudnnAttention::run_gradient(const KernelCall& call) {
   CudnnAttentionProblem problem = problem_of(in, gradient.y);
   problem.gradient = true;
   problem.deterministic = traits.math.deterministic;
+  if (in.extents.S % kKeyTile != 0 && state_->wants_lengths_of_odd_keys()) problem.lengths = true;
   problem.dy = strides_of(gradient.dy);
   problem.dq = strides_of(gradient.dq);
   problem.dk = strides_of(gradient.dk);
   problem.dv = strides_of(gradient.dv);
-  const CudnnAttentionPlan* plan = state_->plan(problem, scratch.plan, call.stream);
-  if (plan == nullptr) return false;
+  const State::Entry* entry = state_->plan(problem, scratch.plan, call.stream);
+  if (entry == nullptr) return false;
   std::byte* const y_dot_dy = call.workspace.data();
   std::byte* const dq_sums = y_dot_dy + scratch.y_dot_dy;
-  Bindings bindings;
-  bindings.add(plan->ids.q, in.q.data);
-  bindings.add(plan->ids.k, in.k.data);
-  bindings.add(plan->ids.v, in.v.data);
-  bindings.add(plan->ids.y, gradient.y.data);
-  bindings.add(plan->ids.statistics, gradient.statistics);
-  bindings.add(plan->ids.lengths, in.lengths);
-  bindings.add(plan->ids.dy, gradient.dy.data);
-  bindings.add(plan->ids.dq, gradient.dq.data);
-  bindings.add(plan->ids.dk, gradient.dk.data);
-  bindings.add(plan->ids.dv, gradient.dv.data);
-  bindings.add(plan->ids.y_dot_dy, y_dot_dy);
-  bindings.add(plan->ids.dq_sums, dq_sums);
-  state_->run(*plan, bindings, dq_sums + scratch.dq_sums, call.stream);
+  const CudnnAttentionPlan::Ids& ids = entry->plan->ids;
+  Bindings bindings = State::inputs(*entry, in);
+  bindings.add(ids.y, gradient.y.data);
+  bindings.add(ids.statistics, gradient.statistics);
+  bindings.add(ids.dy, gradient.dy.data);
+  bindings.add(ids.dq, gradient.dq.data);
+  bindings.add(ids.dk, gradient.dk.data);
+  bindings.add(ids.dv, gradient.dv.data);
+  bindings.add(ids.y_dot_dy, y_dot_dy);
+  bindings.add(ids.dq_sums, dq_sums);
+  state_->run(*entry, bindings, dq_sums + scratch.dq_sums, call.stream);
   return true;
 }
 

@@ -40,8 +40,11 @@ class AttentionGraph {
   }
   CudnnTensor without_padding(const CudnnTensor& scores) {
     if (!p_.lengths) return scores;
+    const CudnnTensor query = graph_.index(scores, 2);
     const CudnnTensor key = graph_.index(scores, 3);
-    return masked(scores, graph_.compare(CUDNN_POINTWISE_CMP_LT, key, *lengths_));
+    const CudnnTensor is_query = graph_.compare(CUDNN_POINTWISE_CMP_LT, query, *query_lengths_);
+    const CudnnTensor is_key = graph_.compare(CUDNN_POINTWISE_CMP_LT, key, *key_lengths_);
+    return masked(scores, graph_.compare(CUDNN_POINTWISE_LOGICAL_AND, is_query, is_key));
   }
   CudnnTensor without_later_keys(const CudnnTensor& scores) {
     if (!p_.causal) return scores;
@@ -51,12 +54,19 @@ class AttentionGraph {
   }
   void add_lengths() {
     if (!p_.lengths) return;
-    lengths_ = graph_.tensor(CUDNN_DATA_INT32, {p_.B, 1, 1, 1}, {1, 1, 1, 1});
-    ids_.lengths = lengths_->id;
+    query_lengths_ = graph_.tensor(CUDNN_DATA_INT32, {p_.B, 1, 1, 1}, {1, 1, 1, 1});
+    key_lengths_ = graph_.tensor(CUDNN_DATA_INT32, {p_.B, 1, 1, 1}, {1, 1, 1, 1});
+    ids_.query_lengths = query_lengths_->id;
+    ids_.key_lengths = key_lengths_->id;
   }
 
+  // Of products that sum over keys.
+  CudnnLengths per_query() const { return {.m = query_lengths_, .k = key_lengths_}; }
+
   CudnnTensor scaled_scores(const CudnnTensor& q, const CudnnTensor& k_transposed) {
-    const CudnnTensor scores = graph_.matmul(q, k_transposed, graph_.inner(scores_extents_));
+    CudnnLengths lengths{.m = query_lengths_, .n = key_lengths_};
+    if (p_.lengths && !p_.gradient) lengths.padding = 0;
+    const CudnnTensor scores = graph_.matmul(q, k_transposed, graph_.inner(scores_extents_), lengths);
     return graph_.pointwise(CUDNN_POINTWISE_MUL, {scores, *(scale_ = graph_.scalar(p_.scale))});
   }
 
@@ -76,7 +86,7 @@ class AttentionGraph {
     graph_.pointwise(CUDNN_POINTWISE_ADD, {most, log}, statistics);
     const CudnnTensor probabilities =
         graph_.pointwise(CUDNN_POINTWISE_DIV, {powers, sum}, graph_.inner(scores_extents_, p_.type));
-    graph_.matmul(probabilities, v, y);
+    graph_.matmul(probabilities, v, y, per_query());
   }
 
   CudnnTensor transposed_scores(const CudnnTensor& x) {
@@ -85,10 +95,12 @@ class AttentionGraph {
   }
   // Products per query head; the heads of a group are summed.
   void key_gradient(const CudnnTensor& a, const CudnnTensor& b, const CudnnTensor& out) {
+    const CudnnLengths lengths{.m = key_lengths_, .k = query_lengths_};
     if (p_.H == p_.K) {
-      graph_.matmul(a, b, out);
+      graph_.matmul(a, b, out, lengths);
     } else {
-      const CudnnTensor per_head = graph_.matmul(a, b, graph_.inner({p_.B, p_.H, p_.S, p_.D}, p_.type));
+      const CudnnTensor per_head =
+          graph_.matmul(a, b, graph_.inner({p_.B, p_.H, p_.S, p_.D}, p_.type), lengths);
       graph_.reduce(CUDNN_REDUCE_TENSOR_ADD, per_head, out);
     }
   }
@@ -105,7 +117,8 @@ class AttentionGraph {
             .v = v.id,
             .y = y.id,
             .statistics = statistics.id,
-            .lengths = ids_.lengths,
+            .query_lengths = ids_.query_lengths,
+            .key_lengths = ids_.key_lengths,
             .dy = dy.id,
             .dq = dq.id,
             .dk = dk.id,
@@ -121,7 +134,8 @@ class AttentionGraph {
     const CudnnTensor probabilities = graph_.pointwise(CUDNN_POINTWISE_EXP, {without_later_keys(logarithms)});
     key_gradient(transposed_scores(probabilities), dy, dv);
 
-    const CudnnTensor d_probabilities = graph_.matmul(dy, v, graph_.inner(scores_extents_));
+    const CudnnTensor d_probabilities =
+        graph_.matmul(dy, v, graph_.inner(scores_extents_), {.m = query_lengths_, .n = key_lengths_});
     const CudnnTensor centred = graph_.pointwise(CUDNN_POINTWISE_SUB, {d_probabilities, y_dot_dy});
     const CudnnTensor d_softmax = graph_.pointwise(CUDNN_POINTWISE_MUL, {centred, probabilities});
     const CudnnTensor d_scores = graph_.pointwise(CUDNN_POINTWISE_MUL, {d_softmax, *scale_});
@@ -130,12 +144,12 @@ class AttentionGraph {
     const CudnnTensor keys = graph_.transpose(
         k, graph_.inner({p_.B, p_.K, p_.S, p_.D}, p_.type, CudnnExtents{p_.k.sequence, p_.D, p_.k.token, 1}));
     if (p_.deterministic) {
-      graph_.matmul(d_scores, keys, dq);
+      graph_.matmul(d_scores, keys, dq, per_query());
     } else {
       const CudnnTensor dq_sums =
           graph_.tensor(CUDNN_DATA_FLOAT, q.extents, {p_.H * p_.T * p_.D, p_.T * p_.D, p_.D, 1});
       ids_.dq_sums = dq_sums.id;
-      graph_.matmul(d_scores, keys, dq_sums);
+      graph_.matmul(d_scores, keys, dq_sums, per_query());
       graph_.pointwise(CUDNN_POINTWISE_IDENTITY, {dq_sums}, dq);
     }
   }
@@ -144,7 +158,7 @@ class AttentionGraph {
   CudnnGraph graph_;
   const CudnnExtents scores_extents_, row_extents_;
   Ids ids_;
-  std::optional<CudnnTensor> scale_, lengths_;
+  std::optional<CudnnTensor> scale_, query_lengths_, key_lengths_;
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ struct CudnnAttentionProblem {
   cudnnDataType_t type = CUDNN_DATA_BFLOAT16;
   float scale = 1;
   bool causal = false;
-  bool lengths = false;     // keys from lengths[b] on are not seen
+  bool lengths = false;     // of sequences: how many queries and keys each has
   bool statistics = false;  // forward: written
   bool gradient = false;
   bool deterministic = false;  // of the gradient; the forward pass always is
@@ -39,7 +39,8 @@ struct CudnnAttentionProblem {
 struct CudnnAttentionPlan {
   CudnnPlan plan;
   struct Ids {
-    std::int64_t q = 0, k = 0, v = 0, y = 0, statistics = 0, lengths = 0;
+    std::int64_t q = 0, k = 0, v = 0, y = 0, statistics = 0;
+    std::int64_t query_lengths = 0, key_lengths = 0;  // i32 [B]
     std::int64_t dy = 0, dq = 0, dk = 0, dv = 0;
     // Scratch of the gradient: fp32 [B, H, T, 1] and [B, H, T, D].
     std::int64_t y_dot_dy = 0, dq_sums = 0;

@@ -10,7 +10,7 @@ namespace {
 using namespace attention_input;
 
 constexpr int kOldestArchitecture = 90;  // earlier ones have other kernels, which were not tried
-constexpr std::int64_t kWidestHead = 128;
+constexpr std::int64_t kWidestHead = 256;
 constexpr std::int64_t kHeadWidthStep = 8;
 // A plan takes half a second to make; with fewer tokens that is not worth it.
 constexpr std::int64_t kFewestTokens = 128;
@@ -41,9 +41,7 @@ bool cudnn_takes_attention(const OpView& op, const DeviceTraits& traits) {
   const DType dtype = op.input(kQ).dtype;
   if (dtype != DType::kBF16 && dtype != DType::kF16) return false;
   if (!all_of_type(op, dtype) || adds_to_gradients(op)) return false;
-  if (op.attributes().real("dropout") > 0 || op.has(kPositions) || op.has(kQueryPositions) ||
-      op.has(kLengths))
-    return false;
+  if (op.attributes().real("dropout") > 0 || op.has(kPositions) || op.has(kQueryPositions)) return false;
   const AttentionExtents e = attention_extents(op);
   return e.D % kHeadWidthStep == 0 && e.D <= kWidestHead && e.T >= kFewestTokens && e.S >= kFewestTokens;
 }

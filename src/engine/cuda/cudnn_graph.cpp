@@ -85,10 +85,7 @@ CudnnTensor CudnnGraph::matmul(const CudnnTensor& a, const CudnnTensor& b, const
   CudnnDescriptor& math = math_.emplace_back(cudnn_, CUDNN_BACKEND_MATMUL_DESCRIPTOR);
   const cudnnDataType_t type = CUDNN_DATA_FLOAT;
   math.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
-  if (lengths.n) {
-    const double padding = 0;
-    math.set(CUDNN_ATTR_MATMUL_PADDING_VALUE, CUDNN_TYPE_DOUBLE, 1, &padding);
-  }
+  if (lengths.padding) math.set(CUDNN_ATTR_MATMUL_PADDING_VALUE, CUDNN_TYPE_DOUBLE, 1, &*lengths.padding);
   math.finalize();
   CudnnDescriptor& op = add_operation(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
   op.set(CUDNN_ATTR_OPERATION_MATMUL_ADESC, *a.descriptor);

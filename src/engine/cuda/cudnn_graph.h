@@ -68,11 +68,13 @@ struct CudnnTensor {
   CudnnExtents extents = {};
 };
 
-// Extents of a matrix product that differ from sequence to sequence: i32 [B, 1, 1, 1]; none: as the operands.
+// Extents of a matrix product (m x k times k x n) that differ from sequence to sequence: i32 [B, 1, 1, 1];
+// none: as the operands.
 struct CudnnLengths {
   std::optional<CudnnTensor> m = {};
   std::optional<CudnnTensor> n = {};
   std::optional<CudnnTensor> k = {};
+  std::optional<double> padding = {};  // what the result has beyond them
 };
 
 // For which GPU a plan is made: that of a handle; or one that is not here, described as cuDNN's JSON.
