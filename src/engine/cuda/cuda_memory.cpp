@@ -38,6 +38,9 @@ std::byte* CudaMemory::allocate(Bytes size) {
 void CudaMemory::write(std::byte* target, std::span<const std::byte> from) {
   device_.make_current();
   check_cuda(cudaMemcpy(target, from.data(), from.size(), cudaMemcpyHostToDevice), "cudaMemcpy to the GPU");
+  // It may return when the bytes have left the caller's memory, before they have come to the GPU's; and
+  // kernels run on streams that do not wait for it.
+  check_cuda(cudaStreamSynchronize(cudaStreamLegacy), "cudaStreamSynchronize");
 }
 
 void CudaMemory::read(const std::byte* source, std::span<std::byte> into) const {
