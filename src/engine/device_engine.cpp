@@ -14,7 +14,7 @@ DeviceEngine::DeviceEngine(DeviceMemory& memory, PlaceInGroup place, int threads
 ProgramHandle DeviceEngine::load(const Program& program) {
   check(!bound_, "a program is loaded after memory was laid out");
   programs_.push_back(std::make_unique<BoundProgram>(program, prepare(program)));
-  variables_.add(program);
+  variables_.add(program, programs_.back()->kernels().spare);
   return ProgramHandle{static_cast<std::uint32_t>(programs_.size() - 1)};
 }
 

@@ -7,7 +7,7 @@ namespace nadi {
 
 EngineMemory engine_memory(const Program& program, const KernelPlan& kernels) {
   VariableStore store;
-  store.add(program);
+  store.add(program, kernels.spare);
   EngineMemory memory;
   for (const Variable& variable : store.all())
     if (!variable.tensor.shares_memory) memory.variables += variable.tensor.size();

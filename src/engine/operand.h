@@ -15,6 +15,9 @@ struct Operand {
   std::byte* data = nullptr;
   const Tensor* tensor = nullptr;  // nullptr: absent
   std::span<const std::int64_t> strides = {};
+  // On a GPU, of a variable that is a matrix: rows behind its last that belong to it. Behind parameters they
+  // are zeros; behind gradients they may be written.
+  std::int64_t spare_rows = 0;
 
   DType dtype() const { return tensor->dtype; }
   const Shape& shape() const { return tensor->shape; }

@@ -1,5 +1,6 @@
 #include "nadi/engine/variable_store.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "nadi/base/error.h"
@@ -21,7 +22,7 @@ bool is_scalar(const Tensor& tensor) {
 
 }  // namespace
 
-void VariableStore::add(const Program& program) {
+void VariableStore::add(const Program& program, const std::map<std::string, Bytes>& spare) {
   check(memory_ == nullptr, "a program is loaded after memory was laid out");
   for (const Graph& graph : program.graphs) {
     for (const Tensor& tensor : graph.tensors()) {
@@ -42,6 +43,7 @@ void VariableStore::add(const Program& program) {
     }
   }
   add_buckets(buckets_, program.buckets);
+  for (const auto& [name, bytes] : spare) spare_[name] = std::max(spare_[name], bytes);
 }
 
 void VariableStore::bind(DeviceMemory& memory, const PlaceInGroup& place, int threads) {
@@ -86,6 +88,10 @@ VariableStore::Layout VariableStore::layout(std::int64_t alignment) const {
     size += Bytes{kScalarBytes};
   }
   const auto aligned = [&](Bytes bytes) { return aligned_size(bytes, alignment); };
+  const auto spare_of = [&](const std::string& name) {
+    const auto found = spare_.find(name);
+    return found == spare_.end() ? Bytes{} : found->second;
+  };
   size = aligned(size);
 
   result.buckets.assign(offsets.size(), nullptr);
@@ -102,8 +108,9 @@ VariableStore::Layout VariableStore::layout(std::int64_t alignment) const {
       offsets[number(name)] = end.count();
       end += tensor.size();
     }
+    end += spare_of(bucket.tensors.back());
     if (bucket.part.empty()) return end;
-    return size + variables_[number(bucket.part)].tensor.size() * bucket.parts;
+    return std::max(end, size + variables_[number(bucket.part)].tensor.size() * bucket.parts);
   };
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     const Tensor& tensor = variables_[i].tensor;
@@ -113,7 +120,7 @@ VariableStore::Layout VariableStore::layout(std::int64_t alignment) const {
       continue;
     }
     offsets[i] = size.count();
-    size += aligned(tensor.size());
+    size += aligned(tensor.size() + spare_of(tensor.name));
   }
   return result;
 }

@@ -36,7 +36,8 @@ struct Variable {
 class VariableStore {
  public:
   // It is a bug when a variable is there with another shape or type.
-  void add(const Program& program);
+  // `spare`: see KernelPlan. Of variables in a bucket only the last one can have any.
+  void add(const Program& program, const std::map<std::string, Bytes>& spare = {});
 
   // What they take with places at multiples of `alignment`.
   Bytes size(std::int64_t alignment) const;
@@ -71,6 +72,7 @@ class VariableStore {
   std::vector<Variable> variables_;  // in the order in which they came
   std::map<std::string, std::size_t, std::less<>> by_name_;
   std::vector<VariableBucket> buckets_;
+  std::map<std::string, Bytes> spare_;
   std::map<std::string, std::int64_t, std::less<>> scalar_offsets_;
   std::int64_t scalar_bytes_ = 0;
   const std::byte* scalars_ = nullptr;

@@ -27,7 +27,8 @@ Operand KernelRunner::bind(const PreparedOperand& operand, std::span<std::byte* 
   std::byte* const begin = addresses[index(operand.root)];
   return {.data = begin == nullptr ? nullptr : begin + operand.byte_offset,
           .tensor = operand.tensor,
-          .strides = operand.strides};
+          .strides = operand.strides,
+          .spare_rows = operand.spare_rows};
 }
 
 std::span<const OpCall> KernelRunner::bind(std::size_t number, std::span<std::byte* const> addresses) {

@@ -1,5 +1,8 @@
 #include "nadi/engine/cuda/padded_rows.h"
 
+#include <set>
+#include <string_view>
+
 #include "nadi/base/round_up.h"
 #include "nadi/engine/cuda/kernel_needs.h"
 
@@ -37,6 +40,22 @@ std::vector<std::int64_t> padded_row_strides(const Graph& graph) {
     for (const OpOutput& output : op.outputs) strides[index(output.tensor)] = 0;
   }
   return strides;
+}
+
+std::vector<std::int64_t> spare_rows_behind(const Program& program, const Graph& graph) {
+  std::set<std::string_view> followed;  // by another variable of a bucket
+  for (const VariableBucket& bucket : program.buckets)
+    for (std::size_t i = 0; i + 1 < bucket.tensors.size(); ++i) followed.insert(bucket.tensors[i]);
+  std::vector<std::int64_t> spare(graph.tensors().size(), 0);
+  for (std::size_t t = 0; t < spare.size(); ++t) {
+    const Tensor& tensor = graph.tensors()[t];
+    const bool matrix = tensor.variable && tensor.shape.rank() == 2 && !tensor.shares_memory &&
+                        (tensor.role == Role::kParameter || tensor.role == Role::kGradient);
+    if (!matrix || followed.contains(tensor.name)) continue;
+    const std::int64_t rows = tensor.shape[0];
+    if (rows >= kWorthPadding && rows % kGoodMultiple != 0) spare[t] = rounded_up(rows, kRowMultiple) - rows;
+  }
+  return spare;
 }
 
 }  // namespace nadi::cuda

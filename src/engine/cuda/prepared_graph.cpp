@@ -40,6 +40,7 @@ bool goes_beside(const Graph& graph, const FusedOps& ops, const DeviceTraits& tr
 PreparedGraph::PreparedGraph(const Program& program, std::size_t g, const PrepareOptions& options)
     : graph_(program.graphs[g]) {
   if (options.pad_rows) row_strides_ = padded_row_strides(graph_);
+  if (!row_strides_.empty()) spare_rows_ = spare_rows_behind(program, graph_);
   const std::vector<FusedOps> fused =
       options.fuse ? fused_ops(program, g, options.traits) : std::vector<FusedOps>{};
   auto next = fused.begin();
@@ -86,6 +87,8 @@ PreparedKernel PreparedGraph::prepare(const FusedOps& ops, const PrepareOptions&
 
 PreparedOperand PreparedGraph::operand(TensorId tensor) const {
   PreparedOperand operand{operand_layout(graph_, tensor)};
+  if (tensor != kNoTensor && !spare_rows_.empty() && operand.root == tensor)
+    operand.spare_rows = spare_rows_[index(tensor)];
   if (tensor == kNoTensor || row_strides_.empty() || row_strides_[index(operand.root)] == 0) return operand;
   // All axes but the last are rows.
   std::int64_t stride = row_strides_[index(operand.root)];
@@ -165,6 +168,11 @@ KernelPlan kernel_plan_of(std::span<const PreparedGraph* const> graphs) {
     side_workspace = std::max(side_workspace, graph->side_workspace());
     staging = std::max(staging, graph->staging());
     plan.padded_sizes.push_back(graph->padded_sizes());
+    for (std::size_t t = 0; t < graph->spare_rows().size(); ++t) {
+      const Tensor& tensor = graph->graph().tensors()[t];
+      if (graph->spare_rows()[t] > 0)
+        plan.spare[tensor.name] = Bytes{graph->spare_rows()[t] * tensor.shape[1] * size_of(tensor.dtype)};
+    }
   }
   plan.workspace = Bytes{workspace + side_workspace};
   plan.staging = OpTransfers::reserved_for(staging);

@@ -25,6 +25,7 @@ namespace nadi::cuda {
 
 struct PreparedOperand : OperandLayout {
   std::int64_t packed_at = -1;  // in the workspace, where a contiguous copy is made first; -1: none
+  std::int64_t spare_rows = 0;  // see Operand
 };
 
 // One op of a kernel.
@@ -67,6 +68,8 @@ class PreparedGraph {
   // Elements from row to row of tensors whose rows are padded, and the bytes that these take; empty: none.
   const std::vector<std::int64_t>& row_strides() const { return row_strides_; }
   std::vector<std::int64_t> padded_sizes() const;
+  // By tensor: rows that are kept free behind variables; empty: none.
+  const std::vector<std::int64_t>& spare_rows() const { return spare_rows_; }
   std::int64_t bytes_of(TensorId tensor) const;  // with its padding
 
  private:
@@ -79,6 +82,7 @@ class PreparedGraph {
 
   const Graph& graph_;
   std::vector<std::int64_t> row_strides_;
+  std::vector<std::int64_t> spare_rows_;
   std::vector<PreparedKernel> kernels_;
   std::deque<Tensor> joined_;  // several variables as one
   std::int64_t workspace_ = 0;
