@@ -117,8 +117,7 @@ template <class Source>
 __global__ void __launch_bounds__(kThreads)
     sum_few_rows(const Source source, const ColumnSumsPlan plan, const SumTarget target) {
   constexpr int kVector = Source::kVector;
-  const std::int64_t column =
-      (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kVector;
+  const std::int64_t column = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kVector;
   if (column >= plan.columns) return;
   float sums[kVector] = {};
   for (std::int64_t row = 0; row < plan.rows; row += kRowsAtOnce) {

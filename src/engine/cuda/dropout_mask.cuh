@@ -62,7 +62,7 @@ class DropoutKey {
       for (int i = 0; i < N; ++i) factors[i] = 0;
 #pragma unroll 1
       for (int i = 0; i < N; ++i) {
-        const float one = factor(random_word(key_, number + static_cast<std::uint64_t>(i)));
+        const float one = factor_of(number + static_cast<std::uint64_t>(i));
         // A run-time index would move the array to local memory.
 #pragma unroll
         for (int j = 0; j < N; ++j) factors[j] = j == i ? one : factors[j];
@@ -71,7 +71,13 @@ class DropoutKey {
   }
 
  private:
-  __device__ float factor(std::uint32_t word) const { return (word >> 8) >= threshold_ ? scale_ : 0.0F; }
+  // A function of its own: the rare case is not to make every kernel longer.
+  __device__ __noinline__ float factor_of(std::uint64_t number) const {
+    return factor(random_word(key_, number));
+  }
+  __device__ float factor(std::uint32_t word) const {
+    return (word >> 8) >= threshold_ ? scale_ : 0.0F;
+  }
 
   RandomKey key_;
   std::uint64_t origin_;  // number in the global batch of the batch's first element

@@ -124,7 +124,7 @@ void launch_elementwise(const KernelCall& call, const OpCall& op, F f) {
       operands.elements = elements;
       constexpr std::int64_t kPerBlock = kElementwiseThreads * kElementwiseVectors * 16 / sizeof(T);
       elementwise_vectors<<<blocks_for(elements, kPerBlock), kElementwiseThreads, 0, call.stream>>>(operands,
-                                                                                                   f);
+                                                                                                    f);
     });
   } else {
     ElementwiseAny<kIn, kOut> operands;

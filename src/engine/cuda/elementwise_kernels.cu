@@ -147,7 +147,7 @@ void launch_fill(const KernelCall& call, T value) {
   const std::int64_t elements = call.op().outputs[0].elements();
   constexpr std::int64_t kPerBlock = kThreads * 16 / sizeof(T);
   fill_elements<<<blocks_for(elements, kPerBlock), kThreads, 0, call.stream>>>(call.op().out<T>(0), value,
-                                                                              elements);
+                                                                               elements);
 }
 
 // As on the host, to the nearest: a constant is rounded once, not per element.

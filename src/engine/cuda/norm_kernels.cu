@@ -3,9 +3,6 @@
 // norm_gradient_kernels.cu.
 //
 // The mean comes first and squares are taken around it: no difference of large squares is ever taken.
-#include <initializer_list>
-#include <type_traits>
-
 #include "nadi/engine/cuda/dropout_mask.cuh"
 #include "nadi/engine/cuda/kernels.h"
 #include "nadi/engine/cuda/norm_rows.cuh"
@@ -18,7 +15,8 @@ struct NormForward {
   int columns;
   int warps, teams;
   RowOperand a;  // what is normed, or one summand of it
-  RowOperand b;  // the other
+  RowOperand b;  // the other, which begins anew after so many rows
+  std::int64_t b_rows;
   RowOperand sum;
   // Dropout of one of the summands, before they are added; random == nullptr: none.
   DropoutOp dropout;
@@ -33,12 +31,10 @@ struct NormForward {
 
 // values = round(values * factors), and stored where the dropped values have memory.
 template <class Rows, int kVectors>
-__device__ void drop(const NormForward& norm, const RowOperand& operand, std::int64_t row, int thread,
+__device__ void drop(const NormForward& norm, std::int64_t row, int thread,
                      float (&values)[kVectors][Rows::kVector]) {
   const DropoutKey key(norm.dropout.mask);
-  const std::int64_t number = norm.dropout.rows.rows == nullptr
-                                  ? operand.row(row) * norm.columns
-                                  : norm.dropout.rows.number_of(operand.row(row) * norm.columns);
+  const std::int64_t number = norm.dropout.rows.number_of(row * norm.columns);
 #pragma unroll
   for (int k = 0; k < kVectors; ++k) {
     const int column = (k * norm.warps * kWarp + thread) * Rows::kVector;
@@ -69,11 +65,12 @@ __device__ void load_row(const RowOperand& operand, const NormForward& norm, std
   }
 }
 
-template <class Rows, int kVectors, bool kLayer>
+template <class Rows, int kVectors>
 __global__ void __launch_bounds__(NormTeams::kMostWarps* kWarp)
     norm_rows(const __grid_constant__ NormForward norm) {
   constexpr int kVector = Rows::kVector;
-  __shared__ float scratch[kWarp];
+  __shared__ TeamSums::Scratch scratch;
+  const bool layer = norm.mean != nullptr;
   const int team_threads = norm.warps * kWarp;
   const int team = norm.teams == 1 ? 0 : static_cast<int>(threadIdx.x) / team_threads;
   const int thread = static_cast<int>(threadIdx.x) - team * team_threads;
@@ -85,12 +82,13 @@ __global__ void __launch_bounds__(NormTeams::kMostWarps* kWarp)
   load_row<Rows>(norm.a, norm, row, thread, x);
   if (norm.b.data != nullptr) {
     float other[kVectors][kVector];
-    load_row<Rows>(norm.b, norm, row, thread, other);
+    const std::int64_t b_row = row < norm.b_rows ? row : row % norm.b_rows;
+    load_row<Rows>(norm.b, norm, b_row, thread, other);
     if (norm.dropout.mask.random != nullptr) {
       if (norm.drops_a)
-        drop<Rows>(norm, norm.a, row, thread, x);
+        drop<Rows>(norm, row, thread, x);
       else
-        drop<Rows>(norm, norm.b, row, thread, other);
+        drop<Rows>(norm, b_row, thread, other);
     }
 #pragma unroll
     for (int k = 0; k < kVectors; ++k) {
@@ -101,15 +99,16 @@ __global__ void __launch_bounds__(NormTeams::kMostWarps* kWarp)
     }
   }
 
+  TeamSums team_sum(scratch, norm.warps, team);
   const float width = static_cast<float>(norm.columns);
   float mean = 0;
-  if (kLayer) {
+  if (layer) {
     float sum = 0;
 #pragma unroll
     for (int k = 0; k < kVectors; ++k)
 #pragma unroll
       for (int i = 0; i < kVector; ++i) sum += x[k][i];  // 0 beyond the last column
-    mean = team_sum(sum, norm.warps, scratch) / width;
+    mean = team_sum(sum) / width;
   }
   float squares = 0;
 #pragma unroll
@@ -117,50 +116,42 @@ __global__ void __launch_bounds__(NormTeams::kMostWarps* kWarp)
 #pragma unroll
     for (int i = 0; i < kVector; ++i)
       if (column_of(k) + i < norm.columns) squares += (x[k][i] - mean) * (x[k][i] - mean);
-  const float scale = 1.0F / sqrtf(team_sum(squares, norm.warps, scratch) / width + norm.epsilon);
+  const float scale = 1.0F / sqrtf(team_sum(squares) / width + norm.epsilon);
 
 #pragma unroll
   for (int k = 0; k < kVectors; ++k) {
     if (column_of(k) >= norm.columns) break;
     float weight[kVector], bias[kVector] = {};
     load_columns(norm.weight, norm.columns, column_of(k), weight);
-    if (kLayer) load_columns(norm.bias, norm.columns, column_of(k), bias);
+    if (layer) load_columns(norm.bias, norm.columns, column_of(k), bias);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) x[k][i] = (x[k][i] - mean) * scale * weight[i] + bias[i];
     Rows::store(norm.y, row, norm.columns, column_of(k), x[k]);
   }
   if (thread == 0) {
-    if (kLayer) norm.mean[row] = mean;
+    if (layer) norm.mean[row] = mean;
     norm.scale[row] = scale;
   }
 }
 
-template <class Rows, int kVectors>
-void launch_rows(const KernelCall& call, const NormForward& norm) {
-  const unsigned blocks = blocks_for(norm.rows, norm.teams);
-  const int threads = norm.warps * norm.teams * kWarp;
-  if (norm.mean != nullptr)
-    norm_rows<Rows, kVectors, true><<<blocks, threads, 0, call.stream>>>(norm);
-  else
-    norm_rows<Rows, kVectors, false><<<blocks, threads, 0, call.stream>>>(norm);
-}
-
-template <class Rows>
-void launch_kind(const KernelCall& call, NormForward& norm) {
-  const NormTeams teams = NormTeams::of(norm.columns, Rows::kVector, false);
-  norm.warps = teams.warps;
-  norm.teams = teams.teams;
-  with_vectors<Rows>(teams.vectors, [&](auto, auto vectors) { launch_rows<Rows, vectors()>(call, norm); });
-}
-
 void launch_norm(const KernelCall& call, NormForward& norm) {
   if (norm.rows == 0 || norm.columns == 0) return;
+  const auto launch = [&](const NormTeams& teams) {
+    return [&](auto rows, auto vectors) {
+      norm.warps = teams.warps;
+      norm.teams = teams.teams;
+      norm_rows<decltype(rows), vectors()>
+          <<<blocks_for(norm.rows, teams.teams), teams.threads(), 0, call.stream>>>(norm);
+    };
+  };
   const DType dtype = norm.y.dtype;
-  if (is_floating(dtype) &&
+  const NormTeams teams = NormTeams::of(norm.columns, static_cast<int>(16 / size_of(dtype)));
+  const NormTeams any = NormTeams::of_any(norm.columns);
+  if (teams.vectors > 0 &&
       same_type_rows(dtype, norm.columns, {norm.a, norm.b, norm.sum, norm.dropped, norm.y}))
-    with_type(dtype, [&](auto tag) { launch_kind<SameType<typename decltype(tag)::type>>(call, norm); });
+    with_rows<1, 2, 3, 4>(teams, dtype, launch(teams));
   else
-    launch_kind<AnyType>(call, norm);
+    with_any_rows(any, launch(any));
   check_launch(call);
 }
 
@@ -201,17 +192,16 @@ void residual_norm_kernel(const KernelCall& call) {
   NormForward norm = norm_of(call.ops.back());
   norm.a = row_operand(add.inputs[0]);
   norm.b = row_operand(add.inputs[1]);
-  if (add.inputs[1].elements() != add.inputs[0].elements()) {
-    check(add.inputs[1].elements() % norm.columns == 0, "a summand of a fused norm is not made up of rows");
-    norm.b.period = add.inputs[1].elements() / norm.columns;
-  }
+  check(add.inputs[1].elements() % norm.columns == 0, "a summand of a fused norm is not made up of rows");
+  norm.b_rows = add.inputs[1].elements() / norm.columns;
   norm.sum = row_output(add, 0);
   if (call.ops.size() == 3) {
     const OpCall& dropout = call.ops[0];
     norm.dropout = dropout_op(dropout);
     norm.drops_a = add.inputs[0].tensor == dropout.outputs[0].tensor;
+    check(norm.dropout.rows.rows == nullptr || norm.dropout.rows.width % norm.columns == 0,
+          "a fused dropout numbers elements of a row apart");
     norm.dropped = row_output(dropout, 0);
-    norm.dropped.period = norm.drops_a ? norm.a.period : norm.b.period;
     RowOperand& summand = norm.drops_a ? norm.a : norm.b;
     summand.data = dropout.inputs[0].data;
     summand.dtype = dropout.dtype(0);

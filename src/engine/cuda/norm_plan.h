@@ -1,9 +1,9 @@
 // How the rows of layer norm and RMS norm, and of their gradients, are shared out to threads.
 //
-// A row is in the registers of a team: one warp for narrow rows, a whole block for wide ones. Each thread has
-// `vectors` vectors of the row, `warps` * 32 vectors apart. In the gradient a thread stays with its columns
-// from row to row, and sums the gradients of weights over them in registers; blocks, `parts` of them, leave
-// their sums in the workspace (column_sums_plan.h).
+// A row is in the registers of a team of warps, each thread with `vectors` vectors of it, `warps` * 32
+// vectors apart. In the gradient a thread stays with its columns from row to row, and sums the gradients of
+// weights over them in registers; blocks, one for each multiprocessor, leave their sums in the workspace
+// (column_sums_plan.h).
 #pragma once
 
 #include <algorithm>
@@ -16,39 +16,71 @@ namespace nadi::cuda {
 
 struct NormTeams {
   static constexpr int kMostWarps = 16;
-  static constexpr int kMostVectors = 8;  // of a thread
-  // Elements of a vector: as many as 16 bytes hold, or of rows that are read element by element.
-  static constexpr int kNarrowVector = 4;
+  // Of rows that are read element by element, whatever their type: so many make up a vector.
+  static constexpr int kAnyVector = 4;
+  // Of a thread, for such rows that are wide.
+  static constexpr int kMostVectors = 8;
+  static constexpr std::int64_t kMostColumns = std::int64_t{kMostWarps} * 32 * kMostVectors * kAnyVector;
 
   int vectors = 1;
   int warps = 1;  // of a team
   int teams = 1;  // of a block
   int threads() const { return 32 * warps * teams; }
 
-  // 0 vectors: rows are too wide for registers.
-  static NormTeams of(std::int64_t columns, int vector, bool gradient) {
-    const std::int64_t in_row = divided_up(std::max<std::int64_t>(columns, 1), vector);
-    constexpr std::int64_t kWarp = 32;
-    if (in_row <= 3 * kWarp)
-      return {.vectors = static_cast<int>(divided_up(in_row, kWarp)), .teams = gradient ? kMostWarps : 4};
-    // A thread of the gradient holds three sums for each of its columns, so it should have few of them.
-    const std::int64_t wanted_warps = gradient ? 16 : 8;
+  // Of vectors of 16 bytes. 0 vectors: rows are too wide for registers.
+  static NormTeams of(std::int64_t columns, int vector) {
+    const std::int64_t in_row = vectors_of(columns, vector);
+    if (in_row <= 3 * kWarp) return {.vectors = static_cast<int>(divided_up(in_row, kWarp)), .teams = 4};
+    return of_block(in_row, kMostWarps / 2);
+  }
+
+  // Of the gradient. A thread holds up to three sums for each of its columns, so it should have few of them;
+  // with one vector there are registers for `block_warps` warps.
+  static NormTeams of_gradient(std::int64_t columns, int vector, int block_warps) {
+    NormTeams teams = of_block(vectors_of(columns, vector), kMostWarps);
+    if (teams.vectors == 1) teams.share_block(block_warps);
+    return teams;
+  }
+  static constexpr int kLayerBlockWarps = 24, kRmsBlockWarps = 32;
+
+  // Of any types at any addresses.
+  static NormTeams of_any(std::int64_t columns) {
+    const std::int64_t in_row = vectors_of(columns, kAnyVector);
+    const int vectors = in_row <= kMostWarps * kWarp ? 1 : kMostVectors;
+    NormTeams teams{.vectors = vectors, .warps = static_cast<int>(divided_up(in_row, vectors * kWarp))};
+    if (vectors == 1) teams.share_block(kMostWarps);
+    return teams;
+  }
+
+  // Blocks of the gradient, each of which goes through many rows.
+  static std::int64_t parts(std::int64_t rows, const DeviceTraits& traits) {
+    return std::max<std::int64_t>(1, std::min<std::int64_t>(rows, traits.multiprocessors));
+  }
+
+  // Sums of the gradients of weight and bias, and of one more matrix of the same rows.
+  static std::int64_t workspace(std::int64_t rows, std::int64_t columns, const DeviceTraits& traits) {
+    constexpr std::int64_t kSums = 3;
+    return kSums * parts(rows, traits) * columns * static_cast<std::int64_t>(sizeof(float));
+  }
+
+ private:
+  static constexpr std::int64_t kWarp = 32;
+
+  static std::int64_t vectors_of(std::int64_t columns, int vector) {
+    return divided_up(std::max<std::int64_t>(columns, 1), vector);
+  }
+  static NormTeams of_block(std::int64_t in_row, int wanted_warps) {
     for (const int vectors : {1, 2, 4}) {
       const std::int64_t warps = divided_up(in_row, vectors * kWarp);
       if (warps <= wanted_warps || (vectors == 4 && warps <= kMostWarps))
         return {.vectors = vectors, .warps = static_cast<int>(warps)};
     }
-    const std::int64_t warps = divided_up(in_row, kMostVectors * kWarp);
-    return warps <= kMostWarps ? NormTeams{.vectors = kMostVectors, .warps = static_cast<int>(warps)}
-                               : NormTeams{.vectors = 0};
+    return {.vectors = 0};
   }
-
-  // Blocks of the gradient: all that a GPU has place for at once, each going through many rows.
-  std::int64_t parts(std::int64_t rows, const DeviceTraits& traits) const {
-    const std::int64_t per_multiprocessor =
-        teams > 1 ? 1 : std::max(1, (vectors == 1 ? 2 * kMostWarps : kMostWarps) / warps / 2 * 2);
-    return std::max<std::int64_t>(
-        1, std::min(divided_up(rows, teams), per_multiprocessor * traits.multiprocessors));
+  // Teams of several warps meet at one of the 15 barriers that a block has besides that of all its threads.
+  void share_block(int block_warps) {
+    teams = std::max(1, block_warps / warps);
+    if (warps > 1) teams = std::min(teams, 15);
   }
 };
 

@@ -4,6 +4,10 @@
 // row is a whole number of vectors. AnyType: any types, any addresses, element by element.
 #pragma once
 
+#include <initializer_list>
+#include <string>
+#include <type_traits>
+
 #include "nadi/engine/cuda/device_code.cuh"
 #include "nadi/engine/cuda/kernel.h"
 #include "nadi/engine/cuda/norm_plan.h"
@@ -15,10 +19,6 @@ struct RowOperand {
   void* data = nullptr;
   DType dtype = DType::kF32;
   bool accumulate = false;
-  // Rows after which it begins anew: an operand that is repeated along leading axes.
-  std::int64_t period = INT64_MAX;
-
-  __device__ std::int64_t row(std::int64_t row) const { return row < period ? row : row % period; }
 };
 
 inline RowOperand row_operand(const Operand& operand) {
@@ -28,36 +28,55 @@ inline RowOperand row_output(const OpCall& op, std::size_t i) {
   return {.data = op.outputs[i].data, .dtype = op.out_dtype(i), .accumulate = op.accumulates(i)};
 }
 
+// 16 bytes of elements that stay in four registers until they are computed with. (Of a Vector the compiler
+// keeps each 16-bit element in a register of its own.)
+template <class T>
+struct Packed {
+  std::uint32_t words[4];
+
+  __device__ float at(int i) const {
+    if constexpr (sizeof(T) == 4)
+      return __uint_as_float(words[i]);
+    else if constexpr (std::is_same_v<T, __nv_bfloat16>)
+      return __uint_as_float(i % 2 == 0 ? words[i / 2] << 16 : words[i / 2] & 0xffff0000U);
+    else
+      return __half2float(__ushort_as_half(static_cast<unsigned short>(words[i / 2] >> (i % 2 * 16))));
+  }
+};
+
 template <class T>
 struct SameType {
   static constexpr int kVector = 16 / sizeof(T);
-  using Raw = Vector<T, kVector>;
+  using Raw = Packed<T>;
 
   static __device__ Raw load(const RowOperand& operand, std::int64_t row, int columns, int column) {
-    return load_vector<T, kVector>(static_cast<const T*>(operand.data) + operand.row(row) * columns + column);
+    const uint4 words =
+        *reinterpret_cast<const uint4*>(static_cast<const T*>(operand.data) + row * columns + column);
+    return {{words.x, words.y, words.z, words.w}};
   }
   static __device__ void store(const RowOperand& operand, std::int64_t row, int columns, int column,
                                const float (&values)[kVector]) {
-    Raw raw;
+    Vector<T, kVector> raw;
 #pragma unroll
     for (int i = 0; i < kVector; ++i) raw.set(i, values[i]);
-    store_vector(static_cast<T*>(operand.data) + operand.row(row) * columns + column, raw);
+    store_vector(static_cast<T*>(operand.data) + row * columns + column, raw);
   }
-  static __device__ float rounded(const RowOperand&, float x) { return to_float(from_float<T>(x)); }
+  static __device__ float rounded(const RowOperand&, float x) {
+    return to_float(from_float<T>(x));
+  }
 };
 
 struct AnyType {
-  static constexpr int kVector = NormTeams::kNarrowVector;
+  static constexpr int kVector = NormTeams::kAnyVector;
   using Raw = Vector<float, kVector>;
 
   static __device__ Raw load(const RowOperand& operand, std::int64_t row, int columns, int column) {
     Raw raw;
 #pragma unroll
     for (int i = 0; i < kVector; ++i)
-      raw.elements[i] =
-          column + i < columns
-              ? load_as_float(operand.data, operand.dtype, operand.row(row) * columns + column + i)
-              : 0.0F;
+      raw.elements[i] = column + i < columns
+                            ? load_as_float(operand.data, operand.dtype, row * columns + column + i)
+                            : 0.0F;
     return raw;
   }
   static __device__ void store(const RowOperand& operand, std::int64_t row, int columns, int column,
@@ -65,7 +84,7 @@ struct AnyType {
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
       if (column + i >= columns) break;
-      const std::int64_t at = operand.row(row) * columns + column + i;
+      const std::int64_t at = row * columns + column + i;
       float value = values[i];
       if (operand.accumulate) value += load_as_float(operand.data, operand.dtype, at);
       store_float(operand.data, operand.dtype, at, value);
@@ -125,49 +144,63 @@ __device__ inline void load_columns(const ColumnOperand& operand, int columns, i
     values[i] = column + i < columns ? load_as_float(operand.data, operand.dtype, column + i) : 0.0F;
 }
 
-// Over the threads of a team; all threads of a block call it where a team is a block.
-__device__ inline float team_sum(float x, int warps, float* scratch) {
-  return warps == 1 ? warp_sum(x) : block_sum(x, scratch);
-}
+// Sums over the threads of a team, the same result in each: of up to two numbers at once.
+//
+//   __shared__ TeamSums::Scratch scratch;
+//   TeamSums sums(scratch, warps, team);
+//   const float total = sums(x).x;
+//
+// Teams of one block go their own ways: each has a barrier of its own. Two places are used in turns, so that
+// one barrier per sum is enough.
+class TeamSums {
+ public:
+  struct Scratch {
+    float2 of_warps[2][kWarp];
+  };
+  __device__ TeamSums(Scratch& scratch, int warps, int team)
+      : scratch_(scratch), warps_(warps), team_(team) {}
 
-// Two sums at once. `scratch`: 64 floats.
-__device__ inline float2 team_sums(float2 x, int warps, float* scratch) {
-#pragma unroll
-  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
-    x.x += __shfl_xor_sync(kWholeWarp, x.x, offset);
-    x.y += __shfl_xor_sync(kWholeWarp, x.y, offset);
+  __device__ float2 operator()(float2 x) {
+    x = of_warp(x);
+    if (warps_ == 1) return x;
+    const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
+    turn_ ^= 1;
+    if (lane == 0) scratch_.of_warps[turn_][warp] = x;
+    asm volatile("bar.sync %0, %1;" ::"r"(team_ + 1), "r"(warps_ * kWarp) : "memory");
+    return of_warp(lane < warps_ ? scratch_.of_warps[turn_][team_ * warps_ + lane] : float2{0, 0});
   }
-  if (warps == 1) return x;
-  auto* pairs = reinterpret_cast<float2*>(scratch);
-  const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
-  __syncthreads();
-  if (lane == 0) pairs[warp] = x;
-  __syncthreads();
-  x = lane < warps ? pairs[lane] : float2{0, 0};
-#pragma unroll
-  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
-    x.x += __shfl_xor_sync(kWholeWarp, x.x, offset);
-    x.y += __shfl_xor_sync(kWholeWarp, x.y, offset);
-  }
-  return x;
-}
+  __device__ float operator()(float x) { return (*this)(float2{x, 0}).x; }
 
-// Calls with the kind of rows and the vectors of a thread, as an integral constant.
-template <class Rows, class F>
-void with_vectors(int vectors, const F& f) {
-  switch (vectors) {
-    case 1:
-      return f(Rows{}, std::integral_constant<int, 1>{});
-    case 2:
-      return f(Rows{}, std::integral_constant<int, 2>{});
-    case 3:
-      return f(Rows{}, std::integral_constant<int, 3>{});
-    case 4:
-      return f(Rows{}, std::integral_constant<int, 4>{});
-    default:
-      check(vectors == NormTeams::kMostVectors, "rows of a norm are wider than its kernel can hold");
-      return f(Rows{}, std::integral_constant<int, NormTeams::kMostVectors>{});
+ private:
+  static __device__ float2 of_warp(float2 x) {
+#pragma unroll
+    for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+      x.x += __shfl_xor_sync(kWholeWarp, x.x, offset);
+      x.y += __shfl_xor_sync(kWholeWarp, x.y, offset);
+    }
+    return x;
   }
+
+  Scratch& scratch_;
+  int warps_, team_;
+  int turn_ = 0;
+};
+
+// Calls with the kind of rows, and the vectors of a thread as an integral constant: one of those named.
+template <int... kVectors, class F>
+void with_rows(const NormTeams& teams, DType dtype, const F& f) {
+  with_type(dtype, [&](auto tag) {
+    using Rows = SameType<typename decltype(tag)::type>;
+    ((teams.vectors == kVectors ? f(Rows{}, std::integral_constant<int, kVectors>{}) : void()), ...);
+  });
+}
+template <class F>
+void with_any_rows(const NormTeams& teams, const F& f) {
+  if (teams.warps > NormTeams::kMostWarps)
+    throw environment_error("norms over more than " + std::to_string(NormTeams::kMostColumns) +
+                            " elements are not supported on a GPU");
+  if (teams.vectors == 1) return f(AnyType{}, std::integral_constant<int, 1>{});
+  return f(AnyType{}, std::integral_constant<int, NormTeams::kMostVectors>{});
 }
 
 // Whether operands, those that are there, make up rows of SameType<T>.

@@ -17,9 +17,7 @@ struct Axes {
   std::int64_t to_stride[Shape::kMaxRank];
   std::int64_t units = 1;
 
-  bool contiguous() const {
-    return count == 0 || (count == 1 && from_stride[0] == 1 && to_stride[0] == 1);
-  }
+  bool contiguous() const { return count == 0 || (count == 1 && from_stride[0] == 1 && to_stride[0] == 1); }
 };
 
 Axes joined_axes(const StridedCopy& copy) {
@@ -146,13 +144,13 @@ void copy_units(const KernelCall& call, const StridedCopy& copy, const Axes& axe
   auto* to = reinterpret_cast<Unit*>(copy.to);
   if (axes.contiguous())
     copy_contiguous<<<blocks_for(axes.units, kThreads * kPerThread), kThreads, 0, call.stream>>>(from, to,
-                                                                                                axes.units);
+                                                                                                 axes.units);
   else if (axes.units <= INT32_MAX)
-    copy_strided<Unit, std::uint32_t><<<blocks_for(axes.units, kThreads), kThreads, 0, call.stream>>>(from, to,
-                                                                                                     axes);
+    copy_strided<Unit, std::uint32_t>
+        <<<blocks_for(axes.units, kThreads), kThreads, 0, call.stream>>>(from, to, axes);
   else
-    copy_strided<Unit, std::uint64_t><<<blocks_for(axes.units, kThreads), kThreads, 0, call.stream>>>(from, to,
-                                                                                                     axes);
+    copy_strided<Unit, std::uint64_t>
+        <<<blocks_for(axes.units, kThreads), kThreads, 0, call.stream>>>(from, to, axes);
 }
 
 void copy_same_type(const KernelCall& call, const StridedCopy& copy, Axes& axes) {

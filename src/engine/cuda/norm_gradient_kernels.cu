@@ -1,0 +1,265 @@
+// Gradients of layer norm and RMS norm, alone and with what follows on the way back: another gradient of the
+// residual stream is added, dropout's mask is applied, and the sum over rows of the result is the gradient of
+// a bias. One pass over memory, and a small kernel that adds the blocks' column sums.
+//
+// With n = (x - mean) * scale and g = dy * weight:
+//   dx = (g - mean(g) - n mean(g n)) * scale,   d weight = sum of dy n,   d bias = sum of dy.
+// RMS norm has no mean: it counts as 0, and mean(g) is left out.
+#include "nadi/engine/cuda/column_sums.cuh"
+#include "nadi/engine/cuda/dropout_mask.cuh"
+#include "nadi/engine/cuda/kernels.h"
+#include "nadi/engine/cuda/norm_rows.cuh"
+
+namespace nadi::cuda {
+namespace {
+
+struct NormGradient {
+  std::int64_t rows;
+  int columns;
+  int warps, teams;
+  RowOperand x, dy;
+  ColumnOperand weight;
+  const float* mean;  // nullptr for RMS norm
+  const float* scale;
+  RowOperand dx;
+  // result = dx [+ other] [* dropout's factors]; random == nullptr: no dropout.
+  RowOperand other, sum;
+  DropoutOp dropout;
+  RowOperand dropped;
+  // [sums, blocks, columns]: of d weight, d bias (layer norm), and the result over rows where asked for.
+  float* partials;
+  bool sums_result;
+};
+
+// What a thread has of a row before it computes anything.
+template <class Rows, int kVectors>
+struct RawRow {
+  typename Rows::Raw x[kVectors], dy[kVectors], other[kVectors];
+  float mean, scale;
+
+  __device__ void load(const NormGradient& norm, std::int64_t row, int thread) {
+    mean = norm.mean == nullptr ? 0.0F : norm.mean[row];
+    scale = norm.scale[row];
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k) {
+      const int column = (k * norm.warps * kWarp + thread) * Rows::kVector;
+      if (column >= norm.columns) break;
+      x[k] = Rows::load(norm.x, row, norm.columns, column);
+      dy[k] = Rows::load(norm.dy, row, norm.columns, column);
+      if (norm.other.data != nullptr) other[k] = Rows::load(norm.other, row, norm.columns, column);
+    }
+  }
+};
+
+// Of one array of sums: those of the block's teams are added in shared memory, and become the block's part.
+template <class Rows, int kVectors>
+__device__ void leave_sums(const NormGradient& norm, int team, int thread, float* shared, int array,
+                           const float (&sums)[kVectors][Rows::kVector]) {
+  constexpr int kVector = Rows::kVector;
+  float* part = norm.partials + (static_cast<std::int64_t>(array) * gridDim.x + blockIdx.x) * norm.columns;
+  float* to = norm.teams == 1 ? part : shared + team * norm.columns;
+#pragma unroll
+  for (int k = 0; k < kVectors; ++k) {
+    const int column = (k * norm.warps * kWarp + thread) * kVector;
+#pragma unroll
+    for (int i = 0; i < kVector; ++i)
+      if (column + i < norm.columns) to[column + i] = sums[k][i];
+  }
+  if (norm.teams == 1) return;
+  __syncthreads();
+  for (int column = static_cast<int>(threadIdx.x); column < norm.columns; column += blockDim.x) {
+    float sum = 0;
+    for (int t = 0; t < norm.teams; ++t) sum += shared[t * norm.columns + column];
+    part[column] = sum;
+  }
+  __syncthreads();
+}
+
+// Blocks are as large as registers allow: a thread holds one sum per column for RMS norm, three for layer
+// norm.
+template <class Rows, int kVectors, bool kLayer, bool kSumsResult>
+constexpr int kMostThreads = kWarp*(kVectors > 1 || std::is_same_v<Rows, AnyType>
+                                        ? NormTeams::kMostWarps
+                                        : (kLayer ? NormTeams::kLayerBlockWarps : NormTeams::kRmsBlockWarps));
+
+template <class Rows, int kVectors, bool kLayer, bool kSumsResult>
+__global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer, kSumsResult>, 1)
+    norm_gradient(const __grid_constant__ NormGradient norm) {
+  constexpr int kVector = Rows::kVector;
+  // Where warps wait for each other in every row, the next row is loaded before this one is computed.
+  constexpr bool kPrefetches = kVectors == 1;
+  extern __shared__ float shared[];
+  __shared__ TeamSums::Scratch scratch;
+  const int team_threads = norm.warps * kWarp;
+  const int team = norm.teams == 1 ? 0 : static_cast<int>(threadIdx.x) / team_threads;
+  const int thread = static_cast<int>(threadIdx.x) - team * team_threads;
+  const auto column_of = [&](int k) { return (k * team_threads + thread) * kVector; };
+  const float width = static_cast<float>(norm.columns);
+  TeamSums team_sums(scratch, norm.warps, team);
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * norm.teams;
+  float weight_sums[kVectors][kVector] = {}, bias_sums[kVectors][kVector] = {};
+  float result_sums[kVectors][kVector] = {};
+
+  std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * norm.teams + team;
+  RawRow<Rows, kVectors> raw;
+  if (kPrefetches && row < norm.rows) raw.load(norm, row, thread);
+  for (; row < norm.rows; row += step) {
+    if (!kPrefetches) raw.load(norm, row, thread);
+    const RawRow<Rows, kVectors> now = raw;
+    if (kPrefetches && row + step < norm.rows) raw.load(norm, row + step, thread);
+
+    float2 sums{0, 0};  // of g and of g n
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k) {
+      if (column_of(k) >= norm.columns) break;
+      float weight[kVector];
+      load_columns(norm.weight, norm.columns, column_of(k), weight);
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) {
+        const float n = (now.x[k].at(i) - now.mean) * now.scale, dy = now.dy[k].at(i);
+        const float g = dy * weight[i];
+        if (kLayer) sums.x += g;
+        sums.y += g * n;
+        weight_sums[k][i] += dy * n;
+        if (kLayer) bias_sums[k][i] += dy;
+      }
+    }
+    sums = team_sums(sums);
+    const float mean_g = kLayer ? sums.x / width : 0.0F, mean_gn = sums.y / width;
+
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k) {
+      if (column_of(k) >= norm.columns) break;
+      float weight[kVector], dx[kVector];
+      load_columns(norm.weight, norm.columns, column_of(k), weight);
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) {
+        const float n = (now.x[k].at(i) - now.mean) * now.scale;
+        dx[i] = (now.dy[k].at(i) * weight[i] - mean_g - n * mean_gn) * now.scale;
+      }
+      if (norm.dx.data != nullptr) Rows::store(norm.dx, row, norm.columns, column_of(k), dx);
+      if (norm.other.data != nullptr) {
+#pragma unroll
+        for (int i = 0; i < kVector; ++i)
+          dx[i] = Rows::rounded(norm.sum, Rows::rounded(norm.dx, dx[i]) + now.other[k].at(i));
+        if (norm.sum.data != nullptr) Rows::store(norm.sum, row, norm.columns, column_of(k), dx);
+      }
+      if (norm.dropout.mask.random != nullptr) {
+        float factors[kVector];
+        DropoutKey(norm.dropout.mask)
+            .factors<kVector>(norm.dropout.rows.number_of(row * norm.columns) + column_of(k), factors);
+#pragma unroll
+        for (int i = 0; i < kVector; ++i)
+          dx[i] = Rows::rounded(norm.dropped, Rows::rounded(norm.dx, dx[i]) * factors[i]);
+        if (norm.dropped.data != nullptr) Rows::store(norm.dropped, row, norm.columns, column_of(k), dx);
+      }
+      if (kSumsResult && norm.sums_result)
+#pragma unroll
+        for (int i = 0; i < kVector; ++i) result_sums[k][i] += Rows::rounded(norm.dx, dx[i]);
+    }
+  }
+
+  leave_sums<Rows>(norm, team, thread, shared, 0, weight_sums);
+  if (kLayer) leave_sums<Rows>(norm, team, thread, shared, 1, bias_sums);
+  if (kSumsResult && norm.sums_result)
+    leave_sums<Rows>(norm, team, thread, shared, kLayer ? 2 : 1, result_sums);
+}
+
+void launch_gradient(const KernelCall& call, NormGradient& norm, PartialSums& sums) {
+  const bool layer = norm.mean != nullptr;
+  sums.part_count = NormTeams::parts(norm.rows, call.device.traits());
+  const auto launch = [&](auto kernel, const NormTeams& teams) {
+    norm.warps = teams.warps;
+    norm.teams = teams.teams;
+    const std::size_t shared = teams.teams > 1 ? teams.teams * norm.columns * sizeof(float) : 0;
+    kernel<<<static_cast<unsigned>(sums.part_count), teams.threads(), shared, call.stream>>>(norm);
+  };
+  const DType dtype = norm.x.dtype;
+  const NormTeams teams =
+      NormTeams::of_gradient(norm.columns, static_cast<int>(16 / size_of(dtype)),
+                             layer ? NormTeams::kLayerBlockWarps : NormTeams::kRmsBlockWarps);
+  const NormTeams any = NormTeams::of_any(norm.columns);
+  // Models with RMS norm have no biases whose gradients would be summed here.
+  if (teams.vectors > 0 && (layer || !norm.sums_result) &&
+      same_type_rows(dtype, norm.columns, {norm.x, norm.dy, norm.dx, norm.other, norm.sum, norm.dropped}))
+    with_rows<1, 2, 4>(teams, dtype, [&](auto rows, auto vectors) {
+      using Rows = decltype(rows);
+      if (layer)
+        launch(norm_gradient<Rows, vectors(), true, true>, teams);
+      else
+        launch(norm_gradient<Rows, vectors(), false, false>, teams);
+    });
+  else
+    with_any_rows(any, [&](auto rows, auto vectors) {
+      using Rows = decltype(rows);
+      if (layer)
+        launch(norm_gradient<Rows, vectors(), true, true>, any);
+      else
+        launch(norm_gradient<Rows, vectors(), false, true>, any);
+    });
+  check_launch(call);
+  finish_column_sums(call, sums);
+  check_launch(call);
+}
+
+// Of the first op of the call, the gradient of a norm, with those that follow it.
+void norm_gradient_kernel(const KernelCall& call) {
+  const OpCall& op = call.op();
+  const bool layer = op.op.op.kind == OpKind::kLayerNormGrad;
+  NormGradient norm{};
+  norm.rows = op.inputs[0].rows();
+  norm.columns = static_cast<int>(op.inputs[0].columns());
+  if (norm.columns == 0) return;
+  norm.x = row_operand(op.inputs[0]);
+  norm.weight = column_operand(op.inputs[1]);
+  norm.mean = layer ? op.in<float>(2) : nullptr;
+  norm.scale = op.in<float>(layer ? 3 : 2);
+  norm.dy = row_operand(op.inputs[layer ? 4 : 3]);
+  norm.dx = row_output(op, 0);
+  norm.partials = reinterpret_cast<float*>(call.workspace.data());
+  PartialSums sums{
+      .parts = norm.partials, .columns = norm.columns, .targets = {sum_target(op, 1)}, .count = 1};
+  if (layer) sums.targets[sums.count++] = sum_target(op, 2);
+  for (const OpCall& next : call.ops.subspan(1)) {
+    switch (next.op.op.kind) {
+      case OpKind::kAdd: {
+        const bool first = next.inputs[0].tensor == op.outputs[0].tensor;
+        norm.other = row_operand(next.inputs[first ? 1 : 0]);
+        norm.sum = row_output(next, 0);
+        check(next.inputs[0].elements() == next.inputs[1].elements(),
+              "gradients that are added have the same shape");
+        break;
+      }
+      case OpKind::kDropout:
+        norm.dropout = dropout_op(next);
+        norm.dropped = row_output(next, 0);
+        check(norm.dropout.rows.rows == nullptr || norm.dropout.rows.width % norm.columns == 0,
+              "a fused dropout numbers elements of a row apart");
+        break;
+      case OpKind::kSumRows:
+        check(next.outputs[0].elements() == norm.columns, "a fused sum over rows keeps a norm's columns");
+        norm.sums_result = true;
+        sums.targets[sums.count++] = sum_target(next, 0);
+        break;
+      default:
+        check(false, "an op that the gradient of a norm is not fused with");
+    }
+  }
+  launch_gradient(call, norm, sums);
+}
+
+}  // namespace
+
+void layer_norm_grad_kernel(const KernelCall& call) {
+  norm_gradient_kernel(call);
+}
+
+void rms_norm_grad_kernel(const KernelCall& call) {
+  norm_gradient_kernel(call);
+}
+
+void norm_grad_sum_kernel(const KernelCall& call) {
+  norm_gradient_kernel(call);
+}
+
+}  // namespace nadi::cuda
