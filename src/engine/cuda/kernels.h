@@ -25,7 +25,7 @@ void softmax_grad_kernel(const KernelCall& call);
 void repeat_heads_kernel(const KernelCall& call);
 void sum_head_groups_kernel(const KernelCall& call);
 
-// norm_kernels.cu
+// norm_kernels.cu, norm_gradient_kernels.cu
 void layer_norm_kernel(const KernelCall& call);
 void layer_norm_grad_kernel(const KernelCall& call);
 void rms_norm_kernel(const KernelCall& call);
@@ -43,7 +43,7 @@ void swiglu_grad_kernel(const KernelCall& call);
 // rotary_kernel.cu
 void rotary_kernel(const KernelCall& call);
 
-// elementwise_kernels.cu
+// elementwise_kernels.cu, strided_copy.cu
 void add_kernel(const KernelCall& call);
 void dropout_kernel(const KernelCall& call);
 void sum_rows_kernel(const KernelCall& call);

@@ -89,13 +89,13 @@ __global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer, kSumsResu
   // Where warps wait for each other in every row, the next row is loaded before this one is computed.
   constexpr bool kPrefetches = kVectors == 1;
   extern __shared__ float shared[];
-  __shared__ TeamSums::Scratch scratch;
+  __shared__ SumScratch scratch;
   const int team_threads = norm.warps * kWarp;
   const int team = norm.teams == 1 ? 0 : static_cast<int>(threadIdx.x) / team_threads;
   const int thread = static_cast<int>(threadIdx.x) - team * team_threads;
   const auto column_of = [&](int k) { return (k * team_threads + thread) * kVector; };
   const float width = static_cast<float>(norm.columns);
-  TeamSums team_sums(scratch, norm.warps, team);
+  TeamSums<true> team_sums(scratch, norm.warps, team);
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * norm.teams;
   float weight_sums[kVectors][kVector] = {}, bias_sums[kVectors][kVector] = {};
   float result_sums[kVectors][kVector] = {};

@@ -69,7 +69,7 @@ template <class Rows, int kVectors>
 __global__ void __launch_bounds__(NormTeams::kMostWarps* kWarp)
     norm_rows(const __grid_constant__ NormForward norm) {
   constexpr int kVector = Rows::kVector;
-  __shared__ TeamSums::Scratch scratch;
+  __shared__ SumScratch scratch;
   const bool layer = norm.mean != nullptr;
   const int team_threads = norm.warps * kWarp;
   const int team = norm.teams == 1 ? 0 : static_cast<int>(threadIdx.x) / team_threads;
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(NormTeams::kMostWarps* kWarp)
     }
   }
 
-  TeamSums team_sum(scratch, norm.warps, team);
+  TeamSums<false> team_sum(scratch, norm.warps, team);
   const float width = static_cast<float>(norm.columns);
   float mean = 0;
   if (layer) {

@@ -43,12 +43,12 @@ struct NormTeams {
   }
   static constexpr int kLayerBlockWarps = 24, kRmsBlockWarps = 32;
 
-  // Of any types at any addresses.
+  // Of any types at any addresses, forward and backward.
   static NormTeams of_any(std::int64_t columns) {
     const std::int64_t in_row = vectors_of(columns, kAnyVector);
     const int vectors = in_row <= kMostWarps * kWarp ? 1 : kMostVectors;
     NormTeams teams{.vectors = vectors, .warps = static_cast<int>(divided_up(in_row, vectors * kWarp))};
-    if (vectors == 1) teams.share_block(kMostWarps);
+    if (teams.warps == 1) teams.share_block(kMostWarps);
     return teams;
   }
 

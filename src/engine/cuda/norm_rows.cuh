@@ -146,18 +146,20 @@ __device__ inline void load_columns(const ColumnOperand& operand, int columns, i
 
 // Sums over the threads of a team, the same result in each: of up to two numbers at once.
 //
-//   __shared__ TeamSums::Scratch scratch;
-//   TeamSums sums(scratch, warps, team);
+//   __shared__ SumScratch scratch;
+//   TeamSums<true> sums(scratch, warps, team);
 //   const float total = sums(x).x;
 //
-// Teams of one block go their own ways: each has a barrier of its own. Two places are used in turns, so that
-// one barrier per sum is enough.
+// With kShared, teams of several warps share a block and go their own ways: each has a barrier of its own. (A
+// kernel that uses one of them claims all that there are.) Two places are used in turns, so that one barrier
+// per sum is enough.
+struct SumScratch {
+  float2 of_warps[2][kWarp];
+};
+template <bool kShared>
 class TeamSums {
  public:
-  struct Scratch {
-    float2 of_warps[2][kWarp];
-  };
-  __device__ TeamSums(Scratch& scratch, int warps, int team)
+  __device__ TeamSums(SumScratch& scratch, int warps, int team)
       : scratch_(scratch), warps_(warps), team_(team) {}
 
   __device__ float2 operator()(float2 x) {
@@ -166,7 +168,10 @@ class TeamSums {
     const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
     turn_ ^= 1;
     if (lane == 0) scratch_.of_warps[turn_][warp] = x;
-    asm volatile("bar.sync %0, %1;" ::"r"(team_ + 1), "r"(warps_ * kWarp) : "memory");
+    if constexpr (!kShared)
+      __syncthreads();
+    else
+      asm volatile("bar.sync %0, %1;" ::"r"(team_ + 1), "r"(warps_ * kWarp) : "memory");
     return of_warp(lane < warps_ ? scratch_.of_warps[turn_][team_ * warps_ + lane] : float2{0, 0});
   }
   __device__ float operator()(float x) { return (*this)(float2{x, 0}).x; }
@@ -181,7 +186,7 @@ class TeamSums {
     return x;
   }
 
-  Scratch& scratch_;
+  SumScratch& scratch_;
   int warps_, team_;
   int turn_ = 0;
 };

@@ -7,6 +7,7 @@ set(cuda_planning_sources
   cuda/kernel_needs.cpp
   cuda/lookup_workspace.cpp
   cuda/loss_workspace.cpp
+  cuda/norm_workspace.cpp
   cuda/optimizer_workspace.cpp
   cuda/padded_rows.cpp
   cuda/prepared_graph.cpp
@@ -20,6 +21,7 @@ if(NADI_HAS_CUDA)
     cuda/attention_operands.cpp
     comm/nccl_communicator.cpp
     comm/nccl_library.cpp
+    cuda/activation_kernels.cu
     cuda/captured_run.cpp
     cuda/comm_ops.cpp
     cuda/cublas_lt.cpp
@@ -32,6 +34,7 @@ if(NADI_HAS_CUDA)
     cuda/device.cpp
     cuda/device_choice.cpp
     cuda/kernel_activity.cpp
+    cuda/elementwise_kernels.cu
     cuda/embedding_grad_kernel.cu
     cuda/gradient_scaling_kernels.cu
     cuda/few_queries_kernel.cu
@@ -42,13 +45,18 @@ if(NADI_HAS_CUDA)
     cuda/matmul_kernel.cpp
     cuda/matrix_products.cpp
     cuda/matrix_stack.cpp
+    cuda/norm_gradient_kernels.cu
+    cuda/norm_kernels.cu
     cuda/ops_one_by_one.cpp
     cuda/optimizer_kernels.cu
     cuda/pinned_copies.cpp
     cuda/plain_product.cu
     cuda/product_choice.cpp
+    cuda/rotary_kernel.cu
     cuda/sample_kernels.cu
     cuda/shared_library.cpp
+    cuda/softmax_kernels.cu
+    cuda/strided_copy.cu
     cuda/tensor_core_forward.cu
     cuda/tensor_core_gradient.cu
     cuda/side_stream.cpp)
