@@ -62,24 +62,27 @@ class IdleSearch {
   void add_gaps(LaneIdle& lane, std::span<const std::uint32_t> rows) const {
     if (rows.empty()) return;
     Nanoseconds idle_since = timeline_.end(rows.front());
+    std::uint32_t last = rows.front();  // to end
     for (const std::uint32_t row : rows.subspan(1)) {
       const Nanoseconds start = timeline_.start(row);
       if (start > idle_since) {
-        IdleCause& cause = cause_of(row, idle_since, lane);
+        IdleCause& cause = cause_of(row, last, idle_since, lane);
         ++cause.gaps;
         cause.time += start - idle_since;
         lane.longest = std::max(lane.longest, start - idle_since);
       }
+      if (timeline_.end(row) >= idle_since) last = row;
       idle_since = std::max(idle_since, timeline_.end(row));
     }
   }
 
-  IdleCause& cause_of(std::uint32_t row, Nanoseconds idle_since, LaneIdle& lane) const {
+  IdleCause& cause_of(std::uint32_t row, std::uint32_t before, Nanoseconds idle_since, LaneIdle& lane) const {
     const std::uint32_t launch = timeline_.launch(row);
     if (launch != kNoRow && timeline_.start(launch) > idle_since)
       return synchronising_.held_up(launch, idle_since) ? lane.synchronisation : lane.host;
     if (timeline_.start(row) - idle_since < options_.kernel_gap) return lane.kernel;
-    return waited_for_other_lane(row, idle_since) ? lane.dependency : lane.other;
+    if (waited_for_other_lane(row, idle_since)) return lane.dependency;
+    return launch != kNoRow && launch == timeline_.launch(before) ? lane.kernel : lane.other;
   }
 
   bool waited_for_other_lane(std::uint32_t row, Nanoseconds idle_since) const {

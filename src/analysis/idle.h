@@ -5,9 +5,9 @@
 //                     late
 //   synchronisation   the same, and when the lane became idle the launching thread was in a call that waited
 //                     for the device: nothing could be queued
-//   kernel            the node was launched in time and the gap is short (below `kernel_gap`): what it costs
-//   to
-//                     start one kernel after the other
+//   kernel            the node was launched in time and the gap is short (below `kernel_gap`), or the node
+//                     before came from the same launch call, that of a graph: what it costs to start one
+//                     kernel after the other
 //   dependency        the node waited for one on another lane of the device, which ended after the lane had
 //                     become idle
 //   other             none of these: the trace does not tell

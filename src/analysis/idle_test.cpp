@@ -43,8 +43,8 @@ TEST(Idle, OfTheDeviceAsAWhole) {
   //  stream 8            [25, 30)                    [65, 70)             [110, 120)
   //  host                     sync [27, 32)  launches at 33 the one at 50, at 58 the one at 65, at 90 that at
   //  100
-  // Idle: 5 (launched in time, and nobody knows), 20 (the host was in its call until the device was idle),
-  // 5 (launched in time), 30 (launched at 90).
+  // Idle: 5 (both launched by one call, that of a graph), 20 (the host was in its call until the device was
+  // idle), 5 (launched in time, and nobody knows), 30 (launched at 90).
   const auto timeline = timeline_for_tests({
       {.id = 1, .start = 1, .end = 2, .host = true},
       {.id = 11, .start = 10, .end = 20, .data = {1}, .stream = 7},
@@ -62,7 +62,8 @@ TEST(Idle, OfTheDeviceAsAWhole) {
   EXPECT_EQ(device.synchronisation.time, Nanoseconds{20});
   EXPECT_EQ(device.synchronisation.gaps, 1);
   EXPECT_EQ(device.host.time, Nanoseconds{30});
-  EXPECT_EQ(device.other.time, Nanoseconds{5 + 5});
+  EXPECT_EQ(device.kernel.time, Nanoseconds{5});
+  EXPECT_EQ(device.other.time, Nanoseconds{5});
   EXPECT_EQ(device.total(), Nanoseconds{60});
   EXPECT_EQ(device.total(), break_down(*timeline).idle);
 }

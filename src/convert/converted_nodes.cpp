@@ -39,6 +39,11 @@ void add_borrowed_text(TraceNode& node, std::string_view name, std::string_view 
   node.attributes.add_borrowed(attribute);
 }
 
+Bytes moved_by(const Trace& events, std::uint32_t row) {
+  const auto bytes = events.find_attribute(row, "bytes");
+  return Bytes{bytes ? std::max<std::int64_t>(0, bytes->integer().value_or(0)) : 0};
+}
+
 void add_once(std::vector<TraceNodeId>& ids, TraceNodeId id) {
   if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
 }
@@ -121,6 +126,8 @@ void ConvertedTrace::get_device_op(std::uint32_t number, TraceNode& node) const 
   add_is_cpu_op(node, false);
   if (const CommunicationNode* communication = communication_of(number))
     add_communication(*communication, node);
+  else if (const auto flops = events.find_attribute(row, "flops"))  // of our own runs: they know
+    add_work(node, Flops{flops->integer().value_or(0)}, moved_by(events, row));
   else if (options_.num_ops)
     add_work(node, kernel_work_.of(number).flops, kernel_work_.of(number).bytes);
   add_borrowed_text(node, "category", to_string(kineto_->category[row]));
@@ -214,8 +221,15 @@ void ConvertedTrace::add_event_attributes(std::uint32_t row, std::size_t host_at
                                           TraceNode& node) const {
   const Trace& events = kineto_->events;
   const std::size_t known = node.attributes.size();
+  // A kernel of our own runs: `op` is the kind of what it computes, as in their Chakra traces.
+  const bool own = is_device_work(kineto_->category[row]) && events.find_attribute(row, "kernel").has_value();
   for (std::size_t i = 0; i < events.attribute_count(row); ++i) {
     TraceAttribute attribute = events.attribute(row, i);
+    if (own) {
+      if (attribute.name == "flops" || attribute.name == "bytes") continue;
+      if (attribute.name == "op") attribute.name = "op_name";
+      if (attribute.name == "kernel") attribute.name = "op";
+    }
     const TraceAttribute* same = nullptr;
     for (std::size_t k = host_attributes; k < known && same == nullptr; ++k)
       if (node.attributes[k].name == attribute.name) same = &node.attributes[k];

@@ -8,6 +8,7 @@
 #include "nadi/convert/profile_for_tests.h"
 #include "nadi/recording/execution.h"
 #include "nadi/recording/execution_for_tests.h"
+#include "nadi/recording/gpu_step_for_tests.h"
 #include "nadi/recording/kineto_writer.h"
 
 namespace nadi {
@@ -143,6 +144,32 @@ TEST(OwnRuns, KernelsOfADeviceAreReadAsThoseOfItsStreams) {
   EXPECT_EQ(converted.report().collectives, 1);
   EXPECT_EQ(converted.report().sends, 1);
   EXPECT_EQ(converted.report().receives, 1);
+}
+
+// With what CUPTI reports: each kernel on the GPU is a node that waits for the launch of the graph.
+TEST(OwnRuns, KernelsOfACapturedGraphFollowItsLaunch) {
+  const Program program = program_for_tests();
+  const ExecutedStep step = gpu_step_for_tests(program, 4, Nanoseconds{1000});
+  const Converted converted({.kineto = read_text(kineto_of(program, std::span(&step, 1), {.process = 402}))});
+  EXPECT_EQ(converted.report().by_correlation, 5);
+  EXPECT_EQ(converted.report().without_launch, 1);  // the copy's is not in the record
+  const Trace& nodes = converted.nodes;
+  std::map<std::string, TraceNodeId> ids;
+  for (std::size_t row = 0; row < nodes.size(); ++row) ids[std::string(nodes.name(row))] = nodes.id(row);
+  int kernels = 0;
+  for (std::size_t row = 0; row < nodes.size(); ++row) {
+    if (nodes.find_attribute(row, "category")->string() != "kernel") continue;
+    const auto deps = nodes.data_deps(row);
+    EXPECT_NE(std::ranges::find(deps, ids.at("cudaGraphLaunch")), deps.end());
+    EXPECT_EQ(nodes.find_attribute(row, "step")->integer(), 4);
+    EXPECT_EQ(nodes.find_attribute(row, "phase")->string(), "forward");
+    ++kernels;
+  }
+  EXPECT_EQ(kernels, 5);
+  EXPECT_EQ(converted.text("nvjet_sm90_tst", "op"), "matmul");
+  EXPECT_EQ(converted.text("nvjet_sm90_tst", "op_name"), "model.h.0.attn.matmul");
+  EXPECT_EQ(converted.text("nvjet_sm90_tst", "layer"), "model.h.0.attn");
+  EXPECT_EQ(converted.number("nvjet_sm90_tst", "num_ops"), 2 * 4 * 8 * 8);
 }
 
 TEST(OwnRuns, AProfileOfManyProcessesHoldsAsManyRanks) {

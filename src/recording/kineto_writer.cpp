@@ -282,7 +282,9 @@ class KinetoFile {
                              : host         ? "record_param_comms"
                                             : communication_kernel_name(backend(), origin.op.kind);
     begin(host ? "cpu_op" : "kernel", kineto_text(name), span, lane);
-    if (!host) out_ += format(R"("device": {}, "stream": {}, )", lane.process, lane.thread);
+    if (!host)
+      out_ += format(R"("device": {}, "stream": {}, "kernel": {}, )", lane.process, lane.thread,
+                     kineto_text(kernel_name(program_, step, call)));
     put_work(step, call, origin, communication);
     put_origin(step, origin);
     if (call.further > 0) put_fused(step, call);
