@@ -17,9 +17,9 @@
 #include "nadi/data/sample_batches.h"
 #include "nadi/data/squad.h"
 #include "nadi/engine/comm/single_process.h"
+#include "nadi/engine/device_for_tests.h"
 #include "nadi/engine/make_engine.h"
 #include "nadi/model/tiny_models_for_tests.h"
-#include "nadi/testing/test_device.h"
 #include "nadi/train/trainer.h"
 
 namespace nadi {
@@ -67,14 +67,6 @@ inline SquadSet letters_for_tests(std::int64_t questions, std::uint64_t seed) {
     set.paragraphs.push_back({.title = "", .context = context});
   }
   return set;
-}
-
-// That of NADI_TEST_DEVICE.
-inline DeviceKind device_for_tests() {
-  for (const DeviceEntry& entry : devices())
-    if (entry.name == test_device_name()) return entry.kind;
-  check(false, "NADI_TEST_DEVICE names no device");
-  unreachable();
 }
 
 struct SmallRunOptions {

@@ -127,6 +127,12 @@ void describe_all_to_all(const CommOpCall& call, std::byte* staging, OpTransfer&
 
 }  // namespace
 
+StreamId transfer_stream(const Op& op) {
+  if (op.kind == OpKind::kSend) return kSendStream;
+  if (op.kind == OpKind::kReceive) return kReceiveStream;
+  return collective_stream(group_named(op.attributes.text("group")));
+}
+
 std::int64_t transfer_staging(const Graph& graph, const Op& op) {
   const auto size_of_input = [&] { return staged_size(graph.tensor(op.inputs[0])); };
   switch (op.kind) {

@@ -12,6 +12,7 @@
 #include "nadi/engine/operand.h"
 #include "nadi/graph/graph.h"
 #include "nadi/graph/ops/collectives.h"
+#include "nadi/parallel/stream.h"
 
 namespace nadi {
 
@@ -87,6 +88,9 @@ struct CommOpCall {
   const Operand& in() const { return inputs[0]; }
   const Operand& out() const { return outputs[0]; }
 };
+
+// The stream that the program has it on.
+StreamId transfer_stream(const Op& op);
 
 // Staging memory for one call of the op, at most: known from the graph, whatever the strides.
 std::int64_t transfer_staging(const Graph& graph, const Op& op);

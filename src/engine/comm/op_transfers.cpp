@@ -15,13 +15,6 @@ constexpr int kStagingBuffers = 3;
 // allocates.
 constexpr std::size_t kUsualPending = 256;
 
-// As the program has it.
-StreamId stream_of(const Op& op, const std::string& group) {
-  if (op.kind == OpKind::kSend) return kSendStream;
-  if (op.kind == OpKind::kReceive) return kReceiveStream;
-  return collective_stream(group_named(group));
-}
-
 }  // namespace
 
 OpTransfers::OpTransfers(const OpTransfersOptions& options) : options_(options) {
@@ -82,7 +75,7 @@ void OpTransfers::start(const CommOpCall& call, ExecutedStep* record) {
 CommRequest OpTransfers::request(const CommOpCall& call, const OpTransfer& transfer) {
   const Attributes& attributes = call.op.attributes;
   const std::string& name = attributes.text("group");
-  const CommLine line(options_.groups->group(name), stream_of(call.op, name), options_.memory);
+  const CommLine line(options_.groups->group(name), transfer_stream(call.op), options_.memory);
   Communicator& world = options_.groups->world();
   switch (transfer.kind) {
     case TransferKind::kAllReduce:

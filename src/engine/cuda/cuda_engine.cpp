@@ -11,6 +11,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/engine/comm/launcher_environment.h"
+#include "nadi/engine/comm/op_transfer.h"
 #include "nadi/engine/comm/plan_groups.h"
 #include "nadi/engine/cuda/captured_run.h"
 #include "nadi/engine/cuda/comm_ops.h"
@@ -220,6 +221,10 @@ class CudaEngine : private std::unique_ptr<CudaEngineState>, public DeviceEngine
   void settle(const KernelCallSite& call, const PreparedKernel& kernel);
   void run_beside(const KernelCallSite& call, const PreparedKernel& kernel);
   void communicate(const KernelCallSite& call);
+  // Messages that go through the host are recorded as it starts and ends them, one by one.
+  bool is_recorded_by_host(const RunRequest& request) const {
+    return request.record != nullptr && state_.comm.through_host();
+  }
   void launch(const CapturedRun& run, const RunRequest& request);
   void attach(const RunRequest& request);
   GatheredInputs& gathered_inputs(const BoundProgram& program);
@@ -301,6 +306,7 @@ bool CudaEngine::replay(std::size_t number, BoundProgram& program, const RunRequ
   attach(request);
   state_.key = key_of(number, program, request);
   if (state_.key.section) gather_inputs(program, request);
+  if (is_recorded_by_host(request)) return false;
   const auto found = state_.captured.find(state_.key);
   if (found == state_.captured.end()) return false;
   launch(*found->second, request);
@@ -345,7 +351,9 @@ void CudaEngine::enter(ExecutedStep& record, const CapturedRun::Call& call) {
   const Graph& graph = program.graphs[call.graph]->graph();
   for (std::uint32_t op = call.first_op; op < call.end_op; ++op)
     if (definition(graph.ops()[op].kind).op_class != OpClass::kView) state_.ops.push_back(OpId{op});
-  const StreamId stream = call.communicates ? kSendStream : call.beside ? kSideStream : kComputeStream;
+  const StreamId stream = call.communicates ? transfer_stream(graph.ops()[call.first_op])
+                          : call.beside     ? kSideStream
+                                            : kComputeStream;
   record.enter(call.instruction, state_.ops, stream, steady_now());
 }
 
@@ -357,7 +365,7 @@ void CudaEngine::begin_run(std::size_t number, const BoundProgram& program, cons
   bool all_have_run = true;
   for (std::size_t i = request.first; i < end; ++i)
     all_have_run = all_have_run && loaded.has_run.contains(instructions[i].section);
-  if (all_have_run) {
+  if (all_have_run && !is_recorded_by_host(request)) {
     state_.capturing = std::make_unique<CapturedRun>(state_.stream.get());
     if (state_.comm.through_host()) state_.comm.rehearse(true);
   } else if (request.record != nullptr) {

@@ -15,13 +15,13 @@ set(cuda_planning_sources
   cuda/sample_workspace.cpp)
 if(NADI_HAS_CUDA)
   set(cuda_device_sources
+    comm/nccl_communicator.cpp
+    comm/nccl_library.cpp
+    cuda/activation_kernels.cu
     cuda/attention_forward.cu
     cuda/attention_gradient.cu
     cuda/attention_kernels.cpp
     cuda/attention_operands.cpp
-    comm/nccl_communicator.cpp
-    comm/nccl_library.cpp
-    cuda/activation_kernels.cu
     cuda/captured_run.cpp
     cuda/comm_ops.cpp
     cuda/cublas_lt.cpp
@@ -29,15 +29,16 @@ if(NADI_HAS_CUDA)
     cuda/cuda_engine.cpp
     cuda/cuda_error.cpp
     cuda/cuda_memory.cpp
-    cuda/decode_kernels.cu
     cuda/cupti_library.cpp
+    cuda/decode_kernels.cu
     cuda/device.cpp
     cuda/device_choice.cpp
-    cuda/kernel_activity.cpp
+    cuda/device_mover.cpp
     cuda/elementwise_kernels.cu
     cuda/embedding_grad_kernel.cu
-    cuda/gradient_scaling_kernels.cu
     cuda/few_queries_kernel.cu
+    cuda/gradient_scaling_kernels.cu
+    cuda/kernel_activity.cpp
     cuda/kernel_runner.cpp
     cuda/kernel_table.cpp
     cuda/lookup_kernels.cu
@@ -55,11 +56,11 @@ if(NADI_HAS_CUDA)
     cuda/rotary_kernel.cu
     cuda/sample_kernels.cu
     cuda/shared_library.cpp
+    cuda/side_stream.cpp
     cuda/softmax_kernels.cu
     cuda/strided_copy.cu
     cuda/tensor_core_forward.cu
-    cuda/tensor_core_gradient.cu
-    cuda/side_stream.cpp)
+    cuda/tensor_core_gradient.cu)
   # cuDNN is loaded when it is needed, but its headers are not part of CUDA's toolkit.
   find_path(NADI_CUDNN_INCLUDE cudnn_graph.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
   mark_as_advanced(NADI_CUDNN_INCLUDE)

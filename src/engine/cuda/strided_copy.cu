@@ -1,5 +1,6 @@
 #include "nadi/engine/cuda/strided_copy.h"
 
+#include "nadi/engine/cuda/cuda_error.h"
 #include "nadi/engine/cuda/device_code.cuh"
 
 namespace nadi::cuda {
@@ -139,67 +140,75 @@ __global__ void __launch_bounds__(kThreads) cast_strided(AnyCopy copy, const __g
 }
 
 template <class Unit>
-void copy_units(const KernelCall& call, const StridedCopy& copy, const Axes& axes) {
+void copy_units(cudaStream_t stream, const StridedCopy& copy, const Axes& axes) {
   const auto* from = reinterpret_cast<const Unit*>(copy.from);
   auto* to = reinterpret_cast<Unit*>(copy.to);
   if (axes.contiguous())
-    copy_contiguous<<<blocks_for(axes.units, kThreads * kPerThread), kThreads, 0, call.stream>>>(from, to,
-                                                                                                 axes.units);
+    copy_contiguous<<<blocks_for(axes.units, kThreads * kPerThread), kThreads, 0, stream>>>(from, to,
+                                                                                            axes.units);
   else if (axes.units <= INT32_MAX)
     copy_strided<Unit, std::uint32_t>
-        <<<blocks_for(axes.units, kThreads), kThreads, 0, call.stream>>>(from, to, axes);
+        <<<blocks_for(axes.units, kThreads), kThreads, 0, stream>>>(from, to, axes);
   else
     copy_strided<Unit, std::uint64_t>
-        <<<blocks_for(axes.units, kThreads), kThreads, 0, call.stream>>>(from, to, axes);
+        <<<blocks_for(axes.units, kThreads), kThreads, 0, stream>>>(from, to, axes);
 }
 
-void copy_same_type(const KernelCall& call, const StridedCopy& copy, Axes& axes) {
+void copy_same_type(cudaStream_t stream, const StridedCopy& copy, Axes& axes) {
   std::int64_t unit = size_of(copy.from_dtype);
   while (unit < 16 && is_aligned(copy.from, 2 * unit) && is_aligned(copy.to, 2 * unit) && widen(axes, 2))
     unit *= 2;
   switch (unit) {
     case 16:
-      return copy_units<uint4>(call, copy, axes);
+      return copy_units<uint4>(stream, copy, axes);
     case 8:
-      return copy_units<std::uint64_t>(call, copy, axes);
+      return copy_units<std::uint64_t>(stream, copy, axes);
     case 4:
-      return copy_units<std::uint32_t>(call, copy, axes);
+      return copy_units<std::uint32_t>(stream, copy, axes);
     case 2:
-      return copy_units<std::uint16_t>(call, copy, axes);
+      return copy_units<std::uint16_t>(stream, copy, axes);
     default:
-      return copy_units<std::uint8_t>(call, copy, axes);
+      return copy_units<std::uint8_t>(stream, copy, axes);
   }
 }
 
-}  // namespace
-
-void strided_copy(const KernelCall& call, const StridedCopy& copy) {
+void enqueue_copy(cudaStream_t stream, const StridedCopy& copy) {
   Axes axes = joined_axes(copy);
   if (axes.units == 0) return;
   const bool same_type = copy.from_dtype == copy.to_dtype;
   if (same_type && !copy.accumulate) {
-    copy_same_type(call, copy, axes);
+    copy_same_type(stream, copy, axes);
   } else if (axes.contiguous() && !copy.accumulate && is_aligned(copy.from, 16) && is_aligned(copy.to, 16)) {
     with_type(copy.from_dtype, [&](auto from_tag) {
       with_type(copy.to_dtype, [&](auto to_tag) {
         using From = typename decltype(from_tag)::type;
         using To = typename decltype(to_tag)::type;
-        cast_contiguous<<<blocks_for(axes.units, kThreads * 8), kThreads, 0, call.stream>>>(
+        cast_contiguous<<<blocks_for(axes.units, kThreads * 8), kThreads, 0, stream>>>(
             reinterpret_cast<const From*>(copy.from), reinterpret_cast<To*>(copy.to), axes.units);
       });
     });
   } else {
     check(is_floating(copy.from_dtype) && is_floating(copy.to_dtype),
           "integers are copied to the same type only, and not added");
-    cast_strided<<<blocks_for(axes.units, kThreads), kThreads, 0, call.stream>>>(
-        {.from = copy.from,
-         .to = copy.to,
-         .from_dtype = copy.from_dtype,
-         .to_dtype = copy.to_dtype,
-         .accumulate = copy.accumulate},
-        axes);
+    cast_strided<<<blocks_for(axes.units, kThreads), kThreads, 0, stream>>>({.from = copy.from,
+                                                                             .to = copy.to,
+                                                                             .from_dtype = copy.from_dtype,
+                                                                             .to_dtype = copy.to_dtype,
+                                                                             .accumulate = copy.accumulate},
+                                                                            axes);
   }
+}
+
+}  // namespace
+
+void strided_copy(const KernelCall& call, const StridedCopy& copy) {
+  enqueue_copy(call.stream, copy);
   check_launch(call);
+}
+
+void strided_copy(cudaStream_t stream, const StridedCopy& copy) {
+  enqueue_copy(stream, copy);
+  check_cuda(cudaGetLastError(), "copy of a message");
 }
 
 }  // namespace nadi::cuda

@@ -28,5 +28,6 @@ struct StridedCopy {
 };
 // Integers are copied only to the same type, and not added. The two places must not overlap.
 void strided_copy(const KernelCall& call, const StridedCopy& copy);
+void strided_copy(cudaStream_t stream, const StridedCopy& copy);  // of no op
 
 }  // namespace nadi::cuda
