@@ -25,6 +25,9 @@ using decode::Products;
 
 enum Layout { kUnknown, kByRows, kByColumns };  // weights [n, k] or [k, n]
 
+// Of a product: they are counted in 32 bits.
+constexpr std::int64_t kMostOutputs = std::int64_t{1} << 28;
+
 // Rows in shared memory may take so much of it: the rest is for partial sums.
 constexpr std::int64_t kRowsBytes = 160 << 10;
 
@@ -33,6 +36,13 @@ struct FewRows {
   DType dtype = DType::kF32;
   Layout layout = kUnknown;
   std::int64_t rows = 0;
+  std::int64_t tokens = 0;  // of each sequence; 0: nobody asked
+  // No kernel that is still at work writes the weights: they are parameters, which an optimizer writes, and
+  // other kernels come between the optimizer and the next product.
+  bool constant_weights = true;
+  // Blocks on a multiprocessor: half of what has room, so that the next kernel's blocks can load their first
+  // weights while this one's are at work.
+  int resident_blocks = 1;
 };
 
 bool hands_over(const OpCall& from, const OpCall& to, std::size_t input) {
@@ -86,13 +96,16 @@ bool add_product(FewRows& few, const OpCall& op, const Operand& result) {
   Products& p = few.products;
   const Attributes& attributes = op.attributes();
   const auto [batches, m, n, k] = matmul_extents(op.op);
-  if (p.count == decode::kMostProducts || batches != 1 || attributes.boolean("transpose_a")) return false;
+  if (n > kMostOutputs || p.count == decode::kMostProducts || batches != 1 ||
+      attributes.boolean("transpose_a"))
+    return false;
   if (m != few.rows || k != p.k || op.dtype(1) != few.dtype) return false;
   const MatrixInPlace weights = in_place(matrix_stack(op.inputs[1], 0));
   if (!weights.possible || op.inputs[1].shape().rank() != 2) return false;
   const Layout layout = attributes.boolean("transpose_b") != weights.transposed ? kByRows : kByColumns;
   if (few.layout != kUnknown && few.layout != layout) return false;
   few.layout = layout;
+  few.constant_weights = few.constant_weights && op.inputs[1].tensor->role == Role::kParameter;
 
   const Activation activation = activation_named(attributes.text("activation"));
   const bool saved = activation != Activation::kNone && op.outputs.size() > 1;
@@ -118,6 +131,14 @@ bool add_product(FewRows& few, const OpCall& op, const Operand& result) {
   return true;
 }
 
+// How many rows belong to one sequence.
+bool set_tokens(FewRows& few, std::int64_t tokens) {
+  const bool known = few.tokens != 0;
+  if (!known) few.tokens = tokens;
+  few.products.tokens = static_cast<int>(few.tokens);
+  return few.tokens == tokens;
+}
+
 // Turns the heads of the product that was added last.
 bool set_rotary(FewRows& few, const OpCall& op) {
   Products& p = few.products;
@@ -139,9 +160,20 @@ bool set_rotary(FewRows& few, const OpCall& op) {
   p.angles = static_cast<int>(half);
   p.positions = positions;
   p.token_positions = token_positions;
-  p.tokens = static_cast<int>(op.shape(0)[1]);
+  if (!set_tokens(few, op.shape(0)[1])) return false;
   product.half = static_cast<int>(half);
   product.accumulate = op.accumulates(0);
+  return true;
+}
+
+// Writes a product's result to a cache, too. It must have been computed to the end.
+bool set_cache(FewRows& few, int product, const OpCall& op) {
+  OneProduct& q = few.products.product[product];
+  if (q.cache != nullptr || !set_tokens(few, op.shape(1)[1]) || op.shape(0)[2] != q.n) return false;
+  q.cache = op.outputs[0].data;
+  q.cache_dtype = op.out_dtype(0);
+  q.cache_rows = op.shape(0)[1];
+  q.cache_positions = op.in<std::int32_t>(2);
   return true;
 }
 
@@ -212,9 +244,20 @@ void launch_rows(Products p, const FewRows& few, const KernelCall& call) {
   int per_multiprocessor = 1;
   cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel, decode::kThreads,
                                                 static_cast<std::size_t>(shared));
-  const std::int64_t blocks =
-      std::min<std::int64_t>(p.units, std::int64_t{multiprocessors} * std::max(per_multiprocessor, 1));
-  kernel<<<static_cast<unsigned>(blocks), decode::kThreads, shared, call.stream>>>(p);
+  const std::int64_t resident = std::clamp(per_multiprocessor, 1, few.resident_blocks);
+  const std::int64_t blocks = std::min<std::int64_t>(p.units, multiprocessors * resident);
+  // The kernel may begin while the one before ends: it reads weights, then waits for x.
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(decode::kThreads);
+  config.dynamicSmemBytes = static_cast<std::size_t>(shared);
+  config.stream = call.stream;
+  config.attrs = &overlap;
+  config.numAttrs = few.constant_weights ? 1 : 0;
+  cudaLaunchKernelEx(&config, kernel, p);
   check_launch(call);
 }
 
@@ -257,13 +300,23 @@ bool norm_products(const KernelCall& call) {
   FewRows few;
   const OpCall& norm = call.ops[0];
   if (!set_norm(few, norm)) return false;
+  std::array<const OpCall*, decode::kMostProducts> ends = {};  // the op that each product ends with
   for (std::size_t i = 1; i < call.ops.size(); ++i) {
     const OpCall& op = call.ops[i];
+    if (op.op.op.kind == OpKind::kCacheWrite) {
+      const auto* const end = std::find_if(ends.begin(), ends.begin() + few.products.count,
+                                           [&](const OpCall* from) { return hands_over(*from, op, 1); });
+      const auto product = static_cast<int>(end - ends.begin());
+      if (product == few.products.count || !set_cache(few, product, op)) return false;
+      continue;
+    }
     if (op.op.op.kind != OpKind::kMatmul || !hands_over(norm, op, 0)) return false;
     const bool turned = i + 1 < call.ops.size() && call.ops[i + 1].op.op.kind == OpKind::kRotary &&
                         hands_over(op, call.ops[i + 1], 0);
-    if (!add_product(few, op, turned ? call.ops[i + 1].outputs[0] : op.outputs[0])) return false;
+    const OpCall& end = turned ? call.ops[i + 1] : op;
+    if (!add_product(few, op, end.outputs[0])) return false;
     if (turned && !set_rotary(few, call.ops[++i])) return false;
+    ends[few.products.count - 1] = &end;
   }
   return few.products.count > 0 && launch_few_rows(few, call);
 }

@@ -56,10 +56,16 @@ struct OneProduct {
   const void* summand = nullptr;
   DType summand_dtype = DType::kF32;
   std::int64_t summand_stride = 0;
-  void* y = nullptr;
+  void* y = nullptr;  // nullptr where only the cache is written
   DType y_dtype = DType::kF32;
   std::int64_t y_stride = 0;
   bool accumulate = false;
+  // A KV cache [B, cache_rows, n] that the result is written to, too: row t of sequence b at
+  // cache_positions[b] + t, or at t.
+  void* cache = nullptr;
+  DType cache_dtype = DType::kF32;
+  std::int64_t cache_rows = 0;
+  const std::int32_t* cache_positions = nullptr;
 };
 
 struct Products {
@@ -259,11 +265,17 @@ __device__ inline float finished_sum(const OneProduct& q, std::int64_t n, int ro
   if (q.product != nullptr) store_float(q.product, q.y_dtype, row * q.product_stride + n, value);
   return value;
 }
-__device__ inline void store_result(const OneProduct& q, std::int64_t n, int row, float value) {
+__device__ inline void store_result(const Products& p, const OneProduct& q, std::int64_t n, int row,
+                                    float value) {
   if (q.summand != nullptr) value += load_as_float(q.summand, q.summand_dtype, row * q.summand_stride + n);
   const std::int64_t at = row * q.y_stride + n;
   if (q.accumulate) value += load_as_float(q.y, q.y_dtype, at);
-  store_float(q.y, q.y_dtype, at, value);
+  if (q.y != nullptr) store_float(q.y, q.y_dtype, at, value);
+  if (q.cache == nullptr) return;
+  const int b = (row + p.first_row) / p.tokens, t = (row + p.first_row) % p.tokens;
+  const std::int64_t position = (q.cache_positions != nullptr ? q.cache_positions[b] : 0) + t;
+  if (position >= 0 && position < q.cache_rows)
+    store_float(q.cache, q.cache_dtype, (b * q.cache_rows + position) * q.n + n, value);
 }
 
 // Two outputs that a warp computes together; the second may be absent (n = -1).
@@ -274,7 +286,7 @@ struct Unit {
   const T* weights[2];
 };
 template <class T>
-__device__ inline Unit<T> unit_at(const Products& p, std::int64_t u) {
+__device__ inline Unit<T> unit_at(const Products& p, int u) {
   Unit<T> unit;
   if (p.gate >= 0) {
     unit.n[0] = unit.n[1] = u;
@@ -285,7 +297,7 @@ __device__ inline Unit<T> unit_at(const Products& p, std::int64_t u) {
   for (int q = 1; q < p.count; ++q)
     if (u >= p.product[q].first_unit) unit.product = q;
   const OneProduct& q = p.product[unit.product];
-  const std::int64_t local = u - q.first_unit;
+  const int local = u - static_cast<int>(q.first_unit);
   if (q.half > 0) {
     unit.n[0] = local / q.half * 2 * q.half + local % q.half;
     unit.n[1] = unit.n[0] + q.half;
@@ -305,7 +317,7 @@ __device__ inline void finish(const Products& p, const Unit<T>& unit, int row, c
     const float v0 = finished_sum(p.product[0], unit.n[0], row, first);
     const float v1 = finished_sum(p.product[1], unit.n[1], row, second);
     const float gate = p.gate == 0 ? v0 : v1, up = p.gate == 0 ? v1 : v0;
-    store_result(p.product[0], unit.n[0], row, gate / (1.0F + __expf(-gate)) * up);
+    store_result(p, p.product[0], unit.n[0], row, gate / (1.0F + __expf(-gate)) * up);
     return;
   }
   const OneProduct& q = p.product[unit.product];
@@ -317,94 +329,101 @@ __device__ inline void finish(const Products& p, const Unit<T>& unit, int row, c
     v0 = low * cs.x - high * cs.y;
     v1 = high * cs.x + low * cs.y;
   }
-  store_result(q, unit.n[0], row, activated(q.activation, v0));
-  if (unit.n[1] >= 0) store_result(q, unit.n[1], row, activated(q.activation, v1));
+  store_result(p, q, unit.n[0], row, activated(q.activation, v0));
+  if (unit.n[1] >= 0) store_result(p, q, unit.n[1], row, activated(q.activation, v1));
 }
 
-template <class T, int V>
-__device__ inline void load_piece(Weights<T, V> (&w)[2][kLoads], const Unit<T>& unit, std::int64_t k_of_lane,
-                                  std::int64_t k) {
-#pragma unroll
-  for (int i = 0; i < kLoads; ++i) {
-    const std::int64_t at = k_of_lane + std::int64_t{i} * kWarp * V;
-#pragma unroll
-    for (int j = 0; j < 2; ++j)
-      if (at < k)
-        w[j][i].load(unit.weights[j] + at);
-      else
-        w[j][i].clear();
-  }
-}
-
-// Weights [n, k].
+// Weights [n, k]. A warp goes over pieces: so many of k of a unit, then of the next unit. Two pieces are
+// under way at any time; what comes back is used in the order in which it was asked for.
 template <class T, int V, int R>
 __global__ void __launch_bounds__(kThreads, R == 1 ? 2 : 1)
     products_by_rows(const __grid_constant__ Products p) {
   extern __shared__ __align__(16) float x[];
   __shared__ float scratch[kWarp];
   __shared__ float2 turn[R][kMostAngles];
-  constexpr std::int64_t kPiece = std::int64_t{kWarp} * V * kLoads;
+  constexpr int kPiece = kWarp * V * kLoads;
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
-  const std::int64_t of_lane = std::int64_t{lane} * V;
-  const std::int64_t step = std::int64_t{kWarps} * gridDim.x;
+  const int k_end = static_cast<int>(p.k), units = static_cast<int>(p.units);
+  const int step = kWarps * static_cast<int>(gridDim.x);
 
   // Each block has as many units as any other, or one less.
-  std::int64_t u = std::int64_t{warp} * gridDim.x + blockIdx.x;
-  Weights<T, V> w[2][kLoads], next_w[2][kLoads];
-  Unit<T> unit;
-  if (u < p.units) {
-    unit = unit_at<T>(p, u);
-    load_piece<T, V>(w, unit, of_lane, p.k);
-  }
-  // Weights do not depend on the kernels before; x does.
-  cudaGridDependencySynchronize();
-  bring_rows<T, V, R, true>(p, x, scratch);
-  bring_angles<R>(p, turn);
-  __syncthreads();
-
-  float sums[2][R] = {};
-  std::int64_t first = 0;
-  while (u < p.units) {
-    const bool last = first + kPiece >= p.k;
-    const std::int64_t next_u = last ? u + step : u, next_first = last ? 0 : first + kPiece;
-    Unit<T> next_unit = unit;
-    if (next_u < p.units) {
-      if (last) next_unit = unit_at<T>(p, next_u);
-      load_piece<T, V>(next_w, next_unit, next_first + of_lane, p.k);
-    }
+  struct Place {
+    int unit, k;
+  };
+  const auto advance = [&](Place& place) {
+    place.k += kPiece;
+    if (place.k < k_end) return false;
+    place = {place.unit + step, 0};
+    return true;
+  };
+  Place loaded{warp * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x), 0};
+  Place used = loaded;
+  const T* weights[2] = {};
+  const auto find_weights = [&] {
+    if (loaded.unit >= units) return;
+    const Unit<T> unit = unit_at<T>(p, loaded.unit);
+    weights[0] = unit.weights[0] + lane * V;
+    weights[1] = unit.weights[1] + lane * V;
+  };
+  const auto load = [&](Weights<T, V>(&w)[2][kLoads]) {
+    if (loaded.unit >= units) return;
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
-      const std::int64_t at = first + of_lane + std::int64_t{i} * kWarp * V;
+      const int at = loaded.k + i * kWarp * V;
+#pragma unroll
+      for (int j = 0; j < 2; ++j)
+        if (at + lane * V < k_end)
+          w[j][i].load(weights[j] + at);
+        else
+          w[j][i].clear();
+    }
+    if (advance(loaded)) find_weights();
+  };
+  float sums[2][R] = {};
+  const auto use = [&](const Weights<T, V>(&w)[2][kLoads]) {
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i)
 #pragma unroll
       for (int r = 0; r < R; ++r) {
         float values[V];
-        get_values<V, true>(x + r * p.padded_k, at, values);
+        get_values<V, true>(x + r * p.padded_k, used.k + i * kWarp * V + lane * V, values);
 #pragma unroll
         for (int e = 0; e < V; ++e) {
           sums[0][r] += w[0][i].at(e) * values[e];
           sums[1][r] += w[1][i].at(e) * values[e];
         }
       }
-    }
-    if (last) {
-      float mine[2] = {};
+    const int unit = used.unit;
+    if (!advance(used)) return;
+    float mine[2] = {};
 #pragma unroll
-      for (int r = 0; r < R; ++r)
+    for (int r = 0; r < R; ++r)
 #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-          const float sum = warp_sum(sums[j][r]);
-          if (lane == r) mine[j] = sum;
-          sums[j][r] = 0;
-        }
-      if (lane < p.rows) finish(p, unit, lane, turn[lane < R ? lane : 0], mine[0], mine[1]);
-    }
-#pragma unroll
-    for (int j = 0; j < 2; ++j)
-#pragma unroll
-      for (int i = 0; i < kLoads; ++i) w[j][i] = next_w[j][i];
-    u = next_u;
-    first = next_first;
-    unit = next_unit;
+      for (int j = 0; j < 2; ++j) {
+        const float sum = warp_sum(sums[j][r]);
+        if (lane == r) mine[j] = sum;
+        sums[j][r] = 0;
+      }
+    if (lane < p.rows) finish(p, unit_at<T>(p, unit), lane, turn[lane < R ? lane : 0], mine[0], mine[1]);
+  };
+
+  Weights<T, V> even[2][kLoads], odd[2][kLoads];
+  find_weights();
+  load(even);
+  load(odd);
+  // Weights do not depend on the kernel before; x does. The kernel after this one may begin as soon as there
+  // is room for it.
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+  bring_rows<T, V, R, true>(p, x, scratch);
+  bring_angles<R>(p, turn);
+  __syncthreads();
+  while (used.unit < units) {
+    use(even);
+    load(even);
+    if (used.unit >= units) break;
+    use(odd);
+    load(odd);
   }
 }
 
@@ -442,6 +461,7 @@ __global__ void __launch_bounds__(kThreads, R == 1 ? 2 : 1)
     }
   };
   if (blockIdx.x < p.units) load(blockIdx.x, 0);
+  cudaTriggerProgrammaticLaunchCompletion();
   cudaGridDependencySynchronize();
   bring_rows<T, V, R, false>(p, x, scratch);
   __syncthreads();
@@ -479,7 +499,7 @@ __global__ void __launch_bounds__(kThreads, R == 1 ? 2 : 1)
       if (n >= q.n) continue;
       float sum = 0;
       for (int j = 0; j < kWarps; ++j) sum += partial[(j * R + row) * tile + i % tile];
-      store_result(q, n, row, activated(q.activation, finished_sum(q, n, row, sum)));
+      store_result(p, q, n, row, activated(q.activation, finished_sum(q, n, row, sum)));
     }
     __syncthreads();
   }

@@ -135,7 +135,16 @@ std::size_t norm_products(const OpChain& chain) {
     ++next;
     if (chain.is(next, OpKind::kRotary) && chain.feeds_only(next - 1, next)) ++next;
   }
-  return next > 1 ? next : 0;
+  if (next == 1) return 0;
+  // Results that go to a KV cache are written there at once.
+  const std::size_t end = next;
+  const auto is_result = [&](TensorId value) {
+    for (std::size_t at = 1; at < end; ++at)
+      if (chain.output(at) == value) return true;
+    return false;
+  };
+  while (chain.is(next, OpKind::kCacheWrite) && is_result(chain.op(next).inputs[1])) ++next;
+  return next;
 }
 
 std::size_t product_add(const OpChain& chain) {

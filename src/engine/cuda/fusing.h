@@ -28,7 +28,8 @@ enum class FusedKind : std::uint8_t {
   kMatmulAdd,      // matmul add: the product is added to the other summand
   kEmbeddingsSum,  // embedding embedding add [embedding add]
   // Of few rows (decoding):
-  kNormProducts,   // (rms_norm | layer_norm) and the products of its result that follow, with rotary of them
+  kNormProducts,   // (rms_norm | layer_norm) and the products of its result that follow, with rotary of them,
+                   // and cache_write of these
   kGatedProducts,  // [rms_norm] matmul matmul swiglu
   kProductAdd,     // matmul add
 };

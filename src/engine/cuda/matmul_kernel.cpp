@@ -15,6 +15,7 @@
 #include "nadi/engine/cuda/matrix_products.h"
 #include "nadi/engine/cuda/matrix_stack.h"
 #include "nadi/engine/cuda/plain_product.h"
+#include "nadi/engine/cuda/product_pieces.h"
 #include "nadi/engine/operand_layout.h"
 #include "nadi/graph/ops/matmul.h"
 
@@ -99,8 +100,9 @@ bool multiply_by_library(const Multiplication& x, const KernelCall& call) {
       .alpha = static_cast<float>(attributes.real("alpha")),
       .adds = x.summand != nullptr,
       .bias = x.bias != nullptr};
-  return call.device.products().multiply(
-      product, {.a = x.a, .b = x.b, .c = x.summand, .d = x.y, .bias = x.bias}, call.workspace, call.stream);
+  return multiply_in_pieces(call.device.products(), product,
+                            {.a = x.a, .b = x.b, .c = x.summand, .d = x.y, .bias = x.bias}, call.workspace,
+                            call.stream);
 }
 
 void multiply_plainly(const Multiplication& x, const KernelCall& call) {

@@ -22,6 +22,8 @@ namespace nadi::cuda {
 namespace {
 
 constexpr int kCandidates = 16;
+// Multiplications below which a product takes a few microseconds whatever the algorithm: not timed.
+constexpr std::int64_t kWorthTiming = std::int64_t{1} << 24;
 
 cudaDataType_t cuda_type(DType dtype) {
   switch (dtype) {
@@ -256,7 +258,8 @@ ProductPlan& MatrixProducts::State::plan_of(const Product& product, const Produc
   const std::string key = description(product, alignments, math);
   ProductPlan& plan = plans.try_emplace(key, lt, product, math).first->second;
   if (plan.settled) return plan;
-  const bool may_time = timing && !math.deterministic;
+  const bool may_time =
+      timing && !math.deterministic && product.batches * product.m * product.n * product.k >= kWorthTiming;
   if (is_captured(stream) && may_time && !plan.chosen.empty()) return plan;
 
   const std::vector<cublasLtMatmulAlgo_t> candidates = plan.candidates(handle, product, alignments, operands);

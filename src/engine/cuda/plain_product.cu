@@ -67,10 +67,34 @@ __global__ void __launch_bounds__(kTile* kTile)
 }
 
 constexpr int kPassThreads = 256;
+constexpr int kPassVectors = 4;  // that a thread has under way
+
+// N elements at a time; a block takes a piece of the whole, which is one row.
+template <class T, int N>
+__global__ void __launch_bounds__(kPassThreads) activation_pass(const __grid_constant__ BiasActivation p) {
+  const auto* from = static_cast<const T*>(p.x);
+  auto* to = static_cast<T*>(p.y);
+  const std::int64_t first = (std::int64_t{blockIdx.x} * kPassThreads * kPassVectors + threadIdx.x) * N;
+  Vector<T, N> x[kPassVectors];
+#pragma unroll
+  for (int v = 0; v < kPassVectors; ++v) {
+    const std::int64_t at = first + std::int64_t{v} * kPassThreads * N;
+    if (at < p.columns) x[v] = load_vector<T, N>(from + at);
+  }
+#pragma unroll
+  for (int v = 0; v < kPassVectors; ++v) {
+    const std::int64_t at = first + std::int64_t{v} * kPassThreads * N;
+    if (at >= p.columns) return;
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[v].set(i, activated_as<T>(p.activation, x[v].at(i)));
+    store_vector<T, N>(to + at, x[v]);
+  }
+}
 
 // N elements per thread and step; a block goes along rows.
 template <class T, int N>
-__global__ void __launch_bounds__(kPassThreads) bias_activation(const __grid_constant__ BiasActivation p) {
+__global__ void __launch_bounds__(kPassThreads)
+    bias_activation_pass(const __grid_constant__ BiasActivation p) {
   const auto* from = static_cast<const T*>(p.x);
   auto* to = static_cast<T*>(p.y);
   auto* before = static_cast<T*>(p.pre_activation);
@@ -87,7 +111,7 @@ __global__ void __launch_bounds__(kPassThreads) bias_activation(const __grid_con
     for (int i = 0; i < N; ++i) x.set(i, x.at(i) + bias[i]);
     if (before != nullptr) store_vector<T, N>(before + at, x);
 #pragma unroll
-    for (int i = 0; i < N; ++i) x.set(i, activated(p.activation, x.at(i)));
+    for (int i = 0; i < N; ++i) x.set(i, activated_as<T>(p.activation, x.at(i)));
     store_vector<T, N>(to + at, x);
   }
 }
@@ -104,25 +128,34 @@ void launch_plain_product(const PlainProduct& product, cudaStream_t stream) {
 void launch_bias_activation(const BiasActivation& pass, int multiprocessors, cudaStream_t stream) {
   BiasActivation p = pass;
   // Rows without gaps and without a bias are one row.
-  if (p.bias == nullptr && p.row_stride == p.columns) {
+  const bool one_row = p.bias == nullptr && p.pre_activation == nullptr && p.row_stride == p.columns;
+  if (one_row) {
     p.columns *= p.rows;
-    p.row_stride = p.columns;
     p.rows = 1;
   }
   with_type(p.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     constexpr int kWide = 16 / static_cast<int>(sizeof(T));
-    const bool wide = p.columns % kWide == 0 && p.row_stride % kWide == 0 && is_aligned(p.x, 16) &&
-                      is_aligned(p.y, 16) &&
+    const bool wide = p.columns % kWide == 0 && (one_row || p.row_stride % kWide == 0) &&
+                      is_aligned(p.x, 16) && is_aligned(p.y, 16) &&
                       (p.pre_activation == nullptr || is_aligned(p.pre_activation, 16));
-    const unsigned across = blocks_for(p.columns, std::int64_t{kPassThreads} * (wide ? kWide : 1));
+    const std::int64_t per_block = std::int64_t{kPassThreads} * (wide ? kWide : 1);
+    if (one_row) {
+      const unsigned blocks = blocks_for(p.columns, per_block * kPassVectors);
+      if (wide)
+        activation_pass<T, kWide><<<blocks, kPassThreads, 0, stream>>>(p);
+      else
+        activation_pass<T, 1><<<blocks, kPassThreads, 0, stream>>>(p);
+      return;
+    }
+    const unsigned across = blocks_for(p.columns, per_block);
     // About eight blocks per multiprocessor, each for several rows: the bias is then read once.
     const std::int64_t down = std::max<std::int64_t>(1, std::int64_t{multiprocessors} * 8 / across);
     const dim3 grid(across, static_cast<unsigned>(std::min({down, p.rows, std::int64_t{65535}})));
     if (wide)
-      bias_activation<T, kWide><<<grid, kPassThreads, 0, stream>>>(p);
+      bias_activation_pass<T, kWide><<<grid, kPassThreads, 0, stream>>>(p);
     else
-      bias_activation<T, 1><<<grid, kPassThreads, 0, stream>>>(p);
+      bias_activation_pass<T, 1><<<grid, kPassThreads, 0, stream>>>(p);
   });
 }
 

@@ -54,6 +54,7 @@ if(NADI_HAS_CUDA)
     cuda/plain_product.cu
     cuda/product_choice.cpp
     cuda/rotary_kernel.cu
+    cuda/product_pieces.cpp
     cuda/sample_kernels.cu
     cuda/shared_library.cpp
     cuda/side_stream.cpp
