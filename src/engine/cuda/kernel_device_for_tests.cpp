@@ -62,6 +62,7 @@ class DeviceBytes {
 struct Place {
   std::int64_t offset = -1;  // -1: it has none
   std::int64_t size = 0;     // bytes
+  std::int64_t spare = 0;    // bytes behind it that belong to it, zeros (Operand::spare_rows)
 };
 struct TensorPlaces {
   std::vector<Place> tensors;
@@ -88,7 +89,9 @@ TensorPlaces places_of(const Program& program, const cuda::PreparedGraph& prepar
     place.offset =
         places.size +
         (misaligned && tensor.producer == kNoOp ? static_cast<std::int64_t>(size_of(tensor.dtype)) : 0);
-    places.size = rounded_up(place.offset + place.size + kGuard, kDeviceAlignment);
+    if (!prepared.spare_rows().empty() && prepared.spare_rows()[t] > 0)
+      place.spare = prepared.spare_rows()[t] * tensor.shape[1] * size_of(tensor.dtype);
+    places.size = rounded_up(place.offset + place.size + place.spare + kGuard, kDeviceAlignment);
   }
   return places;
 }
@@ -100,6 +103,7 @@ std::vector<std::byte> image_of(const TensorPlaces& places, const TensorBytes& g
     if (place.offset < 0) continue;
     std::memset(image.data() + place.offset, std::to_integer<int>(kNanByte),
                 static_cast<std::size_t>(place.size));
+    std::memset(image.data() + place.offset + place.size, 0, static_cast<std::size_t>(place.spare));
     if (!given[t].empty()) std::memcpy(image.data() + place.offset, given[t].data(), given[t].size());
   }
   return image;
@@ -117,8 +121,13 @@ void expect_guards(const Graph& graph, const TensorPlaces& places, std::span<con
     const Place& place = places.tensors[t];
     if (place.offset < 0) continue;
     expect_until(place.offset);
-    at = place.offset + place.size;
+    at = place.offset + place.size + place.spare;
     before = graph.tensors()[t].name;
+    const std::span spare = image.subspan(static_cast<std::size_t>(place.offset + place.size),
+                                          static_cast<std::size_t>(place.spare));
+    EXPECT_TRUE(graph.tensors()[t].role != Role::kParameter ||
+                std::ranges::all_of(spare, [](std::byte b) { return b == std::byte{0}; }))
+        << before << ": a kernel wrote to its spare rows";
   }
   expect_until(places.size);
 }

@@ -73,11 +73,25 @@ struct Multiplication {
   const std::byte* b;
   std::byte* y;
   std::int64_t y_leading;
+  std::int64_t y_spare_rows;
   DType out;
   const std::byte* summand;  // nullptr: none
   std::int64_t summand_leading;
   const std::byte* bias;  // nullptr: none, or in a pass of its own
 };
+
+// Extents that are odd where rows are padded grow into the padding, which suits the tensor cores: n of
+// logits, where the table of tokens has rows of zeros behind its last; k of the gradient that goes through
+// that table, since the padding of the logits' gradient is zeros, too; m of the table's gradient, behind
+// which rows may be written.
+void grow_into_padding(Product& p, const Multiplication& x) {
+  if (p.batches != 1) return;
+  const std::int64_t table_rows = x.op.inputs[kB].spare_rows;
+  if (p.b.transposed && !p.adds && p.d.leading > p.n && p.d.leading - p.n <= table_rows) p.n = p.d.leading;
+  if (!p.b.transposed && !p.a.transposed && p.a.leading > p.k && p.a.leading - p.k <= table_rows)
+    p.k = p.a.leading;
+  if (p.a.transposed && p.a.leading > p.m && p.a.leading - p.m <= x.y_spare_rows) p.m = p.a.leading;
+}
 
 bool multiply_by_library(const Multiplication& x, const KernelCall& call) {
   const Attributes& attributes = x.op.attributes();
@@ -86,20 +100,20 @@ bool multiply_by_library(const Multiplication& x, const KernelCall& call) {
   const MatrixInPlace b = in_place(matrix_stack(x.op.inputs[kB], batch_axes));
   if (!a.possible || !b.possible) return false;
   const auto [all_batches, m, n, k] = x.extents;
-  const Product product{
-      .in = x.op.dtype(kA),
-      .out = x.out,
-      .batches = x.batches.extent,
-      .m = m,
-      .n = n,
-      .k = k,
-      .a = {attributes.boolean("transpose_a") != a.transposed, a.leading, x.batches.a_stride},
-      .b = {attributes.boolean("transpose_b") != b.transposed, b.leading, x.batches.b_stride},
-      .c = {false, x.summand_leading, m * x.summand_leading},
-      .d = {false, x.y_leading, m * x.y_leading},
-      .alpha = static_cast<float>(attributes.real("alpha")),
-      .adds = x.summand != nullptr,
-      .bias = x.bias != nullptr};
+  Product product{.in = x.op.dtype(kA),
+                  .out = x.out,
+                  .batches = x.batches.extent,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .a = {attributes.boolean("transpose_a") != a.transposed, a.leading, x.batches.a_stride},
+                  .b = {attributes.boolean("transpose_b") != b.transposed, b.leading, x.batches.b_stride},
+                  .c = {false, x.summand_leading, m * x.summand_leading},
+                  .d = {false, x.y_leading, m * x.y_leading},
+                  .alpha = static_cast<float>(attributes.real("alpha")),
+                  .adds = x.summand != nullptr,
+                  .bias = x.bias != nullptr};
+  grow_into_padding(product, x);
   return multiply_in_pieces(call.device.products(), product,
                             {.a = x.a, .b = x.b, .c = x.summand, .d = x.y, .bias = x.bias}, call.workspace,
                             call.stream);
@@ -179,6 +193,7 @@ void multiply(const KernelCall& call, const OpCall& op, const Operand& y, const 
         .b = op.inputs[kB].data + b_start * in_size,
         .y = target + first_row * leading * out_size,
         .y_leading = leading,
+        .y_spare_rows = products == 1 ? y.spare_rows : 0,
         .out = out,
         .summand = added == nullptr ? nullptr : added + first_row * summand_leading * out_size,
         .summand_leading = summand_leading,
