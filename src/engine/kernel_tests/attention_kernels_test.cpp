@@ -65,6 +65,12 @@ std::vector<Case> cases() {
       {"zigzag", 2, 70, 140, 2, 1, 16, Operands::kApart, true, {}, {}, 0.2, {}, true},
       {"zigzag_of_fours", 1, 96, 192, 4, 2, 64, Operands::kApart, true, {}, {}, 0.2, {}, true},
       {"zigzag_lengths", 2, 70, 140, 2, 2, 16, Operands::kApart, true, {}, {140, 30}, 0, {}, true},
+      // Long enough for libraries.
+      {"long_grouped", 1, 256, 256, 4, 2, 64, kPacked, true},
+      {"long_cross", 1, 130, 260, 2, 2, 40},
+      {"long_views", 2, 136, 136, 4, 2, 32, kViews, true},
+      {"long_lengths", 3, 200, 200, 2, 2, 64, kPacked, false, {}, {200, 77, 1}},
+      {"long_causal_lengths", 2, 130, 130, 2, 1, 16, kPacked, true, {}, {130, 60}},
   };
 }
 
