@@ -1,0 +1,275 @@
+// One training step, or one token, on a GPU, on random tokens: what bench/gpu.sh measures beside PyTorch.
+//   gpu_step MODEL BATCH TOKENS [--dtype bf16|fp16|fp32] [--dropout] [--deterministic] [--tf32]
+//   [--per-kernel] gpu_step decode MODEL PROMPT TOKENS [--dtype ...] [--per-kernel]
+// MODEL: a built-in one, bert-base, llama-1b or llama-8b-4l. Prints one line of JSON: ms is the median of the
+// steps after half a second of load, the steps following one another without a pause; host_ms what launching
+// one took. With --per-kernel also where the time of one recorded step went.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "nadi/base/error.h"
+#include "nadi/base/random.h"
+#include "nadi/engine/engine.h"
+#include "nadi/engine/engine_memory.h"
+#include "nadi/engine/make_engine.h"
+#include "nadi/model/catalogue.h"
+#include "nadi/parallel/step_program.h"
+#include "nadi/recording/executed_step.h"
+
+namespace nadi {
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+ModelConfig model_named(const std::string& name) {
+  if (name == "bert-base") return *find_built_in_model("bert-base-uncased");
+  if (name == "llama-1b" || name == "llama-8b-4l") {
+    ModelConfig config = *find_built_in_model("llama3.1-8b");
+    config.name = name;
+    config.positions = 8192;
+    config.rotary = {};
+    config.layers = 4;
+    if (name == "llama-8b-4l") return config;
+    config.layers = 16;
+    config.width = 2048;
+    config.head_width = 64;
+    config.ffn_width = 8192;
+    config.tied_embeddings = true;
+    return config;
+  }
+  const auto found = find_built_in_model(name);
+  if (!found) {
+    std::fprintf(stderr, "no model '%s'\n", name.c_str());
+    std::exit(2);
+  }
+  return *found;
+}
+
+struct Options {
+  DType dtype = DType::kBF16;
+  bool dropout = false, per_kernel = false;
+  DeviceKind device = DeviceKind::kCuda;
+  cuda::MathOptions math = {};
+};
+
+Options options_of(int argc, char** argv, int first) {
+  Options options;
+  for (int i = first; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag == "--dropout") options.dropout = true;
+    if (flag == "--per-kernel") options.per_kernel = true;
+    if (flag == "--deterministic") options.math.deterministic = true;
+    if (flag == "--tf32") options.math.tf32 = true;
+    if (flag == "--cpu") options.device = DeviceKind::kCpu;
+    if (flag == "--dtype" && i + 1 < argc) {
+      const std::string dtype = argv[++i];
+      options.dtype = dtype == "fp32" ? DType::kF32 : dtype == "fp16" ? DType::kF16 : DType::kBF16;
+    }
+  }
+  return options;
+}
+
+std::vector<std::int32_t> random_tokens(std::uint64_t seed, std::int64_t count, std::int64_t vocabulary) {
+  std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i)
+    tokens[static_cast<std::size_t>(i)] =
+        static_cast<std::int32_t>(random_word({.seed = seed}, static_cast<std::uint64_t>(i)) % vocabulary);
+  return tokens;
+}
+
+void print_kernels(const Program& program, const ExecutedStep& step) {
+  struct Sum {
+    double us = 0;
+    int count = 0;
+  };
+  std::map<std::string, Sum> ops, work;
+  for (const ExecutedKernel& kernel : step.kernels) {
+    Sum& sum = ops[kernel_name(program, step, kernel)];
+    sum.us += static_cast<double>((kernel.end - kernel.start).count()) * 1e-3;
+    ++sum.count;
+  }
+  for (const DeviceWork& item : step.device_work) {
+    Sum& sum = work[step.work_names[item.name].substr(0, 90)];
+    sum.us += static_cast<double>((item.end - item.start).count()) * 1e-3;
+    ++sum.count;
+  }
+  const auto print = [](const std::map<std::string, Sum>& sums, std::size_t most) {
+    std::vector<std::pair<std::string, Sum>> sorted(sums.begin(), sums.end());
+    std::ranges::sort(sorted, [](const auto& a, const auto& b) { return a.second.us > b.second.us; });
+    for (std::size_t i = 0; i < std::min(most, sorted.size()); ++i)
+      std::printf("  %9.1f us %5d  %s\n", sorted[i].second.us, sorted[i].second.count,
+                  sorted[i].first.c_str());
+  };
+  std::printf("recorded step: %.3f ms\n", static_cast<double>((step.end - step.start).count()) * 1e-6);
+  print(ops, 30);
+  print(work, 40);
+}
+
+int train(int argc, char** argv) {
+  const std::string name = argv[1];
+  const std::int64_t batch = std::atoi(argv[2]), tokens = std::atoi(argv[3]);
+  const Options options = options_of(argc, argv, 4);
+  ModelConfig config = model_named(name);
+  if (!options.dropout) config.embedding_dropout = config.attention_dropout = config.residual_dropout = 0;
+  const Program program = build_step(
+      config,
+      {.batch_size = batch,
+       .seq_length = tokens,
+       .dtype = options.dtype,
+       .optimizer = {.learning_rate = {.decay = Decay::kConstant, .peak = 1e-4}, .max_grad_norm = 0}});
+  const std::unique_ptr<Engine> engine = make_engine(options.device, {.math = options.math});
+  const ProgramHandle loaded = engine->load(program);
+  engine->bind();
+  engine->initialize(1);
+  const auto set = [&](const char* input, const auto& values) {
+    using T = typename std::remove_cvref_t<decltype(values)>::value_type;
+    if (!engine->has_input(loaded, input)) return;
+    for (const InputSet inputs : {InputSet::kFirst, InputSet::kSecond})
+      engine->set_input<T>(loaded, inputs, input, values);
+  };
+  set("input_ids", random_tokens(1, batch * tokens, config.vocabulary));
+  set("targets", random_tokens(2, batch * tokens, config.vocabulary));
+  set("token_type_ids", std::vector<std::int32_t>(static_cast<std::size_t>(batch * tokens), 0));
+  set("lengths",
+      std::vector<std::int32_t>(static_cast<std::size_t>(batch), static_cast<std::int32_t>(tokens)));
+  set("token_count", std::vector<float>{static_cast<float>(batch * tokens)});
+  set("schedule_advance", std::vector<std::int64_t>{1});
+  set("random", std::vector<std::int64_t>{1, 1, 0});
+
+  std::vector<double> times, launches;
+  InputSet inputs = InputSet::kFirst;
+  const auto launch = [&] {
+    const double start = now();
+    const Ticket ticket = engine->run(loaded, {.inputs = inputs});
+    launches.push_back(now() - start);
+    inputs = other(inputs);
+    return ticket;
+  };
+  Ticket before{};
+  for (int i = 0; i < 6; ++i) {
+    before = launch();
+    std::fprintf(stderr, "loss %d: %.6f\n", i, engine->scalar(before, "loss"));
+  }
+  launches.clear();
+  const double start = now();
+  double last = start;
+  before = launch();
+  while (now() - start < 2 || times.size() < 5) {
+    const Ticket next = launch();
+    engine->wait(before);
+    const double time = now();
+    if (time - start > 0.5) times.push_back(time - last);
+    last = time;
+    before = next;
+  }
+  const double loss = engine->scalar(before, "loss");
+  const double ms = median(times) * 1e3;
+  const EngineMemory memory = engine_memory(program, plan_kernels(options.device, program));
+  std::int64_t parameters = 0;
+  for (const Tensor* tensor : engine->variables())
+    if (tensor->role == Role::kParameter) parameters += tensor->shape.elements();
+  std::printf(
+      "{\"model\": \"%s\", \"batch\": %ld, \"tokens\": %ld, \"ms\": %.3f, \"host_ms\": %.4f, "
+      "\"steps\": %zu, \"tokens_per_s\": %.0f, \"mfu\": %.4f, \"loss\": %.4f, \"allocated_gb\": %.3f, "
+      "\"predicted_gb\": %.3f}\n",
+      name.c_str(), batch, tokens, ms, median(launches) * 1e3, times.size(),
+      static_cast<double>(batch * tokens) / ms * 1e3,
+      6.0 * static_cast<double>(parameters * batch * tokens) / ms * 1e3 / 989e12, loss,
+      static_cast<double>(engine->allocated().count()) / 1e9,
+      static_cast<double>(memory.total().count()) / 1e9);
+  std::fflush(stdout);
+  if (options.per_kernel) {
+    ExecutedStep warm, step;
+    engine->wait(engine->run(loaded, {.inputs = inputs, .record = &warm}));
+    engine->wait(engine->run(loaded, {.inputs = inputs, .record = &step}));
+    print_kernels(program, step);
+  }
+  return 0;
+}
+
+int decode(int argc, char** argv) {
+  const std::string name = argv[2];
+  const std::int64_t prompt = std::atoi(argv[3]), tokens = std::atoi(argv[4]);
+  const Options options = options_of(argc, argv, 5);
+  const ModelConfig config = model_named(name);
+  const Program program = build_step(config, {.kind = StepKind::kGenerate,
+                                              .batch_size = 1,
+                                              .input_tokens = prompt,
+                                              .output_tokens = tokens,
+                                              .dtype = options.dtype});
+  const std::unique_ptr<Engine> engine = make_engine(options.device, {.math = options.math});
+  const ProgramHandle loaded = engine->load(program);
+  engine->bind();
+  engine->initialize(1);
+  engine->set_input<std::int32_t>(loaded, InputSet::kFirst, "input_ids",
+                                  random_tokens(1, prompt, config.vocabulary));
+  engine->set_input<std::int32_t>(loaded, InputSet::kFirst, "lengths",
+                                  std::vector<std::int32_t>{static_cast<std::int32_t>(prompt)});
+  std::vector<double> times;
+  std::uint64_t sum = 0;
+  ExecutedStep step;
+  double begin = 0, end = 0;
+  for (int round = 0; round < 3; ++round) {
+    Ticket before{};
+    double last = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(tokens); ++i) {
+      const Ticket ticket = engine->run(loaded, {.inputs = InputSet::kFirst, .first = i, .end = i + 1});
+      if (i > 0) sum = sum * 31 + static_cast<std::uint64_t>(engine->scalar(before, "next_token"));
+      if (i == 4) begin = now();
+      const double time = now();
+      if (i > 4 && round > 0) times.push_back(time - last);
+      last = time;
+      before = ticket;
+    }
+    engine->wait(before);
+    end = now();
+  }
+  std::printf(
+      "{\"model\": \"%s\", \"prompt\": %ld, \"tokens\": %ld, \"ms_per_token\": %.4f, \"mean\": %.4f, "
+      "\"check\": %llu}\n",
+      name.c_str(), prompt, tokens, median(times) * 1e3,
+      (end - begin) * 1e3 / static_cast<double>(tokens - 4), static_cast<unsigned long long>(sum));
+  std::fflush(stdout);
+  if (options.per_kernel) {
+    for (std::size_t i = 0; i < 6; ++i) {
+      step = {};
+      engine->wait(
+          engine->run(loaded, {.inputs = InputSet::kFirst, .first = i, .end = i + 1, .record = &step}));
+    }
+    print_kernels(program, step);
+  }
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  if (argc >= 5 && std::strcmp(argv[1], "decode") == 0) return decode(argc, argv);
+  if (argc >= 4) return train(argc, argv);
+  std::fprintf(stderr, "usage: gpu_step MODEL BATCH TOKENS [flags] | decode MODEL PROMPT TOKENS [flags]\n");
+  return 2;
+}
+
+}  // namespace
+}  // namespace nadi
+
+int main(int argc, char** argv) {
+  try {
+    return nadi::run(argc, argv);
+  } catch (const nadi::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 4;
+  }
+}
