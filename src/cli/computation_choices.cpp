@@ -5,6 +5,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/engine/cuda/cuda_available.h"
 #include "nadi/engine/make_engine.h"
 #include "nadi/job/rank_threads.h"
 #include "nadi/parallel/step_program.h"
@@ -35,7 +36,6 @@ std::vector<std::string_view> dtype_names() {
 std::vector<std::string_view> device_names() {
   std::vector<std::string_view> names;
   for (const DeviceEntry& entry : devices()) names.push_back(entry.name);
-  names.emplace_back("cuda");
   return names;
 }
 
@@ -46,10 +46,27 @@ std::string device_help() {
   return format("device that computes ({})", list);
 }
 
-DeviceKind resolve_device(const Flags& flags, std::string_view verb) {
-  const std::size_t choice = flags.choice("--device").value_or(0);
-  if (choice < devices().size()) return devices()[choice].kind;
-  throw environment_error("this build of Nadi has no CUDA engine", format("{} with --device cpu", verb));
+DeviceKind resolve_device(const Flags& flags) {
+  const DeviceKind device = devices()[flags.choice("--device").value_or(0)].kind;
+  if (device == DeviceKind::kCuda)
+    if (const auto why = cuda::why_no_cuda()) throw environment_error(why->reason, why->hint);
+  return device;
+}
+
+std::vector<FlagSpec> math_flags() {
+  return {{.names = {"--tf32"},
+           .help = "on a GPU: products of fp32 matrices on tensor cores, with 10 bits of mantissa"},
+          {.names = {"--deterministic"},
+           .help = "two runs give the same bits on a GPU, too: attention's gradient takes longer"}};
+}
+
+cuda::MathOptions resolve_math(const Flags& flags, DeviceKind device) {
+  const cuda::MathOptions math{.tf32 = flags.given("--tf32"),
+                               .deterministic = flags.given("--deterministic")};
+  if (math.tf32 && device != DeviceKind::kCuda)
+    throw usage_error(format("--tf32 makes no sense with --device {}", to_string(device)),
+                      "it goes with --device cuda");
+  return math;
 }
 
 std::vector<std::string_view> optimizer_names() {

@@ -20,8 +20,12 @@ inline constexpr std::array kOptimizers{OptimizerKind::kAdamW, OptimizerKind::kA
 std::vector<std::string_view> dtype_names();
 std::vector<std::string_view> device_names();  // also of devices that this build does not have
 std::string device_help();
-// Error (environment) for a device that this build does not have; the verb is what to do on another one.
-DeviceKind resolve_device(const Flags& flags, std::string_view verb);
+// Error (environment) for a device that this build or this machine does not have.
+DeviceKind resolve_device(const Flags& flags);
+// --tf32 and --deterministic.
+std::vector<FlagSpec> math_flags();
+// Error (usage) for --tf32 on a device that has no such products.
+cuda::MathOptions resolve_math(const Flags& flags, DeviceKind device);
 std::vector<std::string_view> optimizer_names();
 
 // --attention, and the choice of it that means one op.

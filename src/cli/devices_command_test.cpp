@@ -34,6 +34,26 @@ TEST(Devices, SaysWhetherCudaCanBeUsed) {
   }
 }
 
+TEST(Devices, ThatCannotBeUsedAreSaidWithTheReason) {
+  const auto why = cuda::why_no_cuda();
+  if (!why) GTEST_SKIP() << "CUDA can be used here";
+  for (const char* line : {"train gpt2-tiny --max-steps 1 --device cuda",
+                           "generate gpt2-tiny --num-input-tokens 2 --device cuda"}) {
+    const CliRun done = run(line);
+    EXPECT_EQ(done.code, 4) << line;
+    EXPECT_EQ(done.err, "error: " + why->reason + "\n  hint: " + why->hint + "\n");
+    EXPECT_EQ(done.out, "");
+  }
+}
+
+// Workspaces and padding of a GPU are known without one.
+TEST(Devices, AreShownWithoutBeingThere) {
+  const Json memory = run_json("show gpt2-tiny --device cuda --dtype bf16")["device"];
+  EXPECT_EQ(memory["name"], "cuda");
+  EXPECT_GT(memory["memory"]["workspace_bytes"], 0);
+  EXPECT_EQ(run("show gpt2-tiny --deterministic").code, 2);
+}
+
 TEST(Devices, TakesNoOtherArguments) {
   EXPECT_EQ(run("devices gpu").code, 2);
 }

@@ -98,6 +98,10 @@ void add_generate_output_flags(Flags& flags) {
              .fallback = "cpu",
              .choices = device_names(),
              .group = group});
+  for (FlagSpec& spec : math_flags()) {
+    spec.group = group;
+    flags.add(std::move(spec));
+  }
   add("--threads", "N", "compute threads of each rank", "one per core, or a rank's share of them");
   add("--tp", "N", "tensor-parallel ranks; they are started unless mpirun or srun has started them",
       "all ranks there are");
@@ -210,10 +214,11 @@ void check_ranks(const Flags& flags, const Communicator& world) {
 }
 
 GenerationRequest resolve(const Flags& flags, Communicator& world, Console& console) {
-  const DeviceKind device = resolve_device(flags, "generate");
+  const DeviceKind device = resolve_device(flags);
   check_ranks(flags, world);
   GenerationRequest request;
   request.options.device = device;
+  request.options.math = resolve_math(flags, device);
   request.options.world = &world;
   resolve_model(flags, request, console);
   resolve_sampling(flags, request);
@@ -254,8 +259,13 @@ class GenerateCommand : public Command {
     SilentConsole silence(own_console);
     Console& console = world.rank() == Rank{0} ? own_console : silence.console();
     const GenerationRequest request = resolve(flags, world, console);
-    if (!flags.given("--no-memory-check"))
-      check_memory(world, predicted_memory(request.config, request.options), StepKind::kGenerate);
+    if (!flags.given("--no-memory-check")) {
+      if (request.options.device == DeviceKind::kCuda)
+        check_gpu_memory(world, predicted_engine_memory(request.config, request.options),
+                         StepKind::kGenerate);
+      else
+        check_memory(world, predicted_memory(request.config, request.options), StepKind::kGenerate);
+    }
     if (request.options.weights.empty())
       console.info() << "note: the weights are random, and so is the text\n";
     Generator generator(request.config, request.options);

@@ -30,7 +30,22 @@ std::string advice(const MemoryShortage& shortage, StepKind kind) {
   return text + "; 'nadi show' says what takes it; --no-memory-check starts all the same";
 }
 
+// Of this rank, as `nadi show --device cuda` prints them.
+std::string figures(const EngineMemory& needed) {
+  return format("variables {}, activations {}, workspaces {}, inputs and padding {}",
+                to_string(needed.variables), to_string(needed.values),
+                to_string(needed.workspace + needed.staging), to_string(needed.inputs + needed.padding));
+}
+
 }  // namespace
+
+void check_gpu_memory(Communicator& world, const EngineMemory& needed, StepKind kind) {
+  const cuda::GpuDescription gpu = cuda::gpu_of_this_rank();
+  if (const auto shortage = find_gpu_memory_shortage(world, needed, gpu))
+    throw environment_error(
+        format("{} (GPU {}, {}); of a rank: {}", shortage->message, gpu.number, gpu.name, figures(needed)),
+        advice(*shortage, kind));
+}
 
 void check_memory(Communicator& world, const MemorySummary& needed, StepKind kind) {
   if (const auto shortage = find_memory_shortage(world, needed))

@@ -64,8 +64,8 @@ std::vector<std::string_view> names_of_devices() {
   return names;
 }
 
-DeviceView view_of(const DeviceEntry& device, const Program& program) {
-  const KernelPlan kernels = plan_kernels(device.kind, program);
+DeviceView view_of(const DeviceEntry& device, const Program& program, const cuda::MathOptions& math) {
+  const KernelPlan kernels = plan_kernels(device.kind, program, {.math = math});
   DeviceView view{.name = device.name, .memory = engine_memory(program, kernels)};
   for (const Instruction& instruction : program.instructions) {
     const Section& section = program.section(instruction.section);
@@ -79,6 +79,8 @@ DeviceView view_of(const DeviceEntry& device, const Program& program) {
 }
 
 void show_model(const Flags& flags, Console& console) {
+  if (flags.given("--deterministic") && !flags.given("--device"))
+    throw usage_error("--deterministic makes no sense without --device", "it goes with --device cuda");
   for (const std::string_view flag : {"--json", "--per-layer", "--device"})
     if (flags.given("--graph") && flags.given(flag))
       throw usage_error(format("{} makes no sense with --graph", flag), "--graph prints ops as text");
@@ -94,7 +96,9 @@ void show_model(const Flags& flags, Console& console) {
       .place = place_of(step.config, step.plan, rank),
       .summary = program ? summarize(*program) : summarize_step(step.config, step.request, step.plan, stage),
       .model_parameters = model_parameters(step.config)};
-  if (device) view.device = view_of(devices_with_planned_memory()[*device], *program);
+  if (device)
+    view.device = view_of(devices_with_planned_memory()[*device], *program,
+                          {.deterministic = flags.given("--deterministic")});
   if (flags.given("--json"))
     console.out << dump_json(step_json(view));
   else
@@ -122,6 +126,9 @@ class ShowCommand : public Command {
                .help = "also what an engine takes there, to the byte: with workspaces and padding",
                .fallback = "none",
                .choices = names_of_devices(),
+               .group = "output"});
+    flags.add({.names = {"--deterministic"},
+               .help = "with --device cuda: with the workspaces of kernels that give the same bits again",
                .group = "output"});
     add_step_flags(flags);
     flags.show_first(

@@ -17,6 +17,8 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/engine/comm/communicator.h"
 #include "nadi/engine/comm/launcher_environment.h"
+#include "nadi/engine/cuda/cuda_available.h"
+#include "nadi/engine/cuda/peak_rates.h"
 #include "nadi/job/rank_world.h"
 #include "nadi/megatron/data_paths.h"
 #include "nadi/megatron/defaults.h"
@@ -176,13 +178,22 @@ class DataMessages : public DataListener {
   Console& console_;
 };
 
+std::optional<GpuThroughput> gpu_throughput(const TrainOptions& options) {
+  if (options.device != DeviceKind::kCuda) return std::nullopt;
+  return GpuThroughput{
+      .config = options.config,
+      .seq_length = options.seq_length,
+      .ranks = options.plan.world_size(),
+      .peak_tflops = cuda::peak_tflops(cuda::gpu_of_this_rank().name, options.dtype, options.math)};
+}
+
 // `first` is the console of rank 0, silent on the others; `all` that of every rank. JSON has standard output
 // to itself.
 std::unique_ptr<TrainListener> make_log(const ResolvedTrain& run, Rank rank, Console& first, Console& all,
                                         bool json) {
   if (run.log_format == LogFormat::kNadi)
     return std::make_unique<TrainLog>(first, json ? first.info() : first.out, run.logging_steps,
-                                      steady_clock());
+                                      steady_clock(), gpu_throughput(run.options));
   const Plan& plan = run.options.plan;
   return std::make_unique<MegatronLog>(
       MegatronLogOptions{.config = run.options.config,
@@ -199,12 +210,19 @@ std::unique_ptr<TrainListener> make_log(const ResolvedTrain& run, Rank rank, Con
       json ? all.info() : all.out, all.info());
 }
 
+void check_memory_of(const TrainOptions& options, Communicator& world) {
+  if (options.device == DeviceKind::kCuda)
+    check_gpu_memory(world, predicted_engine_memory(options, world.rank()), StepKind::kTrain);
+  else
+    check_memory(world, predicted_memory(options, world.rank()), StepKind::kTrain);
+}
+
 class TrainCommand : public Command {
  public:
   void add_flags(Flags& flags) const override { add_train_flags(flags); }
 
   void run(const Flags& flags, Console& console) const override {
-    resolve_device(flags, "train");  // before anything is read
+    resolve_device(flags);  // before anything is read
     if (const std::int64_t ranks = ranks_to_start(flags); starts_ranks(ranks)) {
       resolve_train(flags, ranks, Rank{0});  // mistakes are said once, and before any rank starts
       return start_ranks("train", ranks, flags, console);
@@ -222,11 +240,10 @@ class TrainCommand : public Command {
     const bool checks_memory = !flags.given("--no-memory-check");
     // The vocabulary of some models comes with the data; all others are asked before that is read.
     const bool known = options.config.vocabulary > 0;
-    if (checks_memory && known) check_memory(communicator, predicted_memory(options, rank), StepKind::kTrain);
+    if (checks_memory && known) check_memory_of(options, communicator);
     DataMessages messages(first);
     const ResolvedTrainData data = resolve_train_data(std::move(request), options.config, messages);
-    if (checks_memory && !known)
-      check_memory(communicator, predicted_memory(options, rank), StepKind::kTrain);
+    if (checks_memory && !known) check_memory_of(options, communicator);
     if (!data.validation) options.evaluate = false;
     if (reads_indexed_data(flags) && options.max_steps == 0)
       options.max_steps = options.batches ? options.batches->steps_of_epochs(data.train->samples(), 1)

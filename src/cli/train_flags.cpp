@@ -124,6 +124,7 @@ void add_training_flags(Flags& flags) {
              .help = device_help(),
              .fallback = "cpu",
              .choices = device_names()});
+  for (FlagSpec& spec : math_flags()) group.add(std::move(spec));
   group.number("--threads", "threads of each rank", "one per core");
   group.toggle("--no-memory-check", "start even if less memory is free than the step needs");
 }

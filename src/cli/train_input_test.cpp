@@ -36,9 +36,7 @@ TEST_F(TrainMistake, InTheCommandLine) {
   expect({
       {{}, 2, "error: MODEL is missing\n", ""},
       {{}, 2, "error: unknown model 'gtp2'", "gtp2"},
-      {{{"--device", "cuda"}},
-       4,
-       "error: this build of Nadi has no CUDA engine\n  hint: train with --device cpu\n"},
+      {{{"--tf32", ""}}, 2, "error: --tf32 makes no sense with --device cpu\n"},
       {{{"--device", "gpu"}}, 2, "error: --device does not take 'gpu'\n"},
       {{{"--dtype", "fp61"}}, 2, "hint: did you mean 'fp16'? known: fp32, bf16, fp16\n"},
       {{{"--optimizer", "adamv"}}, 2, "hint: did you mean 'adamw'?"},

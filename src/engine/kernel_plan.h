@@ -2,7 +2,7 @@
 // says how much workspace it needs. Decided when a program is loaded, before its memory is planned: values
 // that never leave their kernel have no memory.
 //
-//   const KernelPlan kernels = plan_kernels(DeviceKind::kCpu, program, threads);    // make_engine.h
+//   const KernelPlan kernels = plan_kernels(DeviceKind::kCpu, program);    // make_engine.h
 //   const ProgramMemory memory = plan_program_memory(program, memory_options(program, kernels));
 #pragma once
 

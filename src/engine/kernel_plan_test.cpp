@@ -120,7 +120,7 @@ TEST(EngineMemory, IsWhatTheCpuEngineTakes) {
       engine.load(program);
       engine.bind();
       EXPECT_EQ(engine.allocated(),
-                engine_memory(program, plan_kernels(DeviceKind::kCpu, program, 2)).total());
+                engine_memory(program, plan_kernels(DeviceKind::kCpu, program, {.threads = 2})).total());
     }
 }
 

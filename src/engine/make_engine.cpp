@@ -42,12 +42,12 @@ std::unique_ptr<Engine> make_engine(DeviceKind kind, const EngineOptions& option
   unreachable();
 }
 
-KernelPlan plan_kernels(DeviceKind kind, const Program& program, int threads) {
+KernelPlan plan_kernels(DeviceKind kind, const Program& program, const EngineOptions& options) {
   switch (kind) {
     case DeviceKind::kCpu:
-      return plan_cpu_kernels(program, threads, true);
+      return plan_cpu_kernels(program, options.threads, true);
     case DeviceKind::kCuda:
-      return cuda::plan_cuda_kernels(program, {}, true);
+      return cuda::plan_cuda_kernels(program, {.math = options.math}, true);
     case DeviceKind::kReference:
       return plan_reference_kernels(program);
   }

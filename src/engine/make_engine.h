@@ -38,8 +38,8 @@ struct EngineOptions {
 // Error (environment) when the machine lacks what the device needs.
 std::unique_ptr<Engine> make_engine(DeviceKind kind, const EngineOptions& options);
 
-// The kernels that a device takes for a program on a host with so many threads (0: as many as here), whether
-// or not the device is there: what it fuses, and its workspace. For predictions of memory.
-KernelPlan plan_kernels(DeviceKind kind, const Program& program, int threads = 0);
+// The kernels that a device takes for a program, whether or not the device is there: what it fuses, and its
+// workspace. For predictions of memory. Of the options, threads and math count.
+KernelPlan plan_kernels(DeviceKind kind, const Program& program, const EngineOptions& options = {});
 
 }  // namespace nadi

@@ -57,6 +57,12 @@ MemorySummary predicted_memory(const ModelConfig& config, const GeneratorOptions
   return summarize(build_step(config, request_of(options), plan_of(options), 0)).memory;
 }
 
+EngineMemory predicted_engine_memory(const ModelConfig& config, const GeneratorOptions& options) {
+  const Program program = build_step(config, request_of(options), plan_of(options), 0);
+  return engine_memory(
+      program, plan_kernels(options.device, program, {.threads = options.threads, .math = options.math}));
+}
+
 class Generator::State {
  public:
   State(const ModelConfig& config, const GeneratorOptions& options)
@@ -68,7 +74,8 @@ class Generator::State {
         groups_(world_, plan_),
         engine_(make_engine(options.device, {.threads = options.threads,
                                              .groups = world_.size() > 1 ? &groups_ : nullptr,
-                                             .slowdown = options.slowdown})),
+                                             .slowdown = options.slowdown,
+                                             .math = options.math})),
         loaded_(engine_->load(program())) {
     engine_->bind();
     if (!options.weights.empty())

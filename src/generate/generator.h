@@ -30,6 +30,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nadi/engine/engine_memory.h"
 #include "nadi/engine/make_engine.h"
 #include "nadi/graph/dtype.h"
 #include "nadi/parallel/program_summary.h"
@@ -53,6 +54,7 @@ struct GeneratorOptions {
   double top_p = 1;        // and of these from the likeliest ones with this share of the probability
   std::uint64_t seed = 42;
   DeviceKind device = DeviceKind::kCpu;
+  cuda::MathOptions math = {};         // of GPUs
   int threads = 0;                     // 0: one per core
   double slowdown = 1;                 // computes that many times slower, for experiments with mixed speeds
   std::filesystem::path weights = {};  // Hugging Face folder; empty: random ones
@@ -90,6 +92,8 @@ struct GenerationResult {
 
 // What generating takes on each rank, as the engine will lay it out: for asking whether there is that much.
 MemorySummary predicted_memory(const ModelConfig& config, const GeneratorOptions& options);
+// The same with everything that the engine of the options' device takes beside: workspaces, padding, inputs.
+EngineMemory predicted_engine_memory(const ModelConfig& config, const GeneratorOptions& options);
 
 // Called with each token as soon as it is there, in the order of the prompts; end tokens are left out. False
 // ends the prompt's tokens with this one. May throw.

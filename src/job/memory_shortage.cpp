@@ -65,20 +65,22 @@ Sharers sharers_of(std::span<const RankMemory> ranks, std::size_t first, bool of
 }
 
 // `of_group`: a rank of the control group, where that is what limits the sharers.
-std::optional<MemoryShortage> shortage_of(const Sharers& sharers, bool several_machines,
+std::optional<MemoryShortage> shortage_of(const Sharers& sharers, bool several_machines, bool on_gpu,
                                           const RankMemory* of_group) {
   if (sharers.free < 0 || sharers.needed <= sharers.free) return std::nullopt;
+  const std::string_view kind = on_gpu ? "GPU" : "machine";
   const std::string machine =
-      several_machines ? format("the machine of rank {}", sharers.first) : "this machine";
+      several_machines ? format("the {} of rank {}", kind, sharers.first) : format("this {}", kind);
   const std::string alone = several_machines ? format("rank {} needs", sharers.first) : "this run needs";
   const std::string who =
       sharers.count == 1 ? alone : format("the {} ranks on {} need", sharers.count, machine);
   const std::string limit = of_group != nullptr ? format("free of the {} that its control group allows",
                                                          to_string(Bytes{of_group->group_limit}))
+                            : on_gpu            ? "free in its memory"
                                                 : "free there";
   return MemoryShortage{
-      .message = format("not enough memory: {} {}, and {} are {}", who, to_string(Bytes{sharers.needed}),
-                        to_string(Bytes{sharers.free}), limit),
+      .message = format("not enough memory{}: {} {}, and {} are {}", on_gpu ? " on the GPU" : "", who,
+                        to_string(Bytes{sharers.needed}), to_string(Bytes{sharers.free}), limit),
       .state = Bytes{sharers.state},
       .free = Bytes{sharers.free}};
 }
@@ -91,21 +93,38 @@ std::optional<MemoryShortage> find_memory_shortage(std::span<const RankMemory> r
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     // A control group is the tighter one where it has a limit at all.
     if (ranks[rank].group != 0)
-      if (auto shortage = shortage_of(sharers_of(ranks, rank, true), several_machines, &ranks[rank]))
+      if (auto shortage = shortage_of(sharers_of(ranks, rank, true), several_machines, false, &ranks[rank]))
         return shortage;
-    if (auto shortage = shortage_of(sharers_of(ranks, rank, false), several_machines, nullptr))
+    if (auto shortage =
+            shortage_of(sharers_of(ranks, rank, false), several_machines, ranks[rank].on_gpu, nullptr))
       return shortage;
   }
   return std::nullopt;
 }
 
-std::optional<MemoryShortage> find_memory_shortage(Communicator& world, const MemorySummary& needed) {
-  const RankMemory own = this_rank(needed);
+namespace {
+
+std::optional<MemoryShortage> shortage_among(Communicator& world, const RankMemory& own) {
   std::vector<RankMemory> ranks(static_cast<std::size_t>(world.size()), own);
   if (world.size() > 1)
     world.wait(world.all_gather(kWorld, std::as_bytes(std::span(&own, 1)),
                                 std::as_writable_bytes(std::span(ranks))));
   return find_memory_shortage(ranks);
+}
+
+}  // namespace
+
+std::optional<MemoryShortage> find_memory_shortage(Communicator& world, const MemorySummary& needed) {
+  return shortage_among(world, this_rank(needed));
+}
+
+std::optional<MemoryShortage> find_gpu_memory_shortage(Communicator& world, const EngineMemory& needed,
+                                                       const cuda::GpuDescription& gpu) {
+  return shortage_among(world, {.machine = std::hash<std::string>()(gpu.uuid),
+                                .needed = needed.total().count(),
+                                .state = (needed.variables + needed.padding).count(),
+                                .machine_free = gpu.free.count(),
+                                .on_gpu = true});
 }
 
 }  // namespace nadi

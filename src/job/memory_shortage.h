@@ -1,5 +1,6 @@
-// Whether the ranks of each machine fit into the free memory of that machine, checked before any rank
-// allocates: the kernel kills a process that takes too much, without a message.
+// Whether the ranks of each machine fit into the free memory of that machine, or those that share a GPU into
+// its memory, checked before any rank allocates: the kernel kills a process that takes too much, without a
+// message, and a GPU refuses after minutes of preparation.
 //
 //   if (const auto shortage = find_memory_shortage(world, predicted_memory(options, rank))) ...
 //
@@ -13,6 +14,8 @@
 #include <span>
 #include <string>
 
+#include "nadi/engine/cuda/cuda_available.h"
+#include "nadi/engine/engine_memory.h"
 #include "nadi/parallel/program_summary.h"
 
 namespace nadi {
@@ -28,6 +31,7 @@ struct RankMemory {
   std::int64_t machine_free = -1;  // -1: the system does not say
   std::int64_t group_free = 0;
   std::int64_t group_limit = 0;
+  bool on_gpu = false;  // then the machine is a GPU
 };
 
 // The first machine or control group whose ranks do not fit.
@@ -42,5 +46,9 @@ std::optional<MemoryShortage> find_memory_shortage(std::span<const RankMemory> r
 
 // Collective: all ranks call it, each with the memory that it needs itself.
 std::optional<MemoryShortage> find_memory_shortage(Communicator& world, const MemorySummary& needed);
+
+// The same for the memory of GPUs, each rank with the GPU that it takes.
+std::optional<MemoryShortage> find_gpu_memory_shortage(Communicator& world, const EngineMemory& needed,
+                                                       const cuda::GpuDescription& gpu);
 
 }  // namespace nadi

@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "nadi/base/format.h"
+#include "nadi/megatron_log/megatron_tflops.h"
 #include "nadi/terminal/console.h"
 
 namespace nadi {
@@ -26,8 +27,13 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
-TrainLog::TrainLog(Console& console, std::ostream& lines, std::int64_t logging_steps, Clock clock)
-    : console_(console), lines_(lines), logging_steps_(logging_steps), clock_(std::move(clock)) {}
+TrainLog::TrainLog(Console& console, std::ostream& lines, std::int64_t logging_steps, Clock clock,
+                   std::optional<GpuThroughput> throughput)
+    : console_(console),
+      lines_(lines),
+      logging_steps_(logging_steps),
+      clock_(std::move(clock)),
+      throughput_(std::move(throughput)) {}
 
 TrainLog::~TrainLog() {
   finish();
@@ -66,8 +72,19 @@ void TrainLog::started(std::int64_t first_step, std::int64_t total_steps) {
   if (first_step > 0) note(format("continuing after step {} of {}", first_step, total_steps));
 }
 
+std::string TrainLog::throughput_text() const {
+  if (!throughput_) return "";
+  const double tflops = megatron_tflops(throughput_->config, samples_since_line_, throughput_->seq_length,
+                                        seconds_since_line_) /
+                        static_cast<double>(throughput_->ranks);
+  const std::string text = format(", {:.1f} TFLOP/s per GPU", tflops);
+  return throughput_->peak_tflops ? text + format(", MFU {:.1f}%", 100 * tflops / *throughput_->peak_tflops)
+                                  : text;
+}
+
 void TrainLog::step(const StepReport& report) {
   tokens_since_line_ += report.tokens;
+  samples_since_line_ += report.global_batch;
   seconds_since_line_ += report.seconds;
   const double elapsed = static_cast<double>((clock_() - started_at_).count()) * 1e-9;
   const double left = elapsed / static_cast<double>(report.step - first_step_) *
@@ -85,11 +102,12 @@ void TrainLog::step(const StepReport& report) {
     return;
   const std::string scale = report.loss_scale ? format(", loss scale {}", *report.loss_scale) : "";
   line(lines_,
-       format("step {}/{}, epoch {}: loss {:.4f}, lr {:.3e}, grad norm {:.3f}{}, {:.0f} tokens/s, {} left",
+       format("step {}/{}, epoch {}: loss {:.4f}, lr {:.3e}, grad norm {:.3f}{}, {:.0f} tokens/s{}, {} left",
               report.step, report.total_steps, report.epoch, report.loss, report.learning_rate,
               report.grad_norm, scale, static_cast<double>(tokens_since_line_) / seconds_since_line_,
-              clock_text(left)));
+              throughput_text(), clock_text(left)));
   tokens_since_line_ = 0;
+  samples_since_line_ = 0;
   seconds_since_line_ = 0;
 }
 

@@ -77,6 +77,29 @@ TEST_F(TrainLogTest, PrintsLinesWhereNobodyWatches) {
   EXPECT_EQ(err_.str(), "");
 }
 
+// 12 B s L h^2 (1 + 1 + s/(2h) + ffn/h + V/(2 L h)) with B = 8, s = 100, L = 2, h = 10, ffn = 40, V = 40:
+// 12 * 8 * 100 * 2 * 100 * (2 + 5 + 4 + 1) = 23.04 MFLOP in half a second, by 2 ranks: 23.04 MFLOP/s each.
+TEST_F(TrainLogTest, SaysWhatAGpuDoes) {
+  ModelConfig config;
+  config.layers = 2;
+  config.width = 10;
+  config.heads = config.kv_heads = 1;
+  config.ffn_width = config.vocabulary = 40;
+  const auto text_with = [&](std::optional<double> peak) {
+    out_.str("");
+    TrainLog plain(
+        console_, out_, 1, [this] { return now_; },
+        GpuThroughput{.config = config, .seq_length = 100, .ranks = 2, .peak_tflops = peak});
+    plain.started(0, 10);
+    StepReport step = report(1);
+    step.global_batch = 8 * 1'000'000;
+    plain.step(step);
+    return out_.str();
+  };
+  EXPECT_THAT(text_with(92.16), HasSubstr("tokens/s, 23.0 TFLOP/s per GPU, MFU 25.0%, "));
+  EXPECT_THAT(text_with(std::nullopt), HasSubstr("tokens/s, 23.0 TFLOP/s per GPU, 0:00 left"));
+}
+
 TEST_F(TrainLogTest, TimeLeftIsThatOfThisPartOfTheRun) {
   TrainLog plain = log(false, 1);
   plain.started(8, 10);

@@ -3,6 +3,8 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
+#include "nadi/engine/engine_memory.h"
+#include "nadi/engine/make_engine.h"
 #include "nadi/parallel/step_check.h"
 
 namespace nadi {
@@ -60,11 +62,24 @@ std::int64_t global_batch_of(const TrainOptions& options) {
                           options.plan.dp, "samples");
 }
 
+namespace {
+
+Program largest_step(const TrainOptions& options, Rank rank) {
+  const Plan plan = with_micro_batches(options.plan, options.accumulation);
+  return build_step(options.config, training_request(options, options.accumulation), plan,
+                    coordinates_of(plan, rank).pp);
+}
+
+}  // namespace
+
 MemorySummary predicted_memory(const TrainOptions& options, Rank rank) {
-  const Plan plan = with_micro_batches(options.plan, options.accumulation);  // of the largest step
-  return summarize(build_step(options.config, training_request(options, options.accumulation), plan,
-                              coordinates_of(plan, rank).pp))
-      .memory;
+  return summarize(largest_step(options, rank)).memory;
+}
+
+EngineMemory predicted_engine_memory(const TrainOptions& options, Rank rank) {
+  const Program program = largest_step(options, rank);
+  return engine_memory(
+      program, plan_kernels(options.device, program, {.threads = options.threads, .math = options.math}));
 }
 
 }  // namespace nadi

@@ -86,7 +86,8 @@ class Trainer {
             build_step(options.config, evaluation_request(options), with_micro_batches(plan_, 1), place_.pp)),
         engine_(make_engine(options.device, {.threads = options.threads,
                                              .groups = world.size() > 1 ? &groups_ : nullptr,
-                                             .slowdown = options.slowdown})),
+                                             .slowdown = options.slowdown,
+                                             .math = options.math})),
         state_(options, batches_, data.train) {
     check_batch_schedule(options, batches_);
   }

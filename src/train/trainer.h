@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 
+#include "nadi/engine/engine_memory.h"
 #include "nadi/engine/make_engine.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/optimizer.h"
@@ -63,8 +64,9 @@ struct TrainOptions {
   std::int64_t max_steps = 0;  // optimizer steps; 0: the epochs decide
   std::uint64_t seed = 42;
   DeviceKind device = DeviceKind::kCpu;
-  int threads = 0;      // of each rank; 0: one per core
-  double slowdown = 1;  // computes that many times slower, for experiments with mixed speeds
+  cuda::MathOptions math = {};  // of GPUs
+  int threads = 0;              // of each rank; 0: one per core
+  double slowdown = 1;          // computes that many times slower, for experiments with mixed speeds
 
   bool evaluate = true;                 // at the end of every epoch
   std::int64_t eval_steps = 0;          // and every so many steps; 0 disables it
@@ -115,6 +117,9 @@ struct TrainResult {
 
 // The memory of a step on a rank, as the engine will lay it out.
 MemorySummary predicted_memory(const TrainOptions& options, Rank rank);
+
+// The same with everything that the engine of the options' device takes beside: workspaces, padding, inputs.
+EngineMemory predicted_engine_memory(const TrainOptions& options, Rank rank);
 
 // `stop_asked` is called after every step: when it is true on one rank, a checkpoint is saved and the run
 // ends. Throws Error: usage for options that contradict each other or the checkpoint, input for damaged

@@ -5,8 +5,12 @@
 #include <array>
 #include <cstdlib>
 #include <sstream>
+#include <utility>
 
+#include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/engine/comm/launcher_environment.h"
+#include "nadi/engine/cuda/device_choice.h"
 #include "nadi/engine/cuda/shared_library.h"
 
 namespace nadi::cuda {
@@ -70,6 +74,36 @@ std::string cupti_version(const SharedLibrary& library) {
   return format("{}", number);
 }
 
+int visible_gpus() {
+  int driver = 0, count = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+// Leaves the thread on the device that it was on.
+Bytes free_memory_of(int number) {
+  int before = 0;
+  std::size_t free = 0, total = 0;
+  cudaGetDevice(&before);
+  const bool known = cudaSetDevice(number) == cudaSuccess && cudaMemGetInfo(&free, &total) == cudaSuccess;
+  cudaSetDevice(before);
+  return Bytes{known ? static_cast<std::int64_t>(free) : 0};
+}
+
+std::optional<GpuDescription> describe_gpu(int number) {
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) return std::nullopt;
+  return GpuDescription{.number = number,
+                        .name = properties.name,
+                        .compute_capability = properties.major * 10 + properties.minor,
+                        .multiprocessors = properties.multiProcessorCount,
+                        .memory = Bytes{static_cast<std::int64_t>(properties.totalGlobalMem)},
+                        .free = free_memory_of(number),
+                        .uuid = uuid_text(properties.uuid),
+                        .pci_bus = format("{:04x}:{:02x}:{:02x}", properties.pciDomainID, properties.pciBusID,
+                                          properties.pciDeviceID)};
+}
+
 }  // namespace
 
 std::optional<WhyNoCuda> why_no_cuda() {
@@ -113,26 +147,18 @@ std::optional<WhyNoCuda> why_no_cuda() {
 
 std::vector<GpuDescription> gpus() {
   std::vector<GpuDescription> found;
-  int driver = 0, count = 0;
-  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return found;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) return found;
-  for (int i = 0; i < count; ++i) {
-    cudaDeviceProp properties{};
-    if (cudaGetDeviceProperties(&properties, i) != cudaSuccess) continue;
-    GpuDescription& gpu = found.emplace_back();
-    gpu = {.number = i,
-           .name = properties.name,
-           .compute_capability = properties.major * 10 + properties.minor,
-           .multiprocessors = properties.multiProcessorCount,
-           .memory = Bytes{static_cast<std::int64_t>(properties.totalGlobalMem)},
-           .uuid = uuid_text(properties.uuid),
-           .pci_bus = format("{:04x}:{:02x}:{:02x}", properties.pciDomainID, properties.pciBusID,
-                             properties.pciDeviceID)};
-    std::size_t free = 0, total = 0;
-    if (cudaSetDevice(i) == cudaSuccess && cudaMemGetInfo(&free, &total) == cudaSuccess)
-      gpu.free = Bytes{static_cast<std::int64_t>(free)};
-  }
+  const int count = visible_gpus();
+  for (int i = 0; i < count; ++i)
+    if (auto gpu = describe_gpu(i)) found.push_back(std::move(*gpu));
   return found;
+}
+
+GpuDescription gpu_of_this_rank() {
+  if (const auto why = why_no_cuda()) throw environment_error(why->reason, why->hint);
+  const int number = device_of_rank(process_environment(), visible_gpus());
+  auto gpu = describe_gpu(number);
+  if (!gpu) throw environment_error(format("GPU {} does not answer", number), "see whether nvidia-smi works");
+  return std::move(*gpu);
 }
 
 CudaDescription describe_cuda() {

@@ -29,6 +29,8 @@ struct GpuDescription {
   std::string pci_bus = {};
 };
 std::vector<GpuDescription> gpus();  // none where CUDA cannot be used
+// The one that this rank takes (device_choice.h). Error (environment) where CUDA cannot be used.
+GpuDescription gpu_of_this_rank();
 
 // A library that kernels or communication use.
 struct LibraryDescription {

@@ -10,6 +10,7 @@ set(cuda_planning_sources
   cuda/norm_workspace.cpp
   cuda/optimizer_workspace.cpp
   cuda/padded_rows.cpp
+  cuda/peak_rates.cpp
   cuda/prepared_graph.cpp
   cuda/product_choice_file.cpp
   cuda/sample_workspace.cpp)

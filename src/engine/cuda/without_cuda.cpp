@@ -19,6 +19,11 @@ std::vector<GpuDescription> gpus() {
   return {};
 }
 
+GpuDescription gpu_of_this_rank() {
+  const auto why = why_no_cuda();
+  throw environment_error(why->reason, why->hint);
+}
+
 CudaDescription describe_cuda() {
   return {};
 }
