@@ -10,7 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/engine/comm/launcher_environment.h"
-#include "nadi/engine/cuda/device_choice.h"
+#include "nadi/engine/cuda/device_sharing.h"
 #include "nadi/engine/cuda/shared_library.h"
 
 namespace nadi::cuda {

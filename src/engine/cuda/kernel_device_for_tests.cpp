@@ -25,6 +25,8 @@ using cuda::kDeviceAlignment;
 
 constexpr std::int64_t kGuard = kDeviceAlignment;
 constexpr std::byte kGuardByte{0xa5};
+// Products with padded rows may read that far behind a bias, in memory that is there.
+constexpr std::int64_t kReadBehind = 1024;
 constexpr std::byte kNanByte{0xff};  // reading what nobody wrote shows
 
 cuda::Device& device_for(const KernelRun& run) {
@@ -62,7 +64,7 @@ class DeviceBytes {
 struct Place {
   std::int64_t offset = -1;  // -1: it has none
   std::int64_t size = 0;     // bytes
-  std::int64_t spare = 0;    // bytes behind it that belong to it, zeros (Operand::spare_rows)
+  std::int64_t spare = 0;    // bytes behind it that belong to it and begin as zeros
 };
 struct TensorPlaces {
   std::vector<Place> tensors;
@@ -86,11 +88,12 @@ TensorPlaces places_of(const Program& program, const cuda::PreparedGraph& prepar
     const bool without = !memory.without_memory[0].empty() && memory.without_memory[0][t] != 0;
     if (is_view(graph, tensor) || without) continue;
     place.size = padded.empty() || padded[t] == 0 ? tensor.size().count() : padded[t];
+    if (!prepared.spare_rows().empty() && prepared.spare_rows()[t] > 0)
+      place.spare =
+          prepared.spare_rows()[t] * tensor.shape[1] * static_cast<std::int64_t>(size_of(tensor.dtype));
     place.offset =
         places.size +
         (misaligned && tensor.producer == kNoOp ? static_cast<std::int64_t>(size_of(tensor.dtype)) : 0);
-    if (!prepared.spare_rows().empty() && prepared.spare_rows()[t] > 0)
-      place.spare = prepared.spare_rows()[t] * tensor.shape[1] * size_of(tensor.dtype);
     places.size = rounded_up(place.offset + place.size + place.spare + kGuard, kDeviceAlignment);
   }
   return places;
@@ -148,8 +151,9 @@ std::vector<std::byte> without_padding(const Tensor& tensor, std::int64_t row_st
 std::vector<std::byte> image_after_kernels(const cuda::PreparedGraph& prepared, const TensorPlaces& places,
                                            const std::vector<std::byte>& image, cuda::Device& device) {
   static DeviceBytes memory, workspace_memory;
-  std::byte* const begin = memory.of_size(places.size);
-  const std::int64_t workspace = rounded_up(prepared.workspace(), kDeviceAlignment);
+  std::byte* const begin = memory.of_size(places.size + kReadBehind);
+  const std::int64_t workspace =
+      rounded_up(std::max(prepared.workspace(), prepared.side_workspace()), kDeviceAlignment);
   std::byte* const scratch = workspace_memory.of_size(workspace + kGuard);
   check_cuda(cudaMemcpy(begin, image.data(), image.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
   check_cuda(cudaMemset(scratch, std::to_integer<int>(kNanByte), static_cast<std::size_t>(workspace)),
