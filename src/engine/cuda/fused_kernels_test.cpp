@@ -277,6 +277,41 @@ TEST(NormProducts, OfGpt2sAttentionWithBias) {
   });
 }
 
+// Keys and values go to their caches at once: three tokens of each of two sequences, at different places.
+TEST(NormProducts, IntoCaches) {
+  for (const DType dtype : kStorage) {
+    SCOPED_TRACE(to_string(dtype));
+    Problem p;
+    const TensorId x = p.parameter("x", Shape{2, 3, 64}, dtype);
+    const TensorId positions = p.integers("positions", Shape{2}, Doubles{1, 4});
+    const TensorId normed = add_norm(p, Norm::kRms, x, dtype);
+    const TensorId k =
+        rotary(p.builder, {.x = linear(p, normed, "k", 32, dtype), .positions = positions, .heads = 2});
+    const TensorId v = linear(p, normed, "v", 32, dtype);
+    cache_write(p.builder,
+                {.cache = p.parameter("k_cache", Shape{2, 8, 32}, dtype), .rows = k, .positions = positions});
+    cache_write(p.builder,
+                {.cache = p.parameter("v_cache", Shape{2, 8, 32}, dtype), .rows = v, .positions = positions});
+    expect_fused(p, FusedKind::kNormProducts);
+  }
+}
+
+// Weights [in, out] as GPT-2 has them, with bias and activation.
+TEST(NormProducts, OfGpt2sFeedForward) {
+  for_all_decode_cases([](const DecodeCase& c, DType dtype) {
+    Problem p;
+    const TensorId x = p.parameter("x", Shape{c.rows, 1, c.width}, dtype);
+    const TensorId weight = p.parameter("fc", Shape{c.width, 4 * c.width}, dtype);
+    for (double& value : p.store["fc"]) value /= 16;
+    p.output(matmul(p.builder, {.a = add_norm(p, Norm::kLayer, x, dtype),
+                                .b = weight,
+                                .bias = p.parameter("fc.bias", Shape{4 * c.width}, dtype),
+                                .activation = Activation::kGeluTanh,
+                                .save_pre_activation = false}));
+    expect_fused(p, FusedKind::kNormProducts);
+  });
+}
+
 TEST(GatedProducts, WithAndWithoutTheNorm) {
   for_all_decode_cases([](const DecodeCase& c, DType dtype) {
     for (const bool norm : {false, true}) {

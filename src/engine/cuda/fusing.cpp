@@ -77,11 +77,14 @@ std::size_t gelu_grad_sums(const OpChain& chain) {
   return chain.is(0, OpKind::kGeluGrad) && chain.sums_rows(1) && chain.feeds(0, 1) ? 2 : 0;
 }
 
+// One product without scales and without a second output; it may have an activation.
+bool is_one_product(const OpChain& chain, std::size_t at) {
+  return chain.is(at, OpKind::kMatmul) && chain.op(at).attributes.integer("batch_axes") == 0 &&
+         chain.op(at).outputs.size() == 1 && !chain.has_input(at, 3) && !chain.has_input(at, 4);
+}
+
 bool is_linear(const OpChain& chain, std::size_t at) {
-  if (!chain.is(at, OpKind::kMatmul)) return false;
-  const Op& op = chain.op(at);
-  return op.attributes.integer("batch_axes") == 0 && op.attributes.text("activation") == "none" &&
-         op.outputs.size() == 1 && !chain.has_input(at, 3) && !chain.has_input(at, 4);
+  return is_one_product(chain, at) && chain.op(at).attributes.text("activation") == "none";
 }
 
 std::size_t matmul_add(const OpChain& chain) {
@@ -107,7 +110,7 @@ std::size_t embeddings_sum(const OpChain& chain) {
 
 // A product of few rows with a parameter.
 bool is_few_rows(const OpChain& chain, std::size_t at) {
-  if (!is_linear(chain, at)) return false;
+  if (!is_one_product(chain, at)) return false;
   const Op& op = chain.op(at);
   return matmul_extents(chain.view(at)).m <= kFewRows && !op.attributes.boolean("transpose_a") &&
          chain.tensor(op.inputs[1]).role == Role::kParameter && op.attributes.real("alpha") == 1 &&
@@ -119,6 +122,7 @@ std::size_t gated_products(const OpChain& chain) {
   const std::size_t first = chain.is(0, OpKind::kRmsNorm) && chain.feeds(0, 1) ? 1 : 0;
   if (!is_few_rows(chain, first) || !is_few_rows(chain, first + 1) || !chain.is(first + 2, OpKind::kSwiglu))
     return 0;
+  if (!is_linear(chain, first) || !is_linear(chain, first + 1)) return 0;
   if (chain.op(first).inputs[0] != chain.op(first + 1).inputs[0]) return 0;
   if (first == 1 && chain.op(1).inputs[0] != chain.output(0)) return 0;
   if (!chain.feeds_only(first, first + 2) || !chain.feeds_only(first + 1, first + 2)) return 0;
@@ -133,7 +137,8 @@ std::size_t norm_products(const OpChain& chain) {
   for (int products = 0; products < kMostProducts; ++products) {
     if (!is_few_rows(chain, next) || chain.op(next).inputs[0] != chain.output(0)) break;
     ++next;
-    if (chain.is(next, OpKind::kRotary) && chain.feeds_only(next - 1, next)) ++next;
+    if (chain.is(next, OpKind::kRotary) && is_linear(chain, next - 1) && chain.feeds_only(next - 1, next))
+      ++next;
   }
   if (next == 1) return 0;
   // Results that go to a KV cache are written there at once.
@@ -148,7 +153,8 @@ std::size_t norm_products(const OpChain& chain) {
 }
 
 std::size_t product_add(const OpChain& chain) {
-  if (!is_few_rows(chain, 0) || !chain.adds_alike(1) || !chain.feeds_only(0, 1)) return 0;
+  if (!is_few_rows(chain, 0) || !is_linear(chain, 0) || !chain.adds_alike(1) || !chain.feeds_only(0, 1))
+    return 0;
   return 2;
 }
 
