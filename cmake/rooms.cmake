@@ -108,7 +108,8 @@ function(nadi_precompile_tests name)
 endfunction()
 
 # nadi_test(graph_test SOURCES shape_test.cpp ALONE op_test.cpp LINK graph [FULL | LABEL cuda])
-# Tests carry the label `fast` unless FULL is given, then `full`, or another label.
+# Tests carry the label `fast` unless FULL is given, then `full`, or another label, which is part of their names, too:
+# the same test may be there without it.
 function(nadi_test name)
   if(NOT NADI_BUILD_TESTS)
     return()
@@ -120,14 +121,16 @@ function(nadi_test name)
   nadi_resolve(link ${ARG_LINK})
   target_link_libraries(${name} PRIVATE ${link} nadi::testing GTest::gtest_main GTest::gmock)
   nadi_precompile_tests(${name})
+  set(prefix)
   if(ARG_LABEL)
     set(label ${ARG_LABEL})
+    set(prefix TEST_PREFIX ${label}.)
   elseif(ARG_FULL)
     set(label full)
   else()
     set(label fast)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label})
+  gtest_discover_tests(${name} ${prefix} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label})
 endfunction()
 
 # nadi_sanitized_test(sanitized_reader TESTS reader_test.cpp SOURCES reader.cpp ../base/error.cpp FOLDERS trace base)

@@ -38,12 +38,14 @@ export PATH=$work/bin:$PATH
 expect 0 ./run.sh cpu </dev/null
 [[ $(cat out) == *"--entrypoint|bash|"*"|nadi|" ]] || fail "run.sh cpu opens no shell: $(cat out)"
 expect 0 ./run.sh gpu </dev/null
-[[ $(cat out) == *"--gpus|all|"*"--entrypoint|bash|"*"|nadi|" ]] || fail "run.sh gpu opens no shell: $(cat out)"
+[[ $(cat out) == *"--gpus|all|"*"--entrypoint|bash|"*"|nadi-cuda|" ]] || fail "run.sh gpu opens no shell: $(cat out)"
 expect 0 ./run.sh cpu models --json </dev/null
 [[ $(cat out) == *"|nadi|models|--json|" && $(cat out) != *entrypoint* ]] || fail "run.sh cpu models: $(cat out)"
 expect 2 ./run.sh
 expect 0 ./build.sh --pull
-[[ $(cat out) == "build|--tag|nadi|--pull|.|"$'\n'"built the image 'nadi'"* ]] || fail "build.sh: $(cat out)"
+[[ $(cat out) == "build|--tag|nadi|--file|Dockerfile|--pull|.|"$'\n'"built the image 'nadi'"* ]] || fail "build.sh: $(cat out)"
+expect 0 ./build.sh --cuda --pull
+[[ $(cat out) == "build|--tag|nadi-cuda|--file|Dockerfile.cuda|--pull|.|"* ]] || fail "build.sh --cuda: $(cat out)"
 expect 1 env DOCKER_EXIT=1 ./build.sh
 ! grep -q built out || fail "build.sh says it succeeded, and it did not"
 
