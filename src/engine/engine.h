@@ -121,6 +121,12 @@ class Engine {
   virtual int threads() const = 0;  // of the host that it computes with
   // Whether run() returns before the device is done, so that the host is free meanwhile.
   virtual bool runs_beside_host() const { return false; }
+  // Why runs cannot be recorded (RunRequest::record), in one sentence; empty where they can.
+  virtual std::string why_no_record() const { return {}; }
+  // What runs until it is called with false is for a profiler from outside (nsys, ncu): a GPU marks the
+  // range, names phases and layers, and enqueues kernels one by one, so that they have these names. Waits for
+  // what runs. Nothing happens on other devices.
+  virtual void mark_profiler_range(bool /*inside*/) {}
   // What a user should know of how it runs, a sentence: that ranks share a GPU, say. Empty: nothing.
   virtual std::string remark() const { return {}; }
 

@@ -32,11 +32,12 @@ void number_streams(ExecutedStep& step, std::size_t first_kernel) {
   if (lowest == kUnreported) return;
   for (std::size_t i = first_kernel; i < step.kernels.size(); ++i)
     step.kernels[i].stream = StreamId{lowest + to_number(step.kernels[i].stream)};
-  // What the engine does besides on streams of its own has numbers behind those of programs.
+  // What the engine does besides has numbers behind those of programs and of streams that engines add to
+  // them.
   std::map<std::uint32_t, std::uint32_t> besides;
   for (DeviceWork& piece : step.device_work)
     if (piece.kernel == DeviceWork::kNoKernel && piece.stream != lowest) besides[piece.stream];
-  std::uint32_t next = lowest + kStreamCount;
+  std::uint32_t next = lowest + 2 * kStreamCount;
   for (auto& [reported, number] : besides) number = next++;
   for (DeviceWork& piece : step.device_work) {
     if (piece.kernel != DeviceWork::kNoKernel)

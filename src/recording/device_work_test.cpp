@@ -77,7 +77,7 @@ TEST(DeviceWork, StreamsAreNumberedFromThatOfTheLaunch) {
   settle_device_work(step);
   EXPECT_THAT(times(step), ElementsAre("13: 1100..1200", "14: 1100..1400", "13: 1200..1300"));
   // What is done besides has the stream of the launch, or one behind all streams of programs.
-  EXPECT_EQ(step.device_work[3].stream, 13 + kStreamCount);
+  EXPECT_EQ(step.device_work[3].stream, 13 + 2 * kStreamCount);
   EXPECT_EQ(step.device_work[4].stream, 13u);
 }
 

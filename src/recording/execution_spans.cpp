@@ -6,25 +6,12 @@
 
 #include "nadi/base/error.h"
 #include "nadi/parallel/program.h"
+#include "nadi/recording/layer_ranges.h"
 
 namespace nadi {
 namespace {
 
 constexpr std::size_t kOutside = std::numeric_limits<std::size_t>::max();
-
-// The layers around an op, outermost first: "a.h.3.c" is in "a", "a.h.3" and "a.h.3.c".
-void split_path(std::string_view path, std::vector<std::string_view>& layers) {
-  layers.clear();
-  const auto starts_number = [&](std::size_t dot) {
-    return dot + 1 < path.size() && path[dot + 1] >= '0' && path[dot + 1] <= '9';
-  };
-  std::size_t dot = path.find('.');
-  while (dot != std::string_view::npos) {
-    if (dot > 0 && !starts_number(dot)) layers.push_back(path.substr(0, dot));
-    dot = path.find('.', dot + 1);
-  }
-  if (!path.empty()) layers.push_back(path);
-}
 
 class SpanBuilder {
  public:
@@ -49,7 +36,7 @@ class SpanBuilder {
       phase_kind_ = op.phase;
       phase_ = open(spans, ExecutionSpan::Kind::kPhase, to_string(op.phase), i);
     }
-    split_path(origin.graph.layer(op.layer), path_);
+    split_layer_path(origin.graph.layer(op.layer), path_);
     std::size_t common = 0;
     while (common < layers_.size() && common < path_.size() && spans[layers_[common]].name == path_[common])
       ++common;

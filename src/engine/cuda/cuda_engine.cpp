@@ -18,8 +18,10 @@
 #include "nadi/engine/cuda/cuda_error.h"
 #include "nadi/engine/cuda/cuda_memory.h"
 #include "nadi/engine/cuda/device_choice.h"
+#include "nadi/engine/cuda/device_record.h"
 #include "nadi/engine/cuda/kernel_activity.h"
 #include "nadi/engine/cuda/kernel_runner.h"
+#include "nadi/engine/cuda/nvtx_ranges.h"
 #include "nadi/engine/cuda/prepared_graph.h"
 #include "nadi/engine/cuda/side_stream.h"
 #include "nadi/engine/device_engine.h"
@@ -178,7 +180,8 @@ struct CudaEngineState {
   mutable ScalarCopies scalars;
   // While steps are recorded.
   std::unique_ptr<KernelActivity> activity;
-  std::vector<OpId> ops;  // of the kernel that is entered
+  std::unique_ptr<NvtxRanges> ranges;  // while a profiler from outside records
+  std::vector<OpId> ops;               // of the kernel that is entered
   // Of the run under way.
   std::unique_ptr<CapturedRun> capturing;
   RunKey key;
@@ -205,6 +208,12 @@ class CudaEngine : private std::unique_ptr<CudaEngineState>, public DeviceEngine
   Bytes allocated() const override { return state_.memory.allocated(); }
   Bytes sent() const override { return state_.comm.sent(); }
   std::string remark() const override { return state_.choice.why_through_host; }
+  std::string why_no_record() const override { return KernelActivity::why_not(); }
+  void mark_profiler_range(bool inside) override {
+    state_.stream.wait();
+    state_.ranges.reset();
+    if (inside) state_.ranges = std::make_unique<NvtxRanges>();
+  }
   bool runs_beside_host() const override { return !state_.comm.through_host(); }
 
  protected:
@@ -264,7 +273,7 @@ void CudaEngine::reserve(Bytes workspace, Bytes staging) {
 
 // Graphs that were made while the profiler was attached are slow, and those from before are not watched.
 void CudaEngine::attach(const RunRequest& request) {
-  const bool wanted = request.record != nullptr && KernelActivity::why_not().empty();
+  const bool wanted = request.record != nullptr;
   if (wanted == (state_.activity != nullptr)) return;
   state_.stream.wait();
   state_.captured.clear();
@@ -308,7 +317,7 @@ bool CudaEngine::replay(std::size_t number, BoundProgram& program, const RunRequ
   if (state_.key.section) gather_inputs(program, request);
   if (is_recorded_by_host(request)) return false;
   const auto found = state_.captured.find(state_.key);
-  if (found == state_.captured.end()) return false;
+  if (found == state_.captured.end() || state_.ranges != nullptr) return false;
   launch(*found->second, request);
   return true;
 }
@@ -332,8 +341,7 @@ void CudaEngine::begin_record(const RunRequest& request, std::size_t kernels, st
   record.reserve(kernels, ops);
   state_.first_recorded = record.kernels.size();
   if (request.first == 0) {
-    record.device = {
-        .kind = ExecutedDevice::Kind::kCuda, .number = state_.device.number(), .name = state_.device.name()};
+    record.device = device_record(state_.device);
     record.start = steady_now();
   }
   if (state_.activity != nullptr) state_.activity->begin_step();
@@ -365,7 +373,7 @@ void CudaEngine::begin_run(std::size_t number, const BoundProgram& program, cons
   bool all_have_run = true;
   for (std::size_t i = request.first; i < end; ++i)
     all_have_run = all_have_run && loaded.has_run.contains(instructions[i].section);
-  if (all_have_run && !is_recorded_by_host(request)) {
+  if (all_have_run && !is_recorded_by_host(request) && state_.ranges == nullptr) {
     state_.capturing = std::make_unique<CapturedRun>(state_.stream.get());
     if (state_.comm.through_host()) state_.comm.rehearse(true);
   } else if (request.record != nullptr) {
@@ -418,6 +426,8 @@ void CudaEngine::run_kernel(const KernelCallSite& given) {
   const bool messages = state_.comm.connected() && !state_.comm.idle();
   if (messages || !state_.side.idle()) settle(call, kernel);
   if (state_.activity != nullptr) state_.activity->enter(state_.calls);
+  if (state_.ranges != nullptr)
+    state_.ranges->enter(origin_of(call.program.program(), call.instruction, OpId{kernel.first_op}));
   ++state_.calls;
   if (kernel.communicates) {
     communicate(call);
@@ -469,6 +479,7 @@ void CudaEngine::communicate(const KernelCallSite& call) {
 
 void CudaEngine::end_run(const RunRequest& request) {
   state_.side.join(state_.stream.get());
+  if (state_.ranges != nullptr) state_.ranges->end_run();
   if (state_.capturing == nullptr) {
     state_.comm.settle_all(state_.stream.get());
     if (request.record != nullptr) end_record(request);

@@ -35,6 +35,7 @@ if(NADI_HAS_CUDA)
     cuda/device.cpp
     cuda/device_choice.cpp
     cuda/device_mover.cpp
+    cuda/device_record.cpp
     cuda/elementwise_kernels.cu
     cuda/embedding_grad_kernel.cu
     cuda/few_queries_kernel.cu
@@ -50,6 +51,7 @@ if(NADI_HAS_CUDA)
     cuda/norm_gradient_kernels.cu
     cuda/norm_kernels.cu
     cuda/ops_one_by_one.cpp
+    cuda/nvtx_ranges.cpp
     cuda/optimizer_kernels.cu
     cuda/pinned_copies.cpp
     cuda/plain_product.cu

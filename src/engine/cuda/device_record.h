@@ -1,0 +1,13 @@
+// A GPU as records of runs describe it.
+#pragma once
+
+#include "nadi/recording/executed_step.h"
+
+namespace nadi::cuda {
+
+class Device;
+
+// With the properties that PyTorch's profiler writes.
+ExecutedDevice device_record(const Device& device);
+
+}  // namespace nadi::cuda
