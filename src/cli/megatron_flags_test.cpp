@@ -280,11 +280,11 @@ std::vector<Effect> file_effects() {
 
 // Those have tests of their own, here or beside what reads them.
 const std::set<std::string> kElsewhere{
-    "--mock-data",          "--tokenizer-type",   "--tokenizer-model",
-    "--vocab-file",         "--merge-file",       "--exit-on-missing-checkpoint",
-    "--start-weight-decay", "--end-weight-decay", "--data-args-path",
-    "--train-data-path",    "--valid-data-path",  "--per-split-data-args-path",
-    "--eod-mask-loss"};
+    "--mock-data",          "--tokenizer-type",      "--tokenizer-model",
+    "--vocab-file",         "--merge-file",          "--exit-on-missing-checkpoint",
+    "--start-weight-decay", "--end-weight-decay",    "--data-args-path",
+    "--train-data-path",    "--valid-data-path",     "--per-split-data-args-path",
+    "--eod-mask-loss",      "--use-pytorch-profiler"};
 
 class MegatronFlags : public testing::Test {
  protected:

@@ -127,6 +127,33 @@ std::set<std::int64_t> profiled_ranks(const Flags& flags, std::int64_t world,
   return ranks;
 }
 
+// Steps start + 1 to end, counted from 1.
+struct ProfiledSteps {
+  std::int64_t start = 0, end = 0;
+};
+ProfiledSteps profiled_steps(const Flags& flags) {
+  const std::int64_t start = flags.integer("--profile-step-start", 0).value_or(kProfileStart);
+  const std::int64_t end = flags.integer("--profile-step-end").value_or(std::max(start + 1, kProfileEnd));
+  if (end <= start)
+    throw usage_error(format("--profile-step-end {} is not after --profile-step-start {}", end, start));
+  return {start, end};
+}
+
+// CUPTI serves one at a time: whoever profiles from outside, or us.
+ProfilerRange resolve_profiler_range(const Flags& flags, const TrainOptions& options,
+                                     std::vector<std::string>& notes) {
+  for (const std::string_view flag : {"--enable-tracing", "--trace-output-dir", "--trace-name",
+                                      "--trace-wait", "--trace-warmup", "--trace-active"})
+    if (flags.given(flag))
+      throw usage_error(
+          format("{} traces the run, and --profile leaves that to nsys or ncu on a GPU", flag),
+          "leave out --profile, or add --use-pytorch-profiler, which traces the steps of --profile");
+  const ProfiledSteps steps = profiled_steps(flags);
+  return {.first = steps.start + 1,
+          .last = steps.end,
+          .ranks = profiled_ranks(flags, options.plan.world_size(), notes)};
+}
+
 }  // namespace
 
 void resolve_traces(const Flags& flags, const std::string& model, TrainOptions& options,
@@ -139,15 +166,16 @@ void resolve_traces(const Flags& flags, const std::string& model, TrainOptions& 
     if (flags.given("--profile-ranks")) notes.push_back("--profile-ranks has no effect without --profile");
     return;
   }
+  if (profile && options.device == DeviceKind::kCuda && !flags.given("--use-pytorch-profiler")) {
+    options.profiler_range = resolve_profiler_range(flags, options, notes);
+    return;
+  }
   const std::string beside = profile ? flags.text("--tensorboard-dir").value_or("outputs") : "outputs";
   RecorderOptions trace{.folder = flags.text("--trace-output-dir").value_or(beside),
                         .name = flags.text("--trace-name").value_or(short_name(model))};
   if (profile) {
-    // Steps start + 1 to end, counted from 1, after one that is recorded and forgotten.
-    const std::int64_t start = flags.integer("--profile-step-start", 0).value_or(kProfileStart);
-    const std::int64_t end = flags.integer("--profile-step-end").value_or(std::max(start + 1, kProfileEnd));
-    if (end <= start)
-      throw usage_error(format("--profile-step-end {} is not after --profile-step-start {}", end, start));
+    // After one that is recorded and forgotten.
+    const auto [start, end] = profiled_steps(flags);
     trace.wait = std::max<std::int64_t>(start - 1, 0);
     trace.warmup = std::min<std::int64_t>(start, 1);
     trace.active = end - start;

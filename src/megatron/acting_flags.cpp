@@ -186,7 +186,9 @@ std::vector<MegatronFlag> log_rows() {
   Rows rows("Megatron's flags: logs and traces");
   rows.other_name("--log-interval", "N", "--logging-steps");
   rows.toggle("--log-throughput", "print TFLOP/s per rank in Megatron's line");
-  rows.toggle("--profile", "the same as --enable-tracing");
+  rows.toggle("--profile",
+              "the same as --enable-tracing; on a GPU mark the steps for nsys and ncu instead (NVTX)");
+  rows.toggle("--use-pytorch-profiler", "with --profile on a GPU: trace the steps as --enable-tracing does");
   MegatronFlag& ranks = rows.value("--profile-ranks", "RANK...", "with --profile: ranks to trace", "all");
   ranks.spec.many = true;
   rows.value("--timing-log-level", "N", "1 and 2: print the times of a step's parts after each line", "0")

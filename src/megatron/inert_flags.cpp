@@ -134,8 +134,8 @@ std::vector<MegatronFlagGroup> megatron_flags_without_effect() {
         "--app-tag-run-version NAME",
         "--config-logger-dir FOLDER"}},
       {"traces are Nadi's own",
-       {"--use-pytorch-profiler", "--record-memory-history", "--memory-snapshot-path FILE",
-        "--pytorch-profiler-collect-shapes", "--pytorch-profiler-collect-callstack", "--nvtx-ranges"}},
+       {"--record-memory-history", "--memory-snapshot-path FILE", "--pytorch-profiler-collect-shapes",
+        "--pytorch-profiler-collect-callstack", "--nvtx-ranges"}},
   };
 }
 

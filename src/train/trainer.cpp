@@ -113,6 +113,7 @@ class Trainer {
     result_.steps = state_.step();
     result_.best_validation_loss = state_.best_validation_loss();
     result_.skipped_steps = state_.skipped();
+    mark_profiler_range({});
     // A tracing window that the run was too short for: the steps that were recorded are written.
     if (recorder_ && !recorder_->finished()) write_trace();
     return result_;
@@ -272,6 +273,7 @@ class Trainer {
     if (recorder_) recorder_->set_metadata("batch_size", format("{}", size / plan_.dp));
     if (recorder_) recorder_->set_metadata("global_batch_size", format("{}", size));
     const double learning_rate = state_.learning_rate();
+    mark_profiler_range(now.fed.number);
     now.begun = seconds_now();
     const StartedStep started = run_program(
         now.fed, recorder_ ? recorder_->begin_step(now.fed.number, *now.fed.program->program) : nullptr);
@@ -291,6 +293,19 @@ class Trainer {
     finish_step_under_way();
     under_way_ = std::move(now);
     if (!runs_ahead()) finish_step_under_way();
+    if (options_.profiler_range && state_.step() == options_.profiler_range->last) mark_profiler_range({});
+  }
+
+  // Before a step, or where none follows that belongs to it.
+  void mark_profiler_range(std::optional<std::int64_t> step) {
+    if (!options_.profiler_range) return;
+    const ProfilerRange& range = *options_.profiler_range;
+    const bool is_ours = range.ranks.empty() || range.ranks.contains(to_number(world_.rank()));
+    const bool inside = is_ours && step && *step >= range.first && *step <= range.last;
+    if (inside == in_profiler_range_) return;
+    finish_step_under_way();
+    engine_->mark_profiler_range(inside);
+    in_profiler_range_ = inside;
   }
 
   // Waits for it.
@@ -433,6 +448,8 @@ class Trainer {
   // All ranks' times are on the clock of rank 0, and the groups are numbered alike on all of them.
   void start_recorder() {
     RecorderOptions trace = *options_.trace;
+    if (const std::string reason = engine_->why_no_record(); !reason.empty())
+      throw environment_error(format("this run cannot be traced: {}", reason));
     require_writable_folder(trace.folder);
     const auto plan =
         plan_metadata(plan_, resolved_partition(options_.config, plan_), PlannedStep::kTraining);
@@ -487,6 +504,7 @@ class Trainer {
   InputSet next_set_ = InputSet::kFirst;
   double loss_scale_ = 1;  // before the next step, where there is one
   std::optional<RunRecorder> recorder_;
+  bool in_profiler_range_ = false;
   std::optional<EventFile> events_;
   std::optional<RunFolder> folder_;  // on the rank that writes, where anything is saved
   TrainResult result_;

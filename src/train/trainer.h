@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "nadi/engine/engine_memory.h"
@@ -42,6 +43,12 @@ enum class ScheduleOnResume : std::uint8_t {
   kNewWithNote,  // those of the options, with a note to the listener
   kNew,          // those of the options
   kOfCheckpoint,
+};
+
+// Steps, counted from 1, that are for a profiler from outside (Engine::mark_profiler_range()).
+struct ProfilerRange {
+  std::int64_t first = 0, last = 0;
+  std::set<std::int64_t> ranks = {};  // empty: all
 };
 
 struct TrainOptions {
@@ -85,6 +92,7 @@ struct TrainOptions {
   ScheduleOnResume schedule_on_resume = ScheduleOnResume::kNewWithNote;
 
   std::optional<RecorderOptions> trace = {};
+  std::optional<ProfilerRange> profiler_range = {};
   bool time_parts = false;                     // the parts of a step are timed: see StepReport::parts
   std::filesystem::path tensorboard_dir = {};  // empty: no event file
 };
