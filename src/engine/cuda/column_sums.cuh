@@ -19,16 +19,25 @@ struct SumTarget {
   void* data = nullptr;
   DType dtype = DType::kF32;
   bool accumulate = false;
+  // Sums that are a matrix, whose rows are padded: of so many elements, and so many from one to the next. 0:
+  // they lie one after the other.
+  std::int64_t row = 0, row_stride = 0;
 
   __device__ void put(std::int64_t column, float sum) const {
-    if (accumulate) sum += load_as_float(data, dtype, column);
-    store_float(data, dtype, column, sum);
+    const std::int64_t at = row == 0 ? column : column / row * row_stride + column % row;
+    if (accumulate) sum += load_as_float(data, dtype, at);
+    store_float(data, dtype, at, sum);
   }
 };
 
 inline SumTarget sum_target(const OpCall& op, std::size_t output) {
-  return {
-      .data = op.outputs[output].data, .dtype = op.out_dtype(output), .accumulate = op.accumulates(output)};
+  const Operand& to = op.outputs[output];
+  const bool padded = to.row_stride() != to.columns();
+  return {.data = to.data,
+          .dtype = to.dtype(),
+          .accumulate = op.accumulates(output),
+          .row = padded ? to.columns() : 0,
+          .row_stride = to.row_stride()};
 }
 
 // The sums of several matrices that have the same extents, each with its parts one after the other.
