@@ -49,6 +49,17 @@ expect 0 ./build.sh --cuda --pull
 expect 1 env DOCKER_EXIT=1 ./build.sh
 ! grep -q built out || fail "build.sh says it succeeded, and it did not"
 
+# The benchmark of a GPU, with programs that print what real ones do.
+mkdir -p fake/bench
+cat >fake/bench/gpu_step <<<$'#!/bin/sh\necho \'{"model": "gpt2", "ms": 9.0, "host_ms": 0.1, "allocated_gb": 2.1, "predicted_gb": 2.0}\''
+cat >peer <<<$'#!/bin/sh\nif [ "$1" = floor ]; then echo \'{"floor_ms": 8.0}\'; elif [ "$4" = compile ]; then exit 1; elif [ "$4" = eager ]; then echo \'{"ms": 20.5, "peak_gb": 3.1}\'; else echo \'{"ms": 12.0, "peak_gb": 3.2}\'; fi'
+chmod +x fake/bench/gpu_step peer
+expect 0 env BUILD=fake "$source/bench/gpu.sh" gpt2:4x1024 ./peer
+grep -q 'best of the peer = 0.750' out && grep -q 'nadi / floor = 1.125' out && grep -q 'compile  failed' out ||
+  fail "gpu.sh: $(cat out)"
+expect 2 env BUILD=fake "$source/bench/gpu.sh" gpt2 -
+expect 4 env BUILD=nowhere "$source/bench/gpu.sh" gpt2:4x1024 -
+
 # The service's entry point, as compose runs it: what has $$ in the file has one $ there.
 if python3 -c 'import json' 2>/dev/null; then
   cat >bin/nadi <<<$'#!/bin/sh\necho "nadi $*"'

@@ -55,6 +55,22 @@ TEST(MemoryShortage, CountsWhatAControlGroupAllows) {
   EXPECT_THAT(message_of({rank, beside}), HasSubstr("need 12.0 GiB, and 10.0 GiB are free there"));
 }
 
+// Two ranks that share a GPU, and two with a GPU each.
+TEST(MemoryShortage, SumsTheRanksOfAGpu) {
+  const RankMemory rank{.machine = 1, .needed = 6 * kGiB, .machine_free = 11 * kGiB, .on_gpu = true};
+  EXPECT_EQ(message_of({rank}), "");
+  EXPECT_EQ(
+      message_of({rank, rank}),
+      "not enough memory on the GPU: the 2 ranks on this GPU need 12.0 GiB, and 11.0 GiB are free in its "
+      "memory");
+  RankMemory beside = rank;
+  beside.machine = 2;
+  EXPECT_EQ(message_of({rank, beside}), "");
+  beside.machine_free = 5 * kGiB;
+  EXPECT_EQ(message_of({rank, beside}),
+            "not enough memory on the GPU: rank 1 needs 6.00 GiB, and 5.00 GiB are free in its memory");
+}
+
 TEST(MemoryShortage, DoesNotGuessWhereTheSystemIsSilent) {
   EXPECT_EQ(message_of({{.machine = 1, .needed = 1000 * kGiB}}), "");
 }
