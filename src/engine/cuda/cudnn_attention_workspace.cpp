@@ -25,6 +25,10 @@ bool all_of_type(const OpView& op, DType dtype) {
   for (const int input : {kQ, kK, kV, kY, kDy})
     if (op.has(static_cast<std::size_t>(input)) && op.input(static_cast<std::size_t>(input)).dtype != dtype)
       return false;
+  // The forward pass's second one are the statistics.
+  const std::size_t outputs = op.op.kind == OpKind::kAttention ? 1 : op.op.outputs.size();
+  for (std::size_t i = 0; i < outputs; ++i)
+    if (op.output(i).dtype != dtype) return false;
   return true;
 }
 

@@ -10,12 +10,14 @@
 #include "nadi/engine/kernel_tests/run_kernels_for_tests.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/ops/attention.h"
+#include "nadi/graph/ops/copy.h"
 #include "nadi/graph/ops/views.h"
 
 namespace nadi {
 namespace {
 
-enum class Operands { kPacked, kApart, kViews };
+// Apart, or packed in one tensor: a parameter, a view of one, or what another op computed.
+enum class Operands { kApart, kPacked, kViews, kComputed };
 
 struct Case {
   std::string name;
@@ -32,7 +34,7 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  constexpr auto kPacked = Operands::kPacked, kViews = Operands::kViews;
+  constexpr auto kPacked = Operands::kPacked, kViews = Operands::kViews, kComputed = Operands::kComputed;
   return {
       {"one_of_everything", 1, 1, 1, 1, 1, 1},
       {"narrow", 2, 5, 7, 3, 3, 3},
@@ -66,11 +68,11 @@ std::vector<Case> cases() {
       {"zigzag_of_fours", 1, 96, 192, 4, 2, 64, Operands::kApart, true, {}, {}, 0.2, {}, true},
       {"zigzag_lengths", 2, 70, 140, 2, 2, 16, Operands::kApart, true, {}, {140, 30}, 0, {}, true},
       // Long enough for libraries.
-      {"long_grouped", 1, 256, 256, 4, 2, 64, kPacked, true},
+      {"long_grouped", 1, 256, 256, 4, 2, 64, kComputed, true},
       {"long_cross", 1, 130, 260, 2, 2, 40},
       {"long_views", 2, 136, 136, 4, 2, 32, kViews, true},
-      {"long_lengths", 3, 200, 200, 2, 2, 64, kPacked, false, {}, {200, 77, 1}},
-      {"long_causal_lengths", 2, 130, 130, 2, 1, 16, kPacked, true, {}, {130, 60}},
+      {"long_lengths", 3, 200, 200, 2, 2, 64, kComputed, false, {}, {200, 77, 1}},
+      {"long_causal_lengths", 2, 130, 130, 2, 1, 16, kComputed, true, {}, {130, 60}},
   };
 }
 
@@ -93,6 +95,7 @@ void build(Problem& p, const Case& c, DType dtype) {
   } else {
     args.q = p.parameter("qkv", Shape{c.B, c.T, (c.H + 2 * c.K) * c.D}, dtype);
   }
+  if (c.operands == Operands::kComputed) args.q = copy(p.builder, args.q);
   if (c.operands == Operands::kViews) {
     const std::vector<TensorId> parts =
         split(p.builder, args.q, 2, std::vector<std::int64_t>{c.H * c.D, c.K * c.D, c.K * c.D});
