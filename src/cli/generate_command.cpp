@@ -269,6 +269,8 @@ class GenerateCommand : public Command {
     if (request.options.weights.empty())
       console.info() << "note: the weights are random, and so is the text\n";
     Generator generator(request.config, request.options);
+    if (const std::string remark = generator.remark(); !remark.empty())
+      console.info() << "note: " << remark << "\n";
     const RankClock clock = request.options.record ? measure_rank_clock(world) : RankClock{};
     if (const auto& unused = generator.unused_weights(); !unused.empty())
       console.info() << format(

@@ -247,4 +247,8 @@ const std::vector<std::string>& Generator::unused_weights() const {
   return state_->unused_;
 }
 
+std::string Generator::remark() const {
+  return state_->engine_->remark();
+}
+
 }  // namespace nadi

@@ -119,6 +119,7 @@ class Generator {
   std::span<const ExecutedStep> recorded() const;
   // Names in the weights' files that the model does not have.
   const std::vector<std::string>& unused_weights() const;
+  std::string remark() const;  // of the engine, for the user; empty: none
 
  private:
   class State;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <tuple>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -165,20 +164,10 @@ NcclCommunicator::Channel& NcclCommunicator::made_channel(Group& group) {
   return *group.channel;
 }
 
-// Both ends of a line take part in making it, so ranks must not wait for each other in a circle: all make
-// their lines in the same order, that of the two ranks, sender and tag.
 void NcclCommunicator::connect(std::span<const MessageLine> lines) {
-  using Key = std::tuple<Rank, Rank, Rank, std::int64_t>;
-  std::vector<std::pair<Key, MessageLine>> order;
   for (const MessageLine& line : lines) {
-    const Rank peer = group_of(line.group).members.at(static_cast<std::size_t>(line.peer));
-    check(peer != rank(), "a rank sends messages to itself");
-    order.emplace_back(
-        Key{std::min(rank(), peer), std::max(rank(), peer), line.sends ? rank() : peer, line.tag}, line);
-  }
-  std::ranges::stable_sort(order, {}, [](const auto& entry) { return entry.first; });
-  for (const auto& [key, line] : order) {
-    if (lines_.contains(line)) continue;
+    std::unique_ptr<Channel>& channel = lines_[{line.group, line.peer, line.tag, line.sends}];
+    if (channel != nullptr) continue;
     const CommGroup on_host = group_of(line.group).on_host;
     NcclId id{};
     const std::span<std::byte> bytes = std::as_writable_bytes(std::span(id.bytes));
@@ -188,13 +177,14 @@ void NcclCommunicator::connect(std::span<const MessageLine> lines) {
     } else {
       host_.wait(host_.receive(on_host, line.peer, kIdTag, bytes));
     }
-    lines_.emplace(line, std::make_unique<Channel>(nccl_, id, Channel::Place{2, line.sends ? 0 : 1}));
+    channel = std::make_unique<Channel>(nccl_, id, Channel::Place{2, line.sends ? 0 : 1});
   }
 }
 
-NcclCommunicator::Channel& NcclCommunicator::channel_of(const CommLine& line, const MessageLine& messages) {
+NcclCommunicator::Channel& NcclCommunicator::channel_of(const CommLine& line, std::int64_t peer,
+                                                        std::int64_t tag, bool sends) {
   check(can_move(line.memory), "this communicator moves memory of its device only");
-  const auto found = lines_.find(messages);
+  const auto found = lines_.find({line.group, peer, tag, sends});
   check(found != lines_.end(), "messages that were not connected");
   return *found->second;
 }
@@ -288,7 +278,7 @@ CommRequest NcclCommunicator::all_to_all(CommLine line, std::span<const std::byt
 
 CommRequest NcclCommunicator::send(CommLine line, std::int64_t peer, std::int64_t tag,
                                    std::span<const std::byte> bytes) {
-  const Channel& channel = channel_of(line, {.group = line.group, .peer = peer, .tag = tag, .sends = true});
+  const Channel& channel = channel_of(line, peer, tag, true);
   begin(channel);
   check_nccl(nccl_.send(bytes.data(), bytes.size(), kBytes, 1, channel.comm(), channel.stream()), "ncclSend",
              channel.comm());
@@ -297,7 +287,7 @@ CommRequest NcclCommunicator::send(CommLine line, std::int64_t peer, std::int64_
 
 CommRequest NcclCommunicator::receive(CommLine line, std::int64_t peer, std::int64_t tag,
                                       std::span<std::byte> bytes) {
-  const Channel& channel = channel_of(line, {.group = line.group, .peer = peer, .tag = tag, .sends = false});
+  const Channel& channel = channel_of(line, peer, tag, false);
   begin(channel);
   check_nccl(nccl_.receive(bytes.data(), bytes.size(), kBytes, 0, channel.comm(), channel.stream()),
              "ncclRecv", channel.comm());

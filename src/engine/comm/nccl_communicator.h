@@ -3,7 +3,7 @@
 //
 //   NcclCommunicator world(host, device);                  // on all ranks, with the device current
 //   const CommGroup data = world.add_group(members);
-//   world.connect(messages);                               // if there are sends and receives
+//   world.connect(message_lines(program, groups));         // if there are sends and receives
 //   world.compute_on(stream);
 //   const CommRequest sum = world.all_reduce({data, kComputeStream, device_memory(device)}, ...);
 //   world.stream_wait(kComputeStream, sum);
@@ -21,25 +21,16 @@
 
 #include <cuda_runtime_api.h>
 
-#include <compare>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "nadi/engine/comm/communicator.h"
+#include "nadi/engine/comm/message_lines.h"
 #include "nadi/engine/comm/nccl_library.h"
 
 namespace nadi::cuda {
-
-// Messages of one tag between this rank and another.
-struct MessageLine {
-  CommGroup group = kWorld;
-  std::int64_t peer = 0;
-  std::int64_t tag = 0;
-  bool sends = false;  // else it receives
-
-  auto operator<=>(const MessageLine&) const = default;
-};
 
 class NcclCommunicator : public Communicator {
  public:
@@ -52,8 +43,7 @@ class NcclCommunicator : public Communicator {
   // What kComputeStream is from now on.
   void compute_on(cudaStream_t stream) { compute_ = stream; }
 
-  // Collective over all ranks of the job. Both ends name a line before they use it; those that are there
-  // already stay.
+  // Collective over all ranks of the job, each with its message_lines(). Those that are there already stay.
   void connect(std::span<const MessageLine> lines);
 
   Rank rank() const override { return host_.rank(); }
@@ -94,7 +84,7 @@ class NcclCommunicator : public Communicator {
   Group& group_of(CommGroup group);
   Channel& made_channel(Group& group);  // collective where it is not there yet
   Channel& channel_of(const CommLine& line);
-  Channel& channel_of(const CommLine& line, const MessageLine& messages);
+  Channel& channel_of(const CommLine& line, std::int64_t peer, std::int64_t tag, bool sends);
   // What the channel is given from now on comes after what the compute stream was given so far.
   void begin(const Channel& channel);
   CommRequest started(const Channel& channel);
@@ -107,7 +97,9 @@ class NcclCommunicator : public Communicator {
   cudaStream_t compute_ = nullptr;
   cudaEvent_t computed_ = nullptr;
   std::vector<Group> groups_;
-  std::map<MessageLine, std::unique_ptr<Channel>> lines_;
+  // By group, place of the peer, tag, and whether it sends.
+  using LineKey = std::tuple<CommGroup, std::int64_t, std::int64_t, bool>;
+  std::map<LineKey, std::unique_ptr<Channel>> lines_;
   std::vector<Request> requests_;
   std::vector<std::size_t> free_;  // of them
 };

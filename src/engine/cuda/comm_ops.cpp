@@ -1,9 +1,9 @@
 #include "nadi/engine/cuda/comm_ops.h"
 
 #include <optional>
-#include <vector>
 
 #include "nadi/base/error.h"
+#include "nadi/engine/comm/message_lines.h"
 #include "nadi/engine/comm/nccl_communicator.h"
 #include "nadi/engine/comm/op_transfers.h"
 #include "nadi/engine/comm/plan_groups.h"
@@ -11,7 +11,6 @@
 #include "nadi/engine/cuda/cuda_error.h"
 #include "nadi/engine/cuda/device_mover.h"
 #include "nadi/engine/cuda/pinned_copies.h"
-#include "nadi/parallel/program.h"
 
 namespace nadi::cuda {
 namespace {
@@ -75,16 +74,7 @@ bool CommOps::through_host() const {
 }
 
 void CommOps::connect(const Program& program) {
-  if (!state_->nccl) return;
-  std::vector<MessageLine> lines;
-  for (const Graph& graph : program.graphs)
-    for (const Op& op : graph.ops())
-      if (op.kind == OpKind::kSend || op.kind == OpKind::kReceive)
-        lines.push_back({.group = state_->groups->group(op.attributes.text("group")),
-                         .peer = op.attributes.integer("peer"),
-                         .tag = op.attributes.integer("tag"),
-                         .sends = op.kind == OpKind::kSend});
-  state_->nccl->connect(lines);
+  if (state_->nccl) state_->nccl->connect(message_lines(program, *state_->groups));
 }
 
 void CommOps::reserve(Bytes size, std::byte* memory) {
