@@ -3,12 +3,6 @@
 #include "nadi/engine/cuda/cuda_error.h"
 
 namespace nadi::cuda {
-namespace {
-
-// Of one graph. Larger ones take long to be made, and bring nothing.
-constexpr std::size_t kKernelsPerGraph = 8000;
-
-}  // namespace
 
 CapturedRun::~CapturedRun() {
   if (capturing_) {  // an error came in between
@@ -28,7 +22,7 @@ void CapturedRun::begin_kernel() {
 }
 
 void CapturedRun::end_kernel(bool may_cut) {
-  if (++kernels_ >= kKernelsPerGraph && may_cut) cut();
+  if (++kernels_ >= most_ && may_cut) cut();
 }
 
 void CapturedRun::cut() {

@@ -25,7 +25,11 @@ namespace nadi::cuda {
 
 class CapturedRun {
  public:
-  explicit CapturedRun(cudaStream_t stream) : stream_(stream) {}
+  // A graph has at most that many kernels, where it can be cut. Larger ones take long to be made, and bring
+  // nothing.
+  static constexpr std::size_t kKernelsPerGraph = 8000;
+  explicit CapturedRun(cudaStream_t stream, std::size_t kernels_per_graph = kKernelsPerGraph)
+      : stream_(stream), most_(kernels_per_graph) {}
   ~CapturedRun();
   CapturedRun(const CapturedRun&) = delete;
   CapturedRun& operator=(const CapturedRun&) = delete;
@@ -33,6 +37,8 @@ class CapturedRun {
   void begin_kernel();
   // May end the piece, unless something that was begun on another stream is still to come back.
   void end_kernel(bool may_cut);
+  // Whether the piece should end with this kernel.
+  bool full() const { return kernels_ + 1 >= most_; }
   // Between pieces, on the host.
   void settle(std::byte* address, std::int64_t size, bool writes);
   void start(const OpCall& op);
@@ -72,6 +78,7 @@ class CapturedRun {
   void cut();
 
   cudaStream_t stream_;
+  std::size_t most_;
   bool capturing_ = false;
   std::size_t kernels_ = 0;  // of the piece that is captured
   std::vector<Action> actions_;

@@ -41,6 +41,10 @@ Nanoseconds steady_now() {
 // Of the records: beside those that programs name.
 constexpr StreamId kSideStream{kStreamCount};
 
+// While CUPTI watches, launching a graph takes the host 2 us for each of its kernels, before the first one
+// starts (measured on an H200): short graphs are launched while the one before runs.
+constexpr std::size_t kKernelsPerWatchedGraph = 64;
+
 PlaceInGroup place_in(const PlanGroups* groups) {
   if (groups == nullptr) return {};
   return [groups](const std::string& group) { return groups->place(group); };
@@ -374,7 +378,9 @@ void CudaEngine::begin_run(std::size_t number, const BoundProgram& program, cons
   for (std::size_t i = request.first; i < end; ++i)
     all_have_run = all_have_run && loaded.has_run.contains(instructions[i].section);
   if (all_have_run && !is_recorded_by_host(request) && state_.ranges == nullptr) {
-    state_.capturing = std::make_unique<CapturedRun>(state_.stream.get());
+    const bool watched = state_.activity != nullptr;
+    state_.capturing = std::make_unique<CapturedRun>(
+        state_.stream.get(), watched ? kKernelsPerWatchedGraph : CapturedRun::kKernelsPerGraph);
     if (state_.comm.through_host()) state_.comm.rehearse(true);
   } else if (request.record != nullptr) {
     begin_record(request, program.kernel_calls(), program.op_calls());
@@ -437,9 +443,11 @@ void CudaEngine::run_kernel(const KernelCallSite& given) {
       run_beside(call, kernel);
     else
       program.runners[call.graph]->run(call.kernel, call.addresses, state_.stream.get());
-    if (state_.capturing != nullptr) state_.capturing->end_kernel(state_.comm.idle() && state_.side.idle());
   }
   if (state_.activity != nullptr) state_.activity->leave();
+  if (state_.capturing == nullptr || kernel.communicates) return;
+  if (state_.activity != nullptr && state_.capturing->full()) state_.side.join(state_.stream.get());
+  state_.capturing->end_kernel(state_.comm.idle() && state_.side.idle());
 }
 
 void CudaEngine::run_beside(const KernelCallSite& call, const PreparedKernel& kernel) {
