@@ -62,6 +62,11 @@ set(NADI_INTERNAL_HEADERS
 file(GLOB nadi_kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cpu/*.h)
 list(REMOVE_ITEM nadi_kernel_headers engine/cpu/cpu_engine.h)
 list(APPEND NADI_INTERNAL_HEADERS ${nadi_kernel_headers})
+# Of the engine for GPUs, what is known without CUDA and others ask for.
+file(GLOB nadi_cuda_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cuda/*.h
+  ${PROJECT_SOURCE_DIR}/src/engine/comm/nccl_*.h)
+list(REMOVE_ITEM nadi_cuda_headers engine/cuda/cuda_available.h engine/cuda/device_traits.h)
+list(APPEND NADI_INTERNAL_HEADERS ${nadi_cuda_headers})
 # Reports are for the program: tables as JSON need json.h.
 file(GLOB nadi_report_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/report/*.h)
 list(APPEND NADI_INTERNAL_HEADERS ${nadi_report_headers})
