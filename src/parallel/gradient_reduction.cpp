@@ -105,8 +105,19 @@ class ReductionBuilder {
     return closed;
   }
 
-  void reduce(const std::vector<Member>& bucket) {
-    const Member& last = bucket.back();
+  // Members lie in memory in this order. A tensor of an odd number of elements, as the bias of a vocabulary
+  // has, comes last, so that the others begin at round addresses, which kernels of all devices like.
+  std::vector<Member> in_memory_order(std::vector<Member> bucket) const {
+    constexpr std::int64_t kRound = 8;
+    std::ranges::stable_partition(bucket, [&](const Member& member) {
+      return builder_.shape(member.parameter).elements() % kRound == 0;
+    });
+    return bucket;
+  }
+
+  void reduce(const std::vector<Member>& by_readiness) {
+    const Member& last = by_readiness.back();
+    const std::vector<Member> bucket = in_memory_order(by_readiness);
     const std::uint32_t first = here();
     const auto scope = builder_.in_layer(format("gradients.{}", result_.buckets.size()));
     const GroupArgs data = group_args(plan_, GroupKind::kData);
