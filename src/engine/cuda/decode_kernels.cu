@@ -40,9 +40,8 @@ struct FewRows {
   // No kernel that is still at work writes the weights: they are parameters, which an optimizer writes, and
   // other kernels come between the optimizer and the next product.
   bool constant_weights = true;
-  // Blocks on a multiprocessor: half of what has room, so that the next kernel's blocks can load their first
-  // weights while this one's are at work.
-  int resident_blocks = 1;
+  // Blocks on a multiprocessor, if there is room for them.
+  int resident_blocks = 2;
 };
 
 bool hands_over(const OpCall& from, const OpCall& to, std::size_t input) {

@@ -59,7 +59,7 @@ Alignments alignments_of(const Product& product, const ProductOperands& o) {
 }
 
 // All that the choice of an algorithm depends on, in one line.
-std::string description(const Product& p, const Alignments& alignments, const MathOptions& math) {
+std::string product_line(const Product& p, const Alignments& alignments, const MathOptions& math) {
   const auto factor = [](const Product::Factor& f) {
     return format("{}{}+{}", f.transposed ? 't' : 'n', f.leading, f.batch_stride);
   };
@@ -255,7 +255,7 @@ ProductPlan& MatrixProducts::State::plan_of(const Product& product, const Produc
                                             std::span<std::byte> workspace, cudaStream_t stream) {
   const MathOptions& math = device.traits().math;
   const Alignments alignments = alignments_of(product, operands);
-  const std::string key = description(product, alignments, math);
+  const std::string key = product_line(product, alignments, math);
   ProductPlan& plan = plans.try_emplace(key, lt, product, math).first->second;
   if (plan.settled) return plan;
   const bool may_time =
