@@ -39,46 +39,78 @@ __device__ inline std::int64_t row_offset(const HeadRows& rows, int b, int token
 class AttentionRandom {
  public:
   __device__ explicit AttentionRandom(const AttentionOperands& in)
-      : dropout_(in.dropout), head_ids_(in.head_ids), S_(in.extents.S) {
-    if (dropout_.random == nullptr) return;
-    const auto seed = static_cast<std::uint64_t>(dropout_.random[0]);
-    step_ = static_cast<std::uint64_t>(dropout_.random[1]);
-    origin_ = dropout_.random[2] * dropout_.heads * dropout_.tokens * S_;
+      : in_(in), threshold_(in.dropout.threshold << 8) {
+    const AttentionDropout& dropout = in.dropout;
+    if (dropout.random == nullptr) return;
+    const auto seed = static_cast<std::uint64_t>(dropout.random[0]);
+    step_ = static_cast<std::uint64_t>(dropout.random[1]);
+    origin_ = dropout.random[2] * dropout.heads * dropout.tokens * in.extents.S;
     // As random_block() has it.
     std::uint64_t mixed = seed + 0x9E3779B97F4A7C15;
     mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
     mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
-    key_ = mixed ^ (mixed >> 31) ^ static_cast<std::uint64_t>(dropout_.site);
+    key_ = mixed ^ (mixed >> 31) ^ static_cast<std::uint64_t>(dropout.site);
   }
+
+  // Whether every row of probabilities begins with a block, and four keys are one.
+  __device__ bool in_fours() const { return in_.key_positions == nullptr && in_.extents.S % 4 == 0; }
 
   // Number of the probability of the key at position 0, for this query.
   __device__ std::int64_t row(int b, int head, int token) const {
-    const int whole_head = head_ids_ != nullptr ? head_ids_[head] : head;
-    return origin_ + ((b * dropout_.heads + whole_head) * dropout_.tokens + token) * S_;
+    const int whole_head = in_.head_ids != nullptr ? in_.head_ids[head] : head;
+    return origin_ + ((b * in_.dropout.heads + whole_head) * in_.dropout.tokens + token) * in_.extents.S;
   }
+
+  // The words of several blocks. They go through the rounds together: integers are what these kernels have
+  // least time for, and so the keys of a round are computed once.
+  template <int N>
+  __device__ void words(const std::uint64_t (&blocks)[N], unsigned (&words)[N][4]) const {
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      words[i][0] = static_cast<unsigned>(blocks[i]);
+      words[i][1] = static_cast<unsigned>(blocks[i] >> 32);
+      words[i][2] = static_cast<unsigned>(step_);
+      words[i][3] = static_cast<unsigned>(step_ >> 32);
+    }
+    auto key0 = static_cast<unsigned>(key_), key1 = static_cast<unsigned>(key_ >> 32);
+#pragma unroll
+    for (int round = 0; round < 10; ++round) {
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        const std::uint64_t product0 = std::uint64_t{0xD2511F53} * words[i][0];
+        const std::uint64_t product1 = std::uint64_t{0xCD9E8D57} * words[i][2];
+        words[i][0] = static_cast<unsigned>(product1 >> 32) ^ words[i][1] ^ key0;
+        words[i][1] = static_cast<unsigned>(product1);
+        words[i][2] = static_cast<unsigned>(product0 >> 32) ^ words[i][3] ^ key1;
+        words[i][3] = static_cast<unsigned>(product0);
+      }
+      key0 += 0x9E3779B9;
+      key1 += 0xBB67AE85;
+    }
+  }
+  // Whether the element that a word belongs to is kept.
+  __device__ bool keeps(unsigned word) const {
+    return word >= threshold_;
+  }
+
   // Bit j: whether element 4 * block + j is kept.
   __device__ unsigned kept_of_block(std::int64_t block) const {
-    const auto number = static_cast<std::uint64_t>(block);
-    const RandomBlock words =
-        philox4x32_10({static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32),
-                       static_cast<std::uint32_t>(step_), static_cast<std::uint32_t>(step_ >> 32)},
-                      {static_cast<std::uint32_t>(key_), static_cast<std::uint32_t>(key_ >> 32)});
-    unsigned bits = 0;
+    unsigned of_block[1][4], bits = 0;
+    words({static_cast<std::uint64_t>(block)}, of_block);
 #pragma unroll
-    for (unsigned j = 0; j < 4; ++j) bits |= static_cast<unsigned>(words[j] >> 8 >= dropout_.threshold) << j;
+    for (unsigned j = 0; j < 4; ++j) bits |= static_cast<unsigned>(keeps(of_block[0][j])) << j;
     return bits;
   }
   __device__ bool kept(std::int64_t element) const {
     return (kept_of_block(element / 4) >> (element % 4) & 1U) != 0;
   }
   __device__ float scale() const {
-    return dropout_.scale;
+    return in_.dropout.scale;
   }
 
  private:
-  const AttentionDropout dropout_;
-  const std::int32_t* head_ids_;
-  std::int64_t S_;
+  const AttentionOperands& in_;
+  std::uint32_t threshold_;  // least word that keeps an element
   std::uint64_t step_ = 0;
   std::uint64_t key_ = 0;
   std::int64_t origin_ = 0;

@@ -1,5 +1,6 @@
 #include "nadi/engine/cuda/attention_operands.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "nadi/graph/dtype.h"
@@ -30,11 +31,12 @@ HeadRows head_rows(const Operand& operand, std::int64_t head_width, std::int64_t
 AttentionDropout dropout_of(const OpCall& call, const AttentionExtents& e) {
   const double rate = call.attributes().real("dropout");
   if (rate <= 0) return {};
+  constexpr double kWords = 0x1p24;
   return {.random = call.in<std::int64_t>(kRandom),
           .site = call.attributes().integer("site"),
           .heads = call.has(kHeadIds) ? call.attributes().integer("whole_heads") : e.H,
           .tokens = call.has(kQueryPositions) ? e.S : e.T,
-          .threshold = static_cast<std::uint32_t>(std::ceil(rate * 0x1p24)),
+          .threshold = static_cast<std::uint32_t>(std::min(std::ceil(rate * kWords), kWords - 1)),
           .scale = static_cast<float>(1 / (1 - rate))};
 }
 

@@ -36,7 +36,7 @@ struct AttentionDropout {
   std::int64_t site = 0;
   std::int64_t heads = 0;       // of all ranks
   std::int64_t tokens = 0;      // of all ranks
-  std::uint32_t threshold = 0;  // least upper 24 bits of a word that keep an element
+  std::uint32_t threshold = 0;  // least upper 24 bits of a word that keep an element; below 2^24
   float scale = 1;              // what elements that are kept are multiplied by
 };
 

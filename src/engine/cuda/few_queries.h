@@ -15,8 +15,9 @@ namespace nadi::cuda {
 
 struct FewQueries {
   static constexpr std::int64_t kMostTokens = 8;
-  static constexpr std::int64_t kMostRows = 8;    // of a block
-  static constexpr std::int64_t kLeastKeys = 32;  // of a part
+  static constexpr std::int64_t kMostRows = 8;  // of a block
+  static constexpr std::int64_t kLeastKeys =
+      256;  // of a part: adding up parts takes as long as reading these
 
   FewQueries(const AttentionExtents& e, const DeviceTraits& traits)
       : rows(e.T * (e.H / e.K)),

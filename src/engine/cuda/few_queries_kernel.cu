@@ -1,7 +1,8 @@
 // Attention of few queries with a cache of keys and values. Reading the cache takes the time, so the keys of
 // a head are spread over blocks (few_queries.h), each row of the cache is read once for all queries of its
 // group, and the block that ends last adds up the parts. A row of 8 elements per lane takes `lanes` lanes;
-// groups of so many lanes take keys in turn, each with its own running softmax.
+// groups of so many lanes take keys in turn, each with its own running softmax. Loads of several rows are in
+// flight at once, so none of them may stand behind a branch.
 #include <cmath>
 
 #include "nadi/engine/cuda/attention_device.cuh"
@@ -11,10 +12,9 @@
 namespace nadi::cuda {
 namespace {
 
-constexpr int kThreads = 128;
+constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
 constexpr int kPerLane = 8;
-constexpr int kBatch = 4;  // keys of a lane whose loads are in flight at once
 constexpr int kMostColumns = static_cast<int>(kMostHeadWidth);
 
 // Blocks of a head that are done. Each launch leaves zeros, so that the next may begin with them; launches of
@@ -27,33 +27,39 @@ struct FewQueriesCall {
   float* results;  // [blocks per part][parts][rows][D + 2]: sums, then maximum and denominator
   int rows;        // of a key-value head
   int lanes;       // of a row
-  bool aligned;
 };
 
-template <class T>
-__device__ void load_elements(const T* row, int d, int width, std::int64_t stride, bool aligned,
-                              float (&to)[kPerLane]) {
-  if (aligned && d < width) {
-    constexpr int kAtOnce = 16 / static_cast<int>(sizeof(T));
-#pragma unroll
-    for (int i = 0; i < kPerLane; i += kAtOnce) {
-      const auto some = load_vector<T, kAtOnce>(row + d + i);
-#pragma unroll
-      for (int j = 0; j < kAtOnce; ++j) to[i + j] = some.at(j);
-    }
-    return;
-  }
-#pragma unroll
-  for (int i = 0; i < kPerLane; ++i) to[i] = d + i < width ? to_float(row[(d + i) * stride]) : 0.0F;
-}
+// Eight elements of a row as they are in memory. Behind the row's end they are others of the row.
+template <class T, bool kAligned>
+struct Elements {
+  static constexpr int kAtOnce = 16 / static_cast<int>(sizeof(T));
+  Vector<T, kAtOnce> some[kPerLane / kAtOnce];
 
-// Two parts of a row's softmax become one: what their sums are to be multiplied by.
+  __device__ void load(const T* row, int d, int width, std::int64_t stride) {
+    if constexpr (kAligned) {
+      const T* const from = row + min(d, width - kPerLane);
+#pragma unroll
+      for (int i = 0; i < kPerLane; i += kAtOnce) some[i / kAtOnce] = load_vector<T, kAtOnce>(from + i);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kPerLane; ++i)
+        some[i / kAtOnce].elements[i % kAtOnce] = row[min(d + i, width - 1) * stride];
+    }
+  }
+  __device__ float at(int i) const {
+    return some[i / kAtOnce].at(i % kAtOnce);
+  }
+};
+
+// Where nothing was seen yet, any finite number serves as the maximum.
 __device__ inline float finite(float x) {
   return x == -INFINITY ? 0.0F : x;
 }
 
-template <class T, int kRows>
-__global__ __launch_bounds__(kThreads) void few_queries_kernel(const FewQueriesCall call) {
+template <class T, bool kAligned, int kRows>
+__global__ __launch_bounds__(kThreads, kRows > 4 ? 1 : 2) void few_queries_kernel(const FewQueriesCall call) {
+  // Keys of a lane whose loads are in flight at once.
+  constexpr int kBatch = sizeof(T) == 4 ? 2 : 4;
   const AttentionOperands& in = call.forward.in;
   const int D = static_cast<int>(in.extents.D), S = static_cast<int>(in.extents.S);
   const int K = static_cast<int>(in.extents.K), group = static_cast<int>(in.group);
@@ -61,35 +67,40 @@ __global__ __launch_bounds__(kThreads) void few_queries_kernel(const FewQueriesC
   const int kv_head = static_cast<int>(blockIdx.y) % K, first_row = static_cast<int>(blockIdx.y) / K * kRows;
   const int b = static_cast<int>(blockIdx.z), thread = static_cast<int>(threadIdx.x);
   const int lane = thread % kWarp, warp = thread / kWarp;
+  const int d = lane % call.lanes * kPerLane;
+  const int taker = thread / call.lanes, takers = kThreads / call.lanes;
+  const auto token_of = [&](int r) { return min(first_row + r, call.rows - 1) / group; };
+  const auto head_of = [&](int r) { return kv_head * group + min(first_row + r, call.rows - 1) % group; };
 
-  int limits[kRows], most = 0;
+  // This kernel may begin while the one before ends, and the next while this one does.
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
+  Elements<T, kAligned> raw_q[kRows];
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-    const int row = first_row + r;
-    limits[r] = row < call.rows ? min(S, attention_limit(in, b, row / group)) : 0;
-    most = max(most, limits[r]);
-  }
+  for (int r = 0; r < kRows; ++r)
+    raw_q[r].load(reinterpret_cast<const T*>(in.q.data) + row_offset(in.q, b, token_of(r), head_of(r)), d, D,
+                  in.q.element_stride);
+  const int first_limit = attention_limit(in, b, 0), last_limit = attention_limit(in, b, token_of(kRows - 1));
+  const int most = max(0, min(S, last_limit));
   constexpr int kLeast = static_cast<int>(FewQueries::kLeastKeys);
-  const int per_part = ((most + parts - 1) / parts + kLeast - 1) / kLeast * kLeast;
-  const int active = max(1, (most + per_part - 1) / max(1, per_part));
+  const int per_part = max(kLeast, ((most + parts - 1) / parts + takers - 1) / takers * takers);
+  const int active = max(1, (most + per_part - 1) / per_part);
   if (part >= active) return;
   const int begin = part * per_part, end = min(most, begin + per_part);
 
-  const int d = lane % call.lanes * kPerLane;
-  const int taker = thread / call.lanes, takers = kThreads / call.lanes;
   // Powers of two are what the hardware has.
   const float scale = in.scale * 1.44269504F;
+  int limits[kRows];
   float q[kRows][kPerLane];
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    const int row = first_row + r;
-    const std::int64_t at =
-        row < call.rows ? row_offset(in.q, b, row / group, kv_head * group + row % group) : 0;
+    // As attention_limit() has it, without reading again.
+    limits[r] = in.causal ? min(first_limit + token_of(r), last_limit) : last_limit;
+    limits[r] = min(limits[r], end);
 #pragma unroll
-    for (int i = 0; i < kPerLane; ++i)
-      q[r][i] = row < call.rows && d + i < D
-                    ? load_as_float(in.q.data, in.q.dtype, at + (d + i) * in.q.element_stride) * scale
-                    : 0.0F;
+    for (int i = 0; i < kPerLane; ++i) q[r][i] = d + i < D ? raw_q[r].at(i) * scale : 0.0F;
   }
 
   const T* const keys = reinterpret_cast<const T*>(in.k.data) + row_offset(in.k, b, 0, kv_head);
@@ -103,31 +114,35 @@ __global__ __launch_bounds__(kThreads) void few_queries_kernel(const FewQueriesC
     for (int i = 0; i < kPerLane; ++i) sums[r][i] = 0;
   }
   for (int base = begin; base < end; base += takers * kBatch) {
-    float k[kBatch][kPerLane], v[kBatch][kPerLane];
+    Elements<T, kAligned> k[kBatch], v[kBatch];
 #pragma unroll
     for (int u = 0; u < kBatch; ++u) {
       // Behind the end the last row again, which is masked below.
-      const int key = min(base + u * takers + taker, end - 1);
-      load_elements(keys + key * in.k.token_stride, d, D, in.k.element_stride, call.aligned, k[u]);
-      load_elements(values + key * in.v.token_stride, d, D, in.v.element_stride, call.aligned, v[u]);
+      const std::int64_t key = min(base + u * takers + taker, end - 1);
+      k[u].load(keys + key * in.k.token_stride, d, D, in.k.element_stride);
+      v[u].load(values + key * in.v.token_stride, d, D, in.v.element_stride);
     }
+    float scores[kRows][kBatch];
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u)
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        scores[r][u] = 0;
+#pragma unroll
+        for (int i = 0; i < kPerLane; ++i) scores[r][u] += q[r][i] * k[u].at(i);
+      }
+    for (int offset = call.lanes / 2; offset > 0; offset /= 2)
+#pragma unroll
+      for (int r = 0; r < kRows; ++r)
+#pragma unroll
+        for (int u = 0; u < kBatch; ++u) scores[r][u] += __shfl_xor_sync(kWholeWarp, scores[r][u], offset);
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
-      float scores[kBatch], highest = largest[r];
+      float highest = largest[r];
 #pragma unroll
       for (int u = 0; u < kBatch; ++u) {
-        scores[u] = 0;
-#pragma unroll
-        for (int i = 0; i < kPerLane; ++i) scores[u] += q[r][i] * k[u][i];
-      }
-      for (int offset = call.lanes / 2; offset > 0; offset /= 2)
-#pragma unroll
-        for (int u = 0; u < kBatch; ++u) scores[u] += __shfl_xor_sync(kWholeWarp, scores[u], offset);
-#pragma unroll
-      for (int u = 0; u < kBatch; ++u) {
-        const int key = base + u * takers + taker;
-        if (key >= min(end, limits[r])) scores[u] = -INFINITY;
-        highest = fmaxf(highest, scores[u]);
+        if (base + u * takers + taker >= limits[r]) scores[r][u] = -INFINITY;
+        highest = fmaxf(highest, scores[r][u]);
       }
       const float correction = exp2f(largest[r] - finite(highest));
       largest[r] = highest;
@@ -136,64 +151,83 @@ __global__ __launch_bounds__(kThreads) void few_queries_kernel(const FewQueriesC
       for (int i = 0; i < kPerLane; ++i) sums[r][i] *= correction;
 #pragma unroll
       for (int u = 0; u < kBatch; ++u) {
-        const float p = exp2f(scores[u] - finite(highest));
-        denominator[r] += p;
-#pragma unroll
-        for (int i = 0; i < kPerLane; ++i) sums[r][i] += p * v[u][i];
+        scores[r][u] = exp2f(scores[r][u] - finite(highest));
+        denominator[r] += scores[r][u];
       }
     }
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u)
+#pragma unroll
+      for (int i = 0; i < kPerLane; ++i) {
+        const float x = v[u].at(i);
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) sums[r][i] += scores[r][u] * x;
+      }
   }
 
   // The takers of a warp, then the warps of the block.
-  __shared__ float warp_sums[kWarps][kRows][kMostColumns];
+  __shared__ float warp_sums[kWarps / 2][kRows][kMostColumns];
   __shared__ float warp_largest[kWarps][kRows], warp_denominator[kWarps][kRows];
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    for (int offset = call.lanes; offset < kWarp; offset *= 2) {
-      const float highest = fmaxf(largest[r], __shfl_xor_sync(kWholeWarp, largest[r], offset));
-      const float correction = exp2f(largest[r] - finite(highest));
-      largest[r] = highest;
-      denominator[r] *= correction;
-      denominator[r] += __shfl_xor_sync(kWholeWarp, denominator[r], offset);
-#pragma unroll
-      for (int i = 0; i < kPerLane; ++i) {
-        sums[r][i] *= correction;
-        sums[r][i] += __shfl_xor_sync(kWholeWarp, sums[r][i], offset);
-      }
-    }
-    if (lane < call.lanes) {
-#pragma unroll
-      for (int i = 0; i < kPerLane; ++i)
-        if (d + i < D) warp_sums[warp][r][d + i] = sums[r][i];
-    }
-    if (lane == 0) {
-      warp_largest[warp][r] = largest[r];
-      warp_denominator[warp][r] = denominator[r];
-    }
+    float highest = largest[r];
+    for (int offset = call.lanes; offset < kWarp; offset *= 2)
+      highest = fmaxf(highest, __shfl_xor_sync(kWholeWarp, highest, offset));
+    if (lane == 0) warp_largest[warp][r] = highest;
   }
   __syncthreads();
+  // Of the block.
+  float block_largest[kRows];
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    block_largest[r] = -INFINITY;
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) block_largest[r] = fmaxf(block_largest[r], warp_largest[w][r]);
+    const float correction = exp2f(largest[r] - finite(block_largest[r]));
+    denominator[r] *= correction;
+#pragma unroll
+    for (int i = 0; i < kPerLane; ++i) sums[r][i] *= correction;
+    for (int offset = call.lanes; offset < kWarp; offset *= 2) {
+      denominator[r] += __shfl_xor_sync(kWholeWarp, denominator[r], offset);
+#pragma unroll
+      for (int i = 0; i < kPerLane; ++i) sums[r][i] += __shfl_xor_sync(kWholeWarp, sums[r][i], offset);
+    }
+    if (lane == 0) warp_denominator[warp][r] = denominator[r];
+  }
+  // One half of the warps after the other, to save memory.
+#pragma unroll
+  for (int half = 1; half >= 0; --half) {
+    if (warp / (kWarps / 2) == half && lane < call.lanes) {
+#pragma unroll
+      for (int r = 0; r < kRows; ++r)
+#pragma unroll
+        for (int i = 0; i < kPerLane; ++i) {
+          if (d + i >= D) continue;
+          float& sum = warp_sums[warp % (kWarps / 2)][r][d + i];
+          sum = half == 1 ? sums[r][i] : sum + sums[r][i];
+        }
+    }
+    __syncthreads();
+  }
 
   const HeadRows& y = call.forward.y;
   const auto store = [&](int r, int column, float sum, float total) {
-    const int row = first_row + r;
-    if (row >= call.rows) return;
-    store_float(y.data, y.dtype,
-                row_offset(y, b, row / group, kv_head * group + row % group) + column * y.element_stride,
-                total > 0 ? sum / total : 0.0F);
+    if (first_row + r >= call.rows) return;
+    const std::int64_t at = row_offset(y, b, token_of(r), head_of(r)) + column * y.element_stride;
+    reinterpret_cast<T*>(y.data)[at] = from_float<T>(total > 0 ? sum / total : 0.0F);
   };
   const int block = b * static_cast<int>(gridDim.y) + static_cast<int>(blockIdx.y);
   const int result_row = D + 2;
   float* const head_results = call.results + static_cast<std::int64_t>(block) * parts * kRows * result_row;
   for (int i = thread; i < kRows * D; i += kThreads) {
     const int r = i / D, column = i % D;
-    float highest = -INFINITY, sum = 0, total = 0;
+    float sum = 0, total = 0, highest = -INFINITY;
 #pragma unroll
-    for (int w = 0; w < kWarps; ++w) highest = fmaxf(highest, warp_largest[w][r]);
+    for (int w = 0; w < kWarps / 2; ++w) sum += warp_sums[w][r][column];
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) {
-      const float correction = exp2f(warp_largest[w][r] - finite(highest));
-      sum += warp_sums[w][r][column] * correction;
-      total += warp_denominator[w][r] * correction;
+      total += warp_denominator[w][r];
+      highest = fmaxf(highest, warp_largest[w][r]);
     }
     if (active == 1) {
       store(r, column, sum, total);
@@ -221,10 +255,10 @@ __global__ __launch_bounds__(kThreads) void few_queries_kernel(const FewQueriesC
   for (int i = thread; i < kRows * D; i += kThreads) {
     const int r = i / D, column = i % D;
     float highest = -INFINITY, sum = 0, total = 0;
-#pragma unroll 4
+#pragma unroll 8
     for (int other = 0; other < active; ++other)
       highest = fmaxf(highest, __ldcg(head_results + (other * kRows + r) * result_row + D));
-#pragma unroll 4
+#pragma unroll 8
     for (int other = 0; other < active; ++other) {
       const float* const result = head_results + (other * kRows + r) * result_row;
       const float correction = exp2f(__ldcg(result + D) - finite(highest));
@@ -235,38 +269,49 @@ __global__ __launch_bounds__(kThreads) void few_queries_kernel(const FewQueriesC
   }
 }
 
+template <class T, bool kAligned>
+void launch_rows(const FewQueriesCall& call, std::int64_t rows, const cudaLaunchConfig_t& config) {
+  if (rows == 1)
+    cudaLaunchKernelEx(&config, few_queries_kernel<T, kAligned, 1>, call);
+  else if (rows == 4)
+    cudaLaunchKernelEx(&config, few_queries_kernel<T, kAligned, 4>, call);
+  else
+    cudaLaunchKernelEx(&config, few_queries_kernel<T, kAligned, 8>, call);
+}
+
 }  // namespace
 
 bool launch_few_queries(const AttentionForward& forward, float* partial_results, const DeviceTraits& traits,
                         cudaStream_t stream) {
   const AttentionOperands& in = forward.in;
   const AttentionExtents& e = in.extents;
+  const DType dtype = in.q.dtype;
   const bool takes = e.T <= FewQueries::kMostTokens && e.D <= kMostHeadWidth && !in.drops() &&
-                     forward.statistics == nullptr && in.query_positions == nullptr &&
-                     in.k.dtype == in.v.dtype;
+                     forward.statistics == nullptr && in.query_positions == nullptr && in.k.dtype == dtype &&
+                     in.v.dtype == dtype && forward.y.dtype == dtype;
   if (!takes) return false;
   const FewQueries cut(e, traits);
-  FewQueriesCall call{.forward = forward,
-                      .results = partial_results,
-                      .rows = static_cast<int>(cut.rows),
-                      .lanes = 1,
-                      .aligned = e.D % kPerLane == 0 && in.k.aligned(e.D) && in.v.aligned(e.D)};
+  FewQueriesCall call{
+      .forward = forward, .results = partial_results, .rows = static_cast<int>(cut.rows), .lanes = 1};
   while (call.lanes * kPerLane < e.D) call.lanes *= 2;
   check(cut.parts == 1 || cut.heads <= kCounters, "few queries have more blocks than counters");
-  const dim3 grid(static_cast<unsigned>(cut.parts), static_cast<unsigned>(cut.heads / e.B),
-                  static_cast<unsigned>(e.B));
-  with_type(in.k.dtype, [&](auto tag) {
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(cut.parts), static_cast<unsigned>(cut.heads / e.B),
+                        static_cast<unsigned>(e.B));
+  config.blockDim = dim3(kThreads);
+  config.stream = stream;
+  config.attrs = &overlap;
+  config.numAttrs = traits.compute_capability >= 90 ? 1 : 0;
+  const bool aligned = e.D % kPerLane == 0 && in.q.aligned(e.D) && in.k.aligned(e.D) && in.v.aligned(e.D);
+  with_type(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    switch (cut.block_rows) {
-      case 1:
-        return few_queries_kernel<T, 1><<<grid, kThreads, 0, stream>>>(call);
-      case 2:
-        return few_queries_kernel<T, 2><<<grid, kThreads, 0, stream>>>(call);
-      case 4:
-        return few_queries_kernel<T, 4><<<grid, kThreads, 0, stream>>>(call);
-      default:
-        return few_queries_kernel<T, 8><<<grid, kThreads, 0, stream>>>(call);
-    }
+    if (aligned)
+      launch_rows<T, true>(call, cut.block_rows, config);
+    else
+      launch_rows<T, false>(call, cut.block_rows, config);
   });
   return true;
 }

@@ -36,13 +36,14 @@ __global__ __launch_bounds__(kForwardWarps<kWidth>* kWarp,
   const AttentionRandom random(in);
 
   int limits[2];
-  std::int64_t numbers[2] = {};  // of the first probability
+  std::uint64_t numbers[2] = {};  // of the first probability
   RowsInRegisters<Element, kWidth> q;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const bool exists = tokens[half] < T;
     limits[half] = exists ? attention_limit(in, b, tokens[half]) : 0;
-    if (in.drops() && exists) numbers[half] = random.row(b, head, dropout_token(in, tokens[half]));
+    if (in.drops() && exists)
+      numbers[half] = static_cast<std::uint64_t>(random.row(b, head, dropout_token(in, tokens[half])));
   }
   q.load(tokens[0] < T ? row_of<Element>(in.q, b, tokens[0], head) : nullptr,
          tokens[1] < T ? row_of<Element>(in.q, b, tokens[1], head) : nullptr, D);
@@ -121,12 +122,27 @@ __global__ __launch_bounds__(kForwardWarps<kWidth>* kWarp,
           denominator[half] += scores[n][e];
         }
     }
-    if (in.drops()) {
+    if (in.drops() && random.in_fours()) {
+#pragma unroll
+      for (int j = 0; j < kProducts / 2; j += 2) {
+        std::uint64_t blocks[4];
+        unsigned words[4][4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          blocks[i] = numbers[i % 2] / 4 + static_cast<unsigned>(first / 4 + 4 * (j + i / 2) + t);
+        random.words(blocks, words);
+#pragma unroll
+        for (int i = 0; i < 16; ++i)
+          if (!random.keeps(words[i / 4][i % 4]))
+            scores[2 * (j + i / 8) + i % 4 / 2][2 * (i / 4 % 2) + i % 2] = 0;
+      }
+    } else if (in.drops()) {
 #pragma unroll
       for (int j = 0; j < kProducts / 2; ++j)
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-          const unsigned kept = kept_of_four(in, random, numbers[half], first + 16 * j + 4 * t);
+          const unsigned kept =
+              kept_one_by_one(in, random, static_cast<std::int64_t>(numbers[half]), first + 16 * j + 4 * t);
 #pragma unroll
           for (int i = 0; i < 4; ++i)
             if ((kept >> i & 1U) == 0) scores[2 * j + i / 2][2 * half + i % 2] = 0;

@@ -174,6 +174,9 @@ __global__ __launch_bounds__(kGradientThreads,
     const unsigned query_tile = tiles_address + stage * 2 * Tile::kBytes, dy_tile = query_tile + Tile::kBytes;
     const QueryNumbers& of_queries = numbers[stage];
     const int head = first_head + tiles.head(i), first = tiles.first(i);
+    // Of the random numbers of query 0 and this thread's keys.
+    const std::uint64_t head_block =
+        in.drops() ? static_cast<std::uint64_t>(random.row(b, head, 0) + (key & ~3)) / 4 : 0;
 
 #pragma unroll 1
     for (int part = 0; part < kTileRows; part += kPassing) {
@@ -201,12 +204,25 @@ __global__ __launch_bounds__(kGradientThreads,
       if (in.drops()) {
         // Four keys share random numbers: two of this thread, two of the one four lanes away. Each computes
         // those of one of the two queries.
-        const int odd = g & 1;
+        const int odd = g & 1, query = first + part + 2 * t + odd;
         unsigned mine = 0;
+        if (random.in_fours()) {
+          std::uint64_t blocks[kProducts];
+          unsigned words[kProducts][4];
+          const std::uint64_t fours = static_cast<std::uint64_t>(S) / 4;
 #pragma unroll
-        for (int n = 0; n < kProducts; ++n) {
-          const int token = min(first + part + 8 * n + 2 * t + odd, T - 1);
-          mine |= kept_of_four(in, random, random.row(b, head, dropout_token(in, token)), key & ~3) << 4 * n;
+          for (int n = 0; n < kProducts; ++n)
+            blocks[n] = head_block + static_cast<unsigned>(query + 8 * n) * fours;
+          random.words(blocks, words);
+#pragma unroll
+          for (int n = 0; n < 4 * kProducts; ++n)
+            if (random.keeps(words[n / 4][n % 4])) mine |= 1U << n;
+        } else {
+#pragma unroll 1
+          for (int n = 0; n < kProducts; ++n) {
+            const int token = dropout_token(in, min(query + 8 * n, T - 1));
+            mine |= kept_one_by_one(in, random, random.row(b, head, token), key & ~3) << 4 * n;
+          }
         }
         const unsigned other = __shfl_xor_sync(kWholeWarp, mine, 4);
         const unsigned queries[2] = {odd != 0 ? other : mine, odd != 0 ? mine : other};
@@ -282,7 +298,7 @@ __global__ __launch_bounds__(kGradientThreads, kBlocks<kWidth>) void tensor_core
 
   int limits[2];
   float bases[2] = {}, y_dy[2] = {};
-  std::int64_t numbers[2] = {};  // of the first probability
+  std::uint64_t numbers[2] = {};  // of the first probability
   const Element *q_rows[2] = {}, *dy_rows[2] = {};
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -292,7 +308,8 @@ __global__ __launch_bounds__(kGradientThreads, kBlocks<kWidth>) void tensor_core
     limits[half] = attention_limit(in, b, tokens[half]);
     bases[half] = gradient.statistics[row] * kLog2E;
     y_dy[half] = sums[row];
-    if (in.drops()) numbers[half] = random.row(b, head, dropout_token(in, tokens[half]));
+    if (in.drops())
+      numbers[half] = static_cast<std::uint64_t>(random.row(b, head, dropout_token(in, tokens[half])));
     q_rows[half] = row_of<Element>(in.q, b, tokens[half], head);
     dy_rows[half] = row_of<Element>(gradient.dy, b, tokens[half], head);
   }
@@ -339,27 +356,41 @@ __global__ __launch_bounds__(kGradientThreads, kBlocks<kWidth>) void tensor_core
           multiply_add(ds[2 * j], dy.a[d], r[0], r[1], Element{});
           multiply_add(ds[2 * j + 1], dy.a[d], r[2], r[3], Element{});
         }
-        // This thread has keys 16 j + 4 t to 16 j + 4 t + 3.
+      // This thread has keys 16 j + 4 t to 16 j + 4 t + 3.
+      unsigned kept = ~0U;  // bits 8 j + 4 * query + key
+      if (in.drops() && random.in_fours()) {
+        std::uint64_t blocks[kProducts];
+        unsigned words[kProducts][4];
 #pragma unroll
-      for (int j = 0; j < kProducts / 2; ++j) {
-        const int four = first + 16 * j + 4 * t;
-        int positions[4];
+        for (int i = 0; i < kProducts; ++i)
+          blocks[i] = numbers[i % 2] / 4 + static_cast<unsigned>(first / 4 + 4 * (i / 2) + t);
+        random.words(blocks, words);
+        kept = 0;
 #pragma unroll
-        for (int i = 0; i < 4; ++i) positions[i] = key_position(in, four + i);
+        for (int i = 0; i < 4 * kProducts; ++i)
+          if (random.keeps(words[i / 4][i % 4])) kept |= 1U << i;
+      } else if (in.drops()) {
+        kept = 0;
+#pragma unroll 1
+        for (int i = 0; i < kProducts; ++i)
+          kept |= kept_one_by_one(in, random, static_cast<std::int64_t>(i % 2 != 0 ? numbers[1] : numbers[0]),
+                                  first + 16 * (i / 2) + 4 * t)
+                  << 4 * i;
+      }
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          unsigned kept = ~0U;
-          if (in.drops()) kept = kept_of_four(in, random, numbers[half], four);
+      for (int j = 0; j < kProducts / 2; ++j)
 #pragma unroll
-          for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < 4; ++i) {
+          const int position = key_position(in, first + 16 * j + 4 * t + i);
+#pragma unroll
+          for (int half = 0; half < 2; ++half) {
             const int n = 2 * j + i / 2, e = 2 * half + i % 2;
             const float probability =
-                positions[i] < limits[half] ? power_of_two(p[n][e] * scale - bases[half]) : 0.0F;
-            const float factor = (kept >> i & 1U) != 0 ? in.dropout.scale : 0.0F;
+                position < limits[half] ? power_of_two(p[n][e] * scale - bases[half]) : 0.0F;
+            const float factor = (kept >> (8 * j + 4 * half + i) & 1U) != 0 ? in.dropout.scale : 0.0F;
             ds[n][e] = probability * (factor * ds[n][e] - y_dy[half]);
           }
         }
-      }
 #pragma unroll
       for (int n = 0; n < kPassing / 16; ++n) {
         unsigned a[4];

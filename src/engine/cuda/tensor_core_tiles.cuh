@@ -192,10 +192,10 @@ __device__ void store_row(T* to, const Fragment (&sums)[kWidth / 8], int half, i
 }
 
 // Bits 0 to 3: which of four keys from `key` on a query keeps, of which probabilities are numbered from `row`
-// on.
-__device__ inline unsigned kept_of_four(const AttentionOperands& in, const AttentionRandom& random,
-                                        std::int64_t row, int key) {
-  if (in.key_positions == nullptr && in.extents.S % 4 == 0) return random.kept_of_block((row + key) / 4);
+// on. For keys that are not in_fours().
+__device__ __noinline__ inline unsigned kept_one_by_one(const AttentionOperands& in,
+                                                        const AttentionRandom& random, std::int64_t row,
+                                                        int key) {
   unsigned bits = 0;
 #pragma unroll 1
   for (int j = 0; j < 4; ++j)
