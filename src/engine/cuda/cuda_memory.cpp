@@ -1,13 +1,31 @@
 #include "nadi/engine/cuda/cuda_memory.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/engine/cuda/cuda_error.h"
 
 namespace nadi::cuda {
+namespace {
+
+constexpr std::size_t kStaging = std::size_t{4} << 20;
+
+}  // namespace
+
+CudaMemory::CudaMemory(const Device& device) : device_(device) {
+  device_.make_current();
+  check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+  void* pinned = nullptr;
+  check_cuda(cudaMallocHost(&pinned, kStaging), "cudaMallocHost");
+  staging_ = static_cast<std::byte*>(pinned);
+}
 
 CudaMemory::~CudaMemory() {
   for (void* piece : pieces_) cudaFree(piece);
+  cudaFreeHost(staging_);
+  cudaStreamDestroy(stream_);
 }
 
 std::byte* CudaMemory::allocate(Bytes size) {
@@ -35,17 +53,27 @@ std::byte* CudaMemory::allocate(Bytes size) {
   return static_cast<std::byte*>(piece);
 }
 
+void CudaMemory::copy(void* target, const void* source, std::size_t size, cudaMemcpyKind kind) const {
+  check_cuda(cudaMemcpyAsync(target, source, size, kind, stream_), "cudaMemcpyAsync");
+  check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+}
+
 void CudaMemory::write(std::byte* target, std::span<const std::byte> from) {
   device_.make_current();
-  check_cuda(cudaMemcpy(target, from.data(), from.size(), cudaMemcpyHostToDevice), "cudaMemcpy to the GPU");
-  // It may return when the bytes have left the caller's memory, before they have come to the GPU's; and
-  // kernels run on streams that do not wait for it.
-  check_cuda(cudaStreamSynchronize(cudaStreamLegacy), "cudaStreamSynchronize");
+  for (std::size_t at = 0; at < from.size(); at += kStaging) {
+    const std::size_t size = std::min(kStaging, from.size() - at);
+    std::memcpy(staging_, from.data() + at, size);
+    copy(target + at, staging_, size, cudaMemcpyHostToDevice);
+  }
 }
 
 void CudaMemory::read(const std::byte* source, std::span<std::byte> into) const {
   device_.make_current();
-  check_cuda(cudaMemcpy(into.data(), source, into.size(), cudaMemcpyDeviceToHost), "cudaMemcpy from the GPU");
+  for (std::size_t at = 0; at < into.size(); at += kStaging) {
+    const std::size_t size = std::min(kStaging, into.size() - at);
+    copy(staging_, source + at, size, cudaMemcpyDeviceToHost);
+    std::memcpy(into.data() + at, staging_, size);
+  }
 }
 
 }  // namespace nadi::cuda

@@ -11,7 +11,7 @@ namespace nadi::cuda {
 class CudaMemory : public DeviceMemory {
  public:
   // The device must outlive this.
-  explicit CudaMemory(const Device& device) : device_(device) {}
+  explicit CudaMemory(const Device& device);
   ~CudaMemory() override;
 
   std::byte* allocate(Bytes size) override;
@@ -22,7 +22,13 @@ class CudaMemory : public DeviceMemory {
   std::span<std::byte> host_view(std::byte*, std::int64_t) const override { return {}; }
 
  private:
+  void copy(void* target, const void* source, std::size_t size, cudaMemcpyKind kind) const;
+
   const Device& device_;
+  // Copies have a stream of their own, through memory of the host that the GPU can reach: on the default
+  // stream they would wait for the step that is running.
+  cudaStream_t stream_ = nullptr;
+  std::byte* staging_ = nullptr;
   std::vector<void*> pieces_;
   Bytes allocated_;
 };
