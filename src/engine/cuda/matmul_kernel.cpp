@@ -87,14 +87,17 @@ struct Multiplication {
 };
 
 // Extents that are odd where rows are padded grow into the padding, which suits the tensor cores: n of
-// logits, where the table of tokens has rows of zeros behind its last; k of the gradient that goes through
-// that table, since the padding of the logits' gradient is zeros, too; m of the table's gradient, behind
-// which rows may be written.
+// logits, where the table of tokens has rows of zeros behind its last; k of the logits' gradient, of which
+// the padding is zeros, where it goes through that table; m of the table's gradient, behind which rows may be
+// written.
 void grow_into_padding(Product& p, const Multiplication& x) {
   if (p.batches != 1) return;
   const std::int64_t table_rows = x.op.inputs[kB].spare_rows;
+  const Graph& graph = x.op.op.graph;
+  const OpId producer = x.op.inputs[kA].tensor->producer;
+  const bool zeros = producer != kNoOp && graph.op(producer).kind == OpKind::kCrossEntropyGrad;
   if (p.b.transposed && !p.adds && p.d.leading > p.n && p.d.leading - p.n <= table_rows) p.n = p.d.leading;
-  if (!p.b.transposed && !p.a.transposed && p.a.leading > p.k && p.a.leading - p.k <= table_rows)
+  if (zeros && !p.b.transposed && !p.a.transposed && p.a.leading > p.k && p.a.leading - p.k <= table_rows)
     p.k = p.a.leading;
   if (p.a.transposed && p.a.leading > p.m && p.a.leading - p.m <= x.y_spare_rows) p.m = p.a.leading;
 }

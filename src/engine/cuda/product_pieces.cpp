@@ -8,7 +8,7 @@ namespace {
 // Elements of 16 bits in the 16 bytes of an access.
 constexpr std::int64_t kPieceMultiple = 8;
 // Multiplications from which a second launch is worth it.
-constexpr std::int64_t kWorthCutting = std::int64_t{1} << 30;
+constexpr std::int64_t kWorthCutting = std::int64_t{1} << 28;
 
 const void* moved(const void* data, std::int64_t elements, DType dtype) {
   return data == nullptr ? nullptr : static_cast<const std::byte*>(data) + elements * size_of(dtype);
