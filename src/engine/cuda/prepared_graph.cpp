@@ -1,6 +1,7 @@
 #include "nadi/engine/cuda/prepared_graph.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
 #include "nadi/base/error.h"
@@ -28,6 +29,7 @@ bool goes_beside(const Graph& graph, const FusedOps& ops, const DeviceTraits& tr
   constexpr std::int64_t kTile = 128 * 256;  // of a product's result, that one multiprocessor computes
   constexpr std::int64_t kFewRounds = 2;
   const Op& op = graph.ops()[ops.first];
+  if (std::getenv("NADI_EXPERIMENT_NO_SIDE") != nullptr) return false;
   if (ops.kind != FusedKind::kNone || op.kind != OpKind::kMatmul || op.phase != Phase::kBackward)
     return false;
   const Tensor& result = graph.tensor(op.outputs[0].tensor);
