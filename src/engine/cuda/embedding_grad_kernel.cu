@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(kColumnLanes* kGroups)
 #pragma unroll
         for (int k = 0; k < N; ++k) sum[k] = sums.right(tile)[column + k];
       }
-#pragma unroll 8
+#pragma unroll 16
       for (int t = group_first; t < group_end; ++t) {
         const auto part = load_vector<float, N>(sums.left(t) + column);
 #pragma unroll
@@ -190,7 +190,7 @@ void launch_sums(const KernelCall& call, const EmbeddingGradPlan& plan, const So
   const auto tiles = static_cast<unsigned>(plan.tiles());
   sum_tiles<T, Out, N><<<dim3(tiles, blocks_for(columns, threads)), threads, 0, call.stream>>>(
       op.in<T>(1), tokens, table, sums);
-  const unsigned parts = std::min(blocks_for(columns, 4 * kColumnLanes), 8U);
+  const unsigned parts = std::min(blocks_for(columns, kColumnLanes), 8U);
   add_tiles<Out, N><<<dim3(tiles, parts), kColumnLanes * kGroups, 0, call.stream>>>(tokens, table, sums);
 }
 

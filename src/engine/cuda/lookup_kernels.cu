@@ -103,41 +103,58 @@ struct Tables {
   TableRows rows[kMostTables];
   const T* data[kMostTables];
   int count;
+  // Of the ids of one that is repeated along the leading axes; otherwise of all.
+  std::int64_t fewest_ids;
 };
 
 // y = table 0's row + table 1's + ..., rounded after each sum as single ops do. A table whose ids are fewer
-// than the tokens is repeated along the leading axes.
-template <class T, int N>
+// than the tokens is repeated along the leading axes; the warps of a block have tokens of which it has the
+// same row, so that it is read once.
+template <class T, int N, int kTables>
 __global__ void __launch_bounds__(kThreads)
     sum_table_rows(Tables<T> tables, T* y, std::int64_t tokens, int width) {
-  const std::int64_t token = std::int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.x / kWarp;
-  if (token >= tokens) return;
-  const T* rows[kMostTables];
-  bool nowhere = false;
+  const std::int64_t number = std::int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.x / kWarp;
+  if (number >= tokens) return;
+  const std::int64_t repeats = tokens / tables.fewest_ids;
+  const std::int64_t token = number % repeats * tables.fewest_ids + number / repeats;
+  const T* rows[kTables];
+  bool all_here = true, nowhere = false;
 #pragma unroll
-  for (int t = 0; t < kMostTables; ++t) {
-    rows[t] = nullptr;
-    if (t >= tables.count) continue;
+  for (int t = 0; t < kTables; ++t) {
     const std::int64_t row = tables.rows[t].of(token % tables.rows[t].ids.count);
+    all_here = all_here && row >= 0;
     nowhere = nowhere || row == kNowhere;
-    if (row >= 0) rows[t] = tables.data[t] + row * width;
+    rows[t] = row >= 0 ? tables.data[t] + row * width : nullptr;
   }
   T* target = y + token * width;
-#pragma unroll 2
-  for (int i = static_cast<int>(threadIdx.x) % kWarp * N; i < width; i += kWarp * N) {
-    Vector<T, N> values[kMostTables], sum;
-#pragma unroll
-    for (int t = 0; t < kMostTables; ++t)
-      if (rows[t] != nullptr) values[t] = load_vector<T, N>(rows[t] + i);
-#pragma unroll
-    for (int k = 0; k < N; ++k) {
-      sum.set(k, rows[0] != nullptr ? values[0].at(k) : 0.0F);
-#pragma unroll
-      for (int t = 1; t < kMostTables; ++t)
-        if (t < tables.count) sum.set(k, sum.at(k) + (rows[t] != nullptr ? values[t].at(k) : 0.0F));
-      if (nowhere) sum.set(k, NAN);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  if (!all_here) {
+    for (int i = lane; i < width; i += kWarp) {
+      T sum = from_float<T>(rows[0] == nullptr ? 0.0F : to_float(rows[0][i]));
+      for (int t = 1; t < kTables; ++t)
+        sum = from_float<T>(to_float(sum) + (rows[t] == nullptr ? 0.0F : to_float(rows[t][i])));
+      target[i] = nowhere ? from_float<T>(NAN) : sum;
     }
-    store_vector(target + i, sum);
+    return;
+  }
+  constexpr int kInFlight = 2;
+  for (int start = lane * N; start < width; start += kInFlight * kWarp * N) {
+    Vector<T, N> values[kInFlight][kTables];
+#pragma unroll
+    for (int j = 0; j < kInFlight; ++j)
+#pragma unroll
+      for (int t = 0; t < kTables; ++t)
+        if (start + j * kWarp * N < width) values[j][t] = load_vector<T, N>(rows[t] + start + j * kWarp * N);
+#pragma unroll
+    for (int j = 0; j < kInFlight; ++j) {
+      if (start + j * kWarp * N >= width) break;
+      Vector<T, N> sum = values[j][0];
+#pragma unroll
+      for (int t = 1; t < kTables; ++t)
+#pragma unroll
+        for (int k = 0; k < N; ++k) sum.set(k, sum.at(k) + values[j][t].at(k));
+      store_vector(target + start + j * kWarp * N, sum);
+    }
   }
 }
 
@@ -192,21 +209,28 @@ void embeddings_sum_kernel(const KernelCall& call) {
     using T = typename decltype(tag)::type;
     constexpr int kVector = 16 / sizeof(T);
     Tables<T> tables{};
+    tables.fewest_ids = tokens;
     bool vectors = width % kVector == 0 && is_aligned(y.data, 16);
     for (const OpCall& op : call.ops) {
       if (op.op.op.kind != OpKind::kEmbedding) continue;
       check(tables.count < kMostTables && op.dtype(1) == y.dtype(), "tables that cannot be summed at once");
       vectors = vectors && is_aligned(op.inputs[1].data, 16);
-      tables.rows[tables.count] = table_rows(op);
+      const TableRows& rows = tables.rows[tables.count] = table_rows(op);
       tables.data[tables.count++] = op.in<T>(1);
+      tables.fewest_ids = std::min(tables.fewest_ids, rows.ids.count);
     }
-    const unsigned blocks = blocks_for(tokens, kRowsPerBlock);
-    if (vectors)
-      sum_table_rows<T, kVector><<<blocks, kThreads, 0, call.stream>>>(tables, reinterpret_cast<T*>(y.data),
-                                                                       tokens, static_cast<int>(width));
+    const auto launch = [&]<int N, int kTables>() {
+      sum_table_rows<T, N, kTables><<<blocks_for(tokens, kRowsPerBlock), kThreads, 0, call.stream>>>(
+          tables, reinterpret_cast<T*>(y.data), tokens, static_cast<int>(width));
+    };
+    if (vectors && tables.count == 2)
+      launch.template operator()<kVector, 2>();
+    else if (vectors)
+      launch.template operator()<kVector, 3>();
+    else if (tables.count == 2)
+      launch.template operator()<1, 2>();
     else
-      sum_table_rows<T, 1><<<blocks, kThreads, 0, call.stream>>>(tables, reinterpret_cast<T*>(y.data), tokens,
-                                                                 static_cast<int>(width));
+      launch.template operator()<1, 3>();
   });
   check_launch(call);
 }

@@ -5,6 +5,7 @@
 // factor of gradients, and whether the step is skipped. One thread of a block folds it into a few fp32
 // constants, in double precision, before the block's pass begins.
 #include <algorithm>
+#include <iterator>
 
 #include "nadi/engine/cuda/device_code.cuh"
 #include "nadi/engine/cuda/integers.cuh"
@@ -125,6 +126,8 @@ struct SgdSaiRule {
   }
 };
 
+constexpr std::int64_t kNoHead = -1;
+
 // Inputs and outputs are mostly the same memory.
 template <class P, int kStates>
 struct UpdateOperands {
@@ -139,58 +142,70 @@ struct UpdateOperands {
   float* new_states[kArrays];
   const float* found_inf;
   std::int64_t elements;
-  std::int64_t head;  // elements before the first that all operands have at a multiple of kTogether
+  std::int64_t head;  // elements before the first that all operands have at a round address, or kNoHead
 };
 
-template <int N>
-__device__ void load_floats(const void* data, DType dtype, std::int64_t i, float (&into)[N]) {
-  const auto load = [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const auto values = load_vector<T, N>(static_cast<const T*>(data) + i);
+// Which elements a thread has at once: kTogether side by side, kTogether that are kThreads apart, or one.
+enum class Access { kVector, kApart, kSingle };
+
+template <Access kAccess>
+inline constexpr int kElements = kAccess == Access::kSingle ? 1 : kTogether;
+
+template <Access kAccess, class T>
+__device__ void load_some(const T* from, std::int64_t i, float (&into)[kElements<kAccess>]) {
+  constexpr int N = kElements<kAccess>;
+  if constexpr (kAccess == Access::kApart) {
+#pragma unroll
+    for (int k = 0; k < N; ++k) into[k] = to_float(from[i + k * kThreads]);
+  } else {
+    const auto values = load_vector<T, N>(from + i);
 #pragma unroll
     for (int k = 0; k < N; ++k) into[k] = values.at(k);
-  };
-  if (dtype == DType::kF32)
-    load(TypeTag<float>{});
-  else if (dtype == DType::kBF16)
-    load(TypeTag<__nv_bfloat16>{});
-  else
-    load(TypeTag<__half>{});
+  }
+}
+template <Access kAccess, class T>
+__device__ void store_some(T* to, std::int64_t i, const float (&from)[kElements<kAccess>]) {
+  constexpr int N = kElements<kAccess>;
+  if constexpr (kAccess == Access::kApart) {
+#pragma unroll
+    for (int k = 0; k < N; ++k) to[i + k * kThreads] = from_float<T>(from[k]);
+  } else {
+    Vector<T, N> values;
+#pragma unroll
+    for (int k = 0; k < N; ++k) values.set(k, from[k]);
+    store_vector(to + i, values);
+  }
 }
 
-template <int N, class P, int kStates, class Step>
+template <Access kAccess, class P, int kStates, class Step>
 __device__ void update_some(const UpdateOperands<P, kStates>& o, const Step& step, std::int64_t i) {
-  float gradient[N], kept[N];
-  Vector<float, N> states[o.kArrays];
-  load_floats(o.gradient, o.gradient_type, i, gradient);
-  if (o.master != nullptr) {
-    const auto values = load_vector<float, N>(o.master + i);
+  constexpr int N = kElements<kAccess>;
+  float gradient[N], kept[N], states[o.kArrays][N];
+  if (o.gradient_type == DType::kF32)
+    load_some<kAccess>(static_cast<const float*>(o.gradient), i, gradient);
+  else if (o.gradient_type == DType::kBF16)
+    load_some<kAccess>(static_cast<const __nv_bfloat16*>(o.gradient), i, gradient);
+  else
+    load_some<kAccess>(static_cast<const __half*>(o.gradient), i, gradient);
+  if (o.master != nullptr)
+    load_some<kAccess>(o.master, i, kept);
+  else
+    load_some<kAccess>(o.parameter, i, kept);
 #pragma unroll
-    for (int k = 0; k < N; ++k) kept[k] = values.at(k);
-  } else {
-    const auto values = load_vector<P, N>(o.parameter + i);
-#pragma unroll
-    for (int k = 0; k < N; ++k) kept[k] = values.at(k);
-  }
-#pragma unroll
-  for (int s = 0; s < kStates; ++s) states[s] = load_vector<float, N>(o.states[s] + i);
-
-  Vector<float, N> updated;
-  Vector<P, N> rounded;
+  for (int s = 0; s < kStates; ++s) load_some<kAccess>(o.states[s], i, states[s]);
 #pragma unroll
   for (int k = 0; k < N; ++k) {
     float own[o.kArrays];
 #pragma unroll
-    for (int s = 0; s < kStates; ++s) own[s] = states[s].elements[k];
-    updated.elements[k] = step.apply(kept[k], gradient[k], own);
-    rounded.set(k, updated.elements[k]);
+    for (int s = 0; s < kStates; ++s) own[s] = states[s][k];
+    kept[k] = step.apply(kept[k], gradient[k], own);
 #pragma unroll
-    for (int s = 0; s < kStates; ++s) states[s].elements[k] = own[s];
+    for (int s = 0; s < kStates; ++s) states[s][k] = own[s];
   }
-  store_vector(o.new_parameter + i, rounded);
-  if (o.master != nullptr) store_vector(o.new_master + i, updated);
+  store_some<kAccess>(o.new_parameter, i, kept);
+  if (o.master != nullptr) store_some<kAccess>(o.new_master, i, kept);
 #pragma unroll
-  for (int s = 0; s < kStates; ++s) store_vector(o.new_states[s] + i, states[s]);
+  for (int s = 0; s < kStates; ++s) store_some<kAccess>(o.new_states[s], i, states[s]);
 }
 
 // Where nothing changes.
@@ -218,30 +233,45 @@ __global__ void __launch_bounds__(kThreads)
   const typename Rule::Step step = shared_step;
   const std::int64_t thread = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const std::int64_t threads = std::int64_t{gridDim.x} * kThreads;
-  const std::int64_t vectors = (o.elements - o.head) / kTogether;
-  for (std::int64_t v = thread; v < vectors; v += threads)
-    update_some<kTogether>(o, step, o.head + v * kTogether);
-  const std::int64_t rest = o.elements - vectors * kTogether;  // the head, and what is behind the vectors
-  for (std::int64_t i = thread; i < rest; i += threads)
-    update_some<1>(o, step, i < o.head ? i : i + vectors * kTogether);
+  std::int64_t first_single = 0, skipped = 0;  // elements before those that are taken together, and these
+  if (o.head == kNoHead) {
+    constexpr std::int64_t kGroup = kThreads * kTogether;
+    skipped = o.elements / kGroup * kGroup;
+    for (std::int64_t i = blockIdx.x * kGroup; i < skipped; i += gridDim.x * kGroup)
+      update_some<Access::kApart>(o, step, i + threadIdx.x);
+  } else {
+    first_single = o.head;
+    skipped = (o.elements - o.head) / kTogether * kTogether;
+    for (std::int64_t i = thread * kTogether; i < skipped; i += threads * kTogether)
+      update_some<Access::kVector>(o, step, o.head + i);
+  }
+  for (std::int64_t i = thread; i < o.elements - skipped; i += threads)
+    update_some<Access::kSingle>(o, step, i < first_single ? i : i + skipped);
 }
 
-// Elements before the first multiple of kTogether elements; the same for all arrays, or none is found.
+// Elements before the first that all arrays have at a round address: a cache line of fp32, or else a vector.
 class CommonHead {
  public:
   void add(const void* data, std::int64_t element_size) {
-    if (data == nullptr) return;
     const auto address = reinterpret_cast<std::uintptr_t>(data);
     const auto element = static_cast<std::int64_t>(address / static_cast<std::uintptr_t>(element_size));
-    const std::int64_t head = (kTogether - element % kTogether) % kTogether;
-    if (head_ >= 0 && head != head_) differs_ = true;
-    head_ = head;
+    for (std::size_t i = 0; i < std::size(kMultiples); ++i) {
+      const std::int64_t head = (kMultiples[i] - element % kMultiples[i]) % kMultiples[i];
+      if (!empty_ && head != heads_[i]) heads_[i] = kNoHead;
+      if (empty_) heads_[i] = head;
+    }
+    empty_ = false;
   }
-  std::int64_t of(std::int64_t elements) const { return differs_ ? elements : std::min(head_, elements); }
+  std::int64_t of(std::int64_t elements) const {
+    for (const std::int64_t head : heads_)
+      if (head != kNoHead) return std::min(head, elements);
+    return kNoHead;
+  }
 
  private:
-  std::int64_t head_ = -1;
-  bool differs_ = false;
+  static constexpr std::int64_t kMultiples[]{32, kTogether};
+  std::int64_t heads_[std::size(kMultiples)] = {};
+  bool empty_ = true;
 };
 
 // Which inputs and outputs of an op are what.

@@ -27,7 +27,7 @@ namespace radix_sort {
 
 inline constexpr int kThreads = RadixSortPlan::kWarps * RadixSortPlan::kLanes;
 inline constexpr int kMostDigits = 1 << RadixSortPlan::kMostDigitBits;
-static_assert(kMostDigits == 2 * kThreads);  // each thread adds up two digits
+static_assert(kMostDigits <= kThreads);  // each thread adds up one digit
 
 struct Pass {
   int columns;
@@ -59,19 +59,32 @@ struct MadeKeys {
 
 using DigitCounts = std::uint32_t[RadixSortPlan::kWarps][kMostDigits];
 
-// visit(i, key, digit, peers) for the keys of a warp in order, 32 at a time; peers are the lanes that have
-// the same digit. Lanes behind the end of the row have the digit -1.
+// visit({key, position}, digit, peers) for the keys of a warp in order, 32 at a time; peers are the lanes
+// that have the same digit. Lanes behind the end of the row have the digit -1.
+struct Entry {
+  std::uint32_t key;
+  std::uint32_t position;
+};
 template <class Keys, class Visit>
 __device__ void walk_keys(const Pass& pass, const Keys& keys, const Visit& visit) {
+  constexpr int kInFlight = 8;
   const auto warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
   const int begin = (static_cast<int>(blockIdx.x) * RadixSortPlan::kWarps + warp) * pass.keys_per_warp;
-  for (int k = 0; k < pass.keys_per_warp; k += kWarp) {
-    const int i = begin + k + lane;
-    const bool inside = i < pass.columns;
-    const std::uint32_t key = inside ? keys(blockIdx.y, i) : 0;
-    const int digit = inside ? pass.digit_of(key) : -1;
-    visit(i, key, digit, __match_any_sync(kWholeWarp, digit));
-    __syncwarp();
+  const int end = min(begin + pass.keys_per_warp, pass.columns);
+  for (int k = begin; k < end; k += kInFlight * kWarp) {
+    Entry own[kInFlight];
+#pragma unroll
+    for (int j = 0; j < kInFlight; ++j) {
+      const int i = k + j * kWarp + lane;
+      own[j] = i < end ? Entry{keys(blockIdx.y, i), keys.position(blockIdx.y, i)} : Entry{};
+    }
+#pragma unroll
+    for (int j = 0; j < kInFlight; ++j) {
+      if (k + j * kWarp >= end) break;
+      const int digit = k + j * kWarp + lane < end ? pass.digit_of(own[j].key) : -1;
+      visit(own[j], digit, __match_any_sync(kWholeWarp, digit));
+      __syncwarp();
+    }
   }
 }
 
@@ -81,7 +94,7 @@ __device__ void count_by_warp(const Pass& pass, const Keys& keys, DigitCounts& c
     counts[i / kMostDigits][i % kMostDigits] = 0;
   __syncthreads();
   const auto warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
-  walk_keys(pass, keys, [&](int, std::uint32_t, int digit, unsigned peers) {
+  walk_keys(pass, keys, [&](const Entry&, int digit, unsigned peers) {
     if (digit >= 0 && lane == __ffs(static_cast<int>(peers)) - 1) counts[warp][digit] += __popc(peers);
   });
   __syncthreads();
@@ -102,24 +115,25 @@ __global__ void __launch_bounds__(kThreads) count_digits(Pass pass, Keys keys, s
 }
 
 // Where each warp's first key of each digit goes: behind all lower digits, and the same digit of the blocks
-// and warps before.
+// and warps before. In place of the warps' own counts; counts_of_row are those of all blocks.
 __device__ inline void make_places(const Pass& pass, const std::uint32_t* counts_of_row,
                                    DigitCounts& places) {
   __shared__ std::uint32_t of_warps[RadixSortPlan::kWarps];
-  const auto thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
-  std::uint32_t all[2] = {}, before[2] = {};  // keys of digits 2 * thread and the next
-  if (2 * thread < pass.digits) {
-#pragma unroll 8
-    for (unsigned block = 0; block < gridDim.x; ++block) {
-      const std::uint32_t* from = counts_of_row + std::int64_t{block} * pass.digits + 2 * thread;
-      const std::uint32_t first = from[0], second = from[1];
-      all[0] += first;
-      all[1] += second;
-      before[0] += block < blockIdx.x ? first : 0;
-      before[1] += block < blockIdx.x ? second : 0;
+  const auto digit = static_cast<int>(threadIdx.x), warp = digit / kWarp, lane = digit % kWarp;
+  std::uint32_t all = 0, before = 0;  // keys that have this thread's digit
+  if (digit < pass.digits) {
+    if (gridDim.x == 1) {
+      for (int w = 0; w < RadixSortPlan::kWarps; ++w) all += places[w][digit];
+    } else {
+#pragma unroll 16
+      for (unsigned block = 0; block < gridDim.x; ++block) {
+        const std::uint32_t count = counts_of_row[block * pass.digits + digit];
+        all += count;
+        before += block < blockIdx.x ? count : 0;
+      }
     }
   }
-  std::uint32_t sum = all[0] + all[1];  // up to this thread, in the end
+  std::uint32_t sum = all;  // up to this digit, in the end
   for (int offset = 1; offset < kWarp; offset *= 2) {
     const std::uint32_t other = __shfl_up_sync(kWholeWarp, sum, offset);
     if (lane >= offset) sum += other;
@@ -127,37 +141,65 @@ __device__ inline void make_places(const Pass& pass, const std::uint32_t* counts
   if (lane == kWarp - 1) of_warps[warp] = sum;
   __syncthreads();
   for (int w = 0; w < warp; ++w) sum += of_warps[w];
-  if (2 * thread < pass.digits) {
-    std::uint32_t place[2] = {sum - all[0] - all[1] + before[0], sum - all[1] + before[1]};
-    for (int d = 0; d < 2; ++d)
-      for (int w = 0; w < RadixSortPlan::kWarps; ++w) {
-        const std::uint32_t own = places[w][2 * thread + d];
-        places[w][2 * thread + d] = place[d];
-        place[d] += own;
-      }
+  if (digit < pass.digits) {
+    std::uint32_t place = sum - all + before;
+#pragma unroll
+    for (int w = 0; w < RadixSortPlan::kWarps; ++w) {
+      const std::uint32_t own = places[w][digit];
+      places[w][digit] = place;
+      place += own;
+    }
   }
   __syncthreads();
 }
 
+struct KeyArrays {
+  std::uint32_t* keys;
+  std::uint32_t* positions;
+};
+
 template <class Keys>
-__global__ void __launch_bounds__(kThreads) move_keys(Pass pass, Keys keys, const std::uint32_t* counts,
-                                                      std::uint32_t* to_keys, std::uint32_t* to_positions) {
-  if (!pass.is_wanted()) return;
-  __shared__ DigitCounts places;
+__device__ void move_by_digit(const Pass& pass, const Keys& keys, const std::uint32_t* counts,
+                              const KeyArrays& to, DigitCounts& places) {
   count_by_warp(pass, keys, places);
   make_places(pass, counts + std::int64_t{blockIdx.y} * gridDim.x * pass.digits, places);
   const auto warp = static_cast<int>(threadIdx.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t row_start = std::int64_t{blockIdx.y} * pass.columns;
-  walk_keys(pass, keys, [&](int i, std::uint32_t key, int digit, unsigned peers) {
+  walk_keys(pass, keys, [&](const Entry& entry, int digit, unsigned peers) {
     if (digit >= 0) {
       const unsigned earlier = peers & ((1U << lane) - 1);
       const std::int64_t place = row_start + places[warp][digit] + __popc(earlier);
-      to_keys[place] = key;
-      to_positions[place] = keys.position(blockIdx.y, i);
+      to.keys[place] = entry.key;
+      to.positions[place] = entry.position;
     }
     __syncwarp();
     if (digit >= 0 && lane == __ffs(static_cast<int>(peers)) - 1) places[warp][digit] += __popc(peers);
   });
+}
+
+template <class Keys>
+__global__ void __launch_bounds__(kThreads)
+    move_keys(Pass pass, Keys keys, const std::uint32_t* counts, KeyArrays to) {
+  if (!pass.is_wanted()) return;
+  __shared__ DigitCounts places;
+  move_by_digit(pass, keys, counts, to, places);
+}
+
+// All passes, by one block per row. The last one's result is in arrays[(passes - 1) % 2].
+template <class MakeKey>
+__global__ void __launch_bounds__(kThreads)
+    sort_in_one_launch(Pass pass, int passes, int digit_bits, MadeKeys<MakeKey> made, KeyArrays even,
+                       KeyArrays odd) {
+  if (!pass.is_wanted()) return;
+  __shared__ DigitCounts places;
+  move_by_digit(pass, made, nullptr, even, places);
+  for (int p = 1; p < passes; ++p) {
+    __syncthreads();  // what the block has written is seen by all of it
+    pass.shift += digit_bits;
+    const KeyArrays& from = p % 2 == 0 ? odd : even;
+    move_by_digit(pass, StoredKeys{from.keys, from.positions, pass.columns}, nullptr, p % 2 == 0 ? even : odd,
+                  places);
+  }
 }
 
 }  // namespace radix_sort
@@ -169,28 +211,33 @@ SortedRows sort_rows(const RadixSortPlan& plan, const MakeKey& make_key, const S
   const auto array = [&](int i) {
     return reinterpret_cast<std::uint32_t*>(run.workspace + plan.count_bytes() + i * plan.array_bytes());
   };
+  const KeyArrays arrays[]{{array(0), array(1)}, {array(2), array(3)}};
+  const MadeKeys<MakeKey> made{make_key};
+  Pass pass{.columns = static_cast<int>(plan.columns),
+            .keys_per_warp = static_cast<int>(plan.keys_per_warp()),
+            .shift = 0,
+            .digits = plan.digits(),
+            .unless_zero = run.unless_zero};
   const dim3 grid(static_cast<unsigned>(plan.blocks()), static_cast<unsigned>(plan.rows));
-  StoredKeys sorted{nullptr, nullptr, plan.columns};
+  const KeyArrays& result = arrays[(plan.passes() - 1) % 2];
+  if (plan.blocks() == 1) {
+    sort_in_one_launch<<<grid, kThreads, 0, run.stream>>>(pass, plan.passes(), plan.digit_bits(), made,
+                                                          arrays[0], arrays[1]);
+    return {result.keys, result.positions};
+  }
   for (int p = 0; p < plan.passes(); ++p) {
-    const Pass pass{.columns = static_cast<int>(plan.columns),
-                    .keys_per_warp = static_cast<int>(plan.keys_per_warp()),
-                    .shift = p * plan.digit_bits(),
-                    .digits = plan.digits(),
-                    .unless_zero = run.unless_zero};
-    std::uint32_t* to_keys = array(p % 2 * 2);
-    std::uint32_t* to_positions = array(p % 2 * 2 + 1);
     const auto launch = [&](const auto& keys) {
       count_digits<<<grid, kThreads, 0, run.stream>>>(pass, keys, counts);
-      move_keys<<<grid, kThreads, 0, run.stream>>>(pass, keys, counts, to_keys, to_positions);
+      move_keys<<<grid, kThreads, 0, run.stream>>>(pass, keys, counts, arrays[p % 2]);
     };
+    const KeyArrays& from = arrays[(p + 1) % 2];
     if (p == 0)
-      launch(MadeKeys<MakeKey>{make_key});
+      launch(made);
     else
-      launch(sorted);
-    sorted.keys = to_keys;
-    sorted.positions = to_positions;
+      launch(StoredKeys{from.keys, from.positions, plan.columns});
+    pass.shift += plan.digit_bits();
   }
-  return {sorted.keys, sorted.positions};
+  return {result.keys, result.positions};
 }
 
 }  // namespace nadi::cuda

@@ -2,6 +2,7 @@
 //
 // A least-significant-digit radix sort: stable, so that equal keys stay in the order of their positions, and
 // the same on every run. Each pass counts the digits of each block's keys, then moves every key to its place.
+// Short rows have one block, which makes all passes in one launch.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +20,11 @@ struct RadixSortPlan {
   int key_bits;          // keys are below 2^key_bits
 
   static constexpr int kMostDigitBits = 9;
-  static constexpr int kWarps = 8;  // of a block
+  static constexpr int kWarps = 16;  // of a block
   static constexpr int kLanes = 32;
-  static constexpr std::int64_t kMostBlocks = 64;  // per row: each looks at the counts of all
+  // More share a row only where one would take long. Each looks at the counts of all.
+  static constexpr std::int64_t kKeysOfOneBlock = 8192;
+  static constexpr std::int64_t kMostBlocks = 32;
 
   int passes() const { return divided_up(key_bits, kMostDigitBits); }
   int digit_bits() const { return divided_up(key_bits, passes()); }
@@ -29,7 +32,8 @@ struct RadixSortPlan {
 
   // Keys of a warp, one after the other; a multiple of its lanes.
   std::int64_t keys_per_warp() const {
-    return rounded_up(divided_up(std::max<std::int64_t>(columns, 1), kMostBlocks * kWarps), kLanes);
+    const std::int64_t most = columns <= kKeysOfOneBlock ? 1 : kMostBlocks;
+    return rounded_up(divided_up(std::max<std::int64_t>(columns, 1), most * kWarps), kLanes);
   }
   std::int64_t blocks() const {  // per row
     return divided_up(std::max<std::int64_t>(columns, 1), keys_per_warp() * kWarps);
