@@ -1,5 +1,5 @@
 // Rows chosen by numbers: embeddings, caches, the next token. Rows are copied as bytes, 16 at a time where
-// addresses allow it, one warp per row. Letters: B sequences, T tokens of each, W width.
+// addresses allow it. Letters: B sequences, T tokens of each, W width.
 //
 // A number that is wrong cannot be refused here: it never leads out of a tensor's memory, and a row that is
 // not there is NaN, which the loss then shows.
@@ -43,25 +43,27 @@ struct LastRows {
   }
 };
 
-// Row i of `to` is row source.of(i) of `from`, of `units` units each.
-template <class Unit, class Source>
+// Row i of `to` is row source.of(i) of `from`, of `units` units each. Each row has a warp, or a whole block.
+template <class Unit, class Source, int kRowThreads>
 __global__ void __launch_bounds__(kThreads)
     copy_rows(const Unit* from, Source source, Unit* to, std::int64_t rows, int units) {
-  const std::int64_t row = std::int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.x / kWarp;
+  // While a token is decoded, what follows may load its weights meanwhile.
+  cudaTriggerProgrammaticLaunchCompletion();
+  const std::int64_t row = std::int64_t{blockIdx.x} * (kThreads / kRowThreads) + threadIdx.x / kRowThreads;
   if (row >= rows) return;
   const std::int64_t chosen = source.of(row);
   Unit* target = to + row * units;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kRowThreads;
   if (chosen < 0) {
     // Zeros, or all bits set: NaN in every floating type.
     Unit filling;
     memset(&filling, chosen == kElsewhere ? 0 : 0xff, sizeof(Unit));
-    for (int i = lane; i < units; i += kWarp) target[i] = filling;
+    for (int i = lane; i < units; i += kRowThreads) target[i] = filling;
     return;
   }
   const Unit* row_from = from + chosen * units;
 #pragma unroll 4
-  for (int i = lane; i < units; i += kWarp) target[i] = row_from[i];
+  for (int i = lane; i < units; i += kRowThreads) target[i] = row_from[i];
 }
 
 // launch(tag of the unit): the largest of 16, 4 and 2 bytes that rows and addresses are multiples of.
@@ -85,11 +87,19 @@ void launch_copy_rows(const KernelCall& call, const Operand& from, const Source&
   const std::int64_t row_bytes = to.columns() * size_of(to.dtype());
   if (to.elements() == 0) return;
   check(from.dtype() == to.dtype(), "rows are copied between tensors of one type");
+  const bool few = to.rows() <= call.device.traits().multiprocessors;
   with_unit(row_bytes, {from.data, to.data}, [&](auto tag) {
     using Unit = typename decltype(tag)::type;
-    copy_rows<<<blocks_for(to.rows(), kRowsPerBlock), kThreads, 0, call.stream>>>(
-        reinterpret_cast<const Unit*>(from.data), source, reinterpret_cast<Unit*>(to.data), to.rows(),
-        static_cast<int>(row_bytes / static_cast<std::int64_t>(sizeof(Unit))));
+    const auto launch = [&]<int kRowThreads>() {
+      copy_rows<Unit, Source, kRowThreads>
+          <<<blocks_for(to.rows(), kThreads / kRowThreads), kThreads, 0, call.stream>>>(
+              reinterpret_cast<const Unit*>(from.data), source, reinterpret_cast<Unit*>(to.data), to.rows(),
+              static_cast<int>(row_bytes / static_cast<std::int64_t>(sizeof(Unit))));
+    };
+    if (few)
+      launch.template operator()<kThreads>();
+    else
+      launch.template operator()<kWarp>();
   });
   check_launch(call);
 }

@@ -7,6 +7,9 @@
 //
 // Losses of rows are kept in double precision and added in an order that does not depend on timing. A target
 // that is not in the vocabulary cannot be refused here: it makes the loss NaN.
+#include <algorithm>
+
+#include "nadi/base/round_up.h"
 #include "nadi/engine/cuda/integers.cuh"
 #include "nadi/engine/cuda/kernel_needs.h"
 #include "nadi/engine/cuda/kernels.h"
@@ -18,9 +21,13 @@ namespace {
 
 using namespace cross_entropy_input;
 
-// Threads of a block that has one row: all that an SM takes where there are few rows.
-int row_threads(const KernelCall& call, std::int64_t rows) {
-  return rows < std::int64_t{call.device.traits().multiprocessors} * 4 ? 1024 : 256;
+// Threads of a block that has one row. Where there are few rows, larger blocks leave less to the last ones.
+int row_threads(const KernelCall& call, std::int64_t rows, std::int64_t columns) {
+  const std::int64_t multiprocessors = call.device.traits().multiprocessors;
+  const std::int64_t wanted = rows < multiprocessors * 4 ? 1024 : rows < multiprocessors * 64 ? 512 : 256;
+  constexpr std::int64_t kColumnsPerThread = 8;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(rounded_up(divided_up(columns, kColumnsPerThread), kWarp), kWarp, wanted));
 }
 
 // The first vocabulary entry of this rank's columns, and how many of them are no padding.
@@ -59,7 +66,8 @@ template <class T>
 __global__ void __launch_bounds__(1024)
     row_losses(LogitRows<T> logits, int vocabulary, Integers targets, float* statistics, double* losses) {
   __shared__ float scratch[kWarp];
-  const std::int64_t row = blockIdx.x;
+  // From the last row on, so that the gradient, which starts with the first one, finds some in the cache.
+  const std::int64_t row = gridDim.x - 1 - blockIdx.x;
   const T* values = logits.row(row);
   RunningSum own;
   walk_row(values, vocabulary, [&](const auto& x, int) { own.add(x); });
@@ -212,8 +220,9 @@ void launch_rows(const KernelCall& call, const Launch& launch) {
   const Operand& logits = call.op().inputs[kLogits];
   const std::int64_t rows = logits.columns() > 0 ? logits.rows() : 0;
   if (rows == 0) return;
-  with_type(logits.dtype(),
-            [&](auto tag) { launch(tag, static_cast<unsigned>(rows), row_threads(call, rows)); });
+  with_type(logits.dtype(), [&](auto tag) {
+    launch(tag, static_cast<unsigned>(rows), row_threads(call, rows, logits.columns()));
+  });
   check_launch(call);
 }
 
