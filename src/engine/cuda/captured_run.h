@@ -37,8 +37,6 @@ class CapturedRun {
   void begin_kernel();
   // May end the piece, unless something that was begun on another stream is still to come back.
   void end_kernel(bool may_cut);
-  // Whether the piece should end with this kernel.
-  bool full() const { return kernels_ + 1 >= most_; }
   // Between pieces, on the host.
   void settle(std::byte* address, std::int64_t size, bool writes);
   void start(const OpCall& op);
@@ -56,7 +54,6 @@ class CapturedRun {
     std::uint32_t end_op;
     std::size_t graph;
     bool communicates;
-    bool beside;
   };
   std::vector<Call> calls;
 

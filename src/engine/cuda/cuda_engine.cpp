@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -23,7 +24,6 @@
 #include "nadi/engine/cuda/kernel_runner.h"
 #include "nadi/engine/cuda/nvtx_ranges.h"
 #include "nadi/engine/cuda/prepared_graph.h"
-#include "nadi/engine/cuda/side_stream.h"
 #include "nadi/engine/device_engine.h"
 #include "nadi/engine/host_threads.h"
 #include "nadi/engine/make_engine.h"
@@ -37,9 +37,6 @@ Nanoseconds steady_now() {
   using std::chrono::duration_cast, std::chrono::nanoseconds, std::chrono::steady_clock;
   return Nanoseconds{duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count()};
 }
-
-// Of the records: beside those that programs name.
-constexpr StreamId kSideStream{kStreamCount};
 
 // While CUPTI watches, launching a graph takes the host 2 us for each of its kernels, before the first one
 // starts (measured on an H200): short graphs are launched while the one before runs.
@@ -168,15 +165,12 @@ struct CudaEngineState {
         device(choice.number, options.math),
         memory(device),
         stream(device),
-        side(device),
         comm(options.groups, device, choice) {}
 
   const DeviceChoice choice;
   Device device;
   CudaMemory memory;
   Stream stream;
-  SideStream side;
-  std::span<std::byte> side_workspace;
   CommOps comm;
   std::vector<LoadedProgram> programs;
   std::map<RunKey, std::unique_ptr<CapturedRun>> captured;
@@ -232,7 +226,6 @@ class CudaEngine : private std::unique_ptr<CudaEngineState>, public DeviceEngine
 
  private:
   void settle(const KernelCallSite& call, const PreparedKernel& kernel);
-  void run_beside(const KernelCallSite& call, const PreparedKernel& kernel);
   void communicate(const KernelCallSite& call);
   // Messages that go through the host are recorded as it starts and ends them, one by one.
   bool is_recorded_by_host(const RunRequest& request) const {
@@ -265,11 +258,6 @@ void CudaEngine::reserve(Bytes workspace, Bytes staging) {
   state_.device.make_current();
   state_.comm.reserve(staging, state_.memory.allocate(staging));
   const std::span bytes{state_.memory.allocate(workspace), static_cast<std::size_t>(workspace.count())};
-  // Kernels beside the others have the end of it.
-  std::int64_t beside = 0;
-  for (const LoadedProgram& program : state_.programs)
-    for (const auto& graph : program.graphs) beside = std::max(beside, graph->side_workspace());
-  state_.side_workspace = bytes.last(static_cast<std::size_t>(beside));
   for (LoadedProgram& program : state_.programs)
     for (const auto& graph : program.graphs)
       program.runners.push_back(std::make_unique<KernelRunner>(*graph, state_.device, bytes));
@@ -363,9 +351,7 @@ void CudaEngine::enter(ExecutedStep& record, const CapturedRun::Call& call) {
   const Graph& graph = program.graphs[call.graph]->graph();
   for (std::uint32_t op = call.first_op; op < call.end_op; ++op)
     if (definition(graph.ops()[op].kind).op_class != OpClass::kView) state_.ops.push_back(OpId{op});
-  const StreamId stream = call.communicates ? transfer_stream(graph.ops()[call.first_op])
-                          : call.beside     ? kSideStream
-                                            : kComputeStream;
+  const StreamId stream = call.communicates ? transfer_stream(graph.ops()[call.first_op]) : kComputeStream;
   record.enter(call.instruction, state_.ops, stream, steady_now());
 }
 
@@ -380,7 +366,11 @@ void CudaEngine::begin_run(std::size_t number, const BoundProgram& program, cons
   if (all_have_run && !is_recorded_by_host(request) && state_.ranges == nullptr) {
     const bool watched = state_.activity != nullptr;
     state_.capturing = std::make_unique<CapturedRun>(
-        state_.stream.get(), watched ? kKernelsPerWatchedGraph : CapturedRun::kKernelsPerGraph);
+        state_.stream.get(),
+        watched ? kKernelsPerWatchedGraph
+        : std::getenv("NADI_EXPERIMENT_PER_GRAPH")
+            ? static_cast<std::size_t>(std::atoi(std::getenv("NADI_EXPERIMENT_PER_GRAPH")))
+            : CapturedRun::kKernelsPerGraph);
     if (state_.comm.through_host()) state_.comm.rehearse(true);
   } else if (request.record != nullptr) {
     begin_record(request, program.kernel_calls(), program.op_calls());
@@ -395,11 +385,9 @@ void CudaEngine::settle(const KernelCallSite& call, const PreparedKernel& kernel
       if (operand.tensor == nullptr || call.addresses[index(operand.root)] == nullptr) continue;
       const std::int64_t size = std::max(graph.bytes_of(operand.root), operand.tensor->size().count());
       std::byte* const address = call.addresses[index(operand.root)];
-      if (!kernel.beside) state_.side.settle(address, size, writes, state_.stream.get());
       if (!state_.comm.settle(address, size, writes, state_.stream.get())) continue;
-      if (state_.capturing == nullptr || !state_.comm.through_host()) continue;
-      state_.side.join(state_.stream.get());
-      state_.capturing->settle(address, size, writes);
+      if (state_.capturing != nullptr && state_.comm.through_host())
+        state_.capturing->settle(address, size, writes);
     }
   };
   for (const PreparedOp& op : kernel.ops) {
@@ -423,14 +411,12 @@ void CudaEngine::run_kernel(const KernelCallSite& given) {
                                 .first_op = kernel.first_op,
                                 .end_op = kernel.end_op,
                                 .graph = call.graph,
-                                .communicates = kernel.communicates,
-                                .beside = kernel.beside};
+                                .communicates = kernel.communicates};
   if (state_.capturing != nullptr)
     state_.capturing->calls.push_back(noted);
   else if (call.record != nullptr)
     enter(*call.record, noted);
-  const bool messages = state_.comm.connected() && !state_.comm.idle();
-  if (messages || !state_.side.idle()) settle(call, kernel);
+  if (state_.comm.connected() && !state_.comm.idle()) settle(call, kernel);
   if (state_.activity != nullptr) state_.activity->enter(state_.calls);
   if (state_.ranges != nullptr)
     state_.ranges->enter(origin_of(call.program.program(), call.instruction, OpId{kernel.first_op}));
@@ -439,31 +425,11 @@ void CudaEngine::run_kernel(const KernelCallSite& given) {
     communicate(call);
   } else {
     if (state_.capturing != nullptr) state_.capturing->begin_kernel();
-    if (kernel.beside)
-      run_beside(call, kernel);
-    else
-      program.runners[call.graph]->run(call.kernel, call.addresses, state_.stream.get());
+    program.runners[call.graph]->run(call.kernel, call.addresses, state_.stream.get());
   }
   if (state_.activity != nullptr) state_.activity->leave();
   if (state_.capturing == nullptr || kernel.communicates) return;
-  if (state_.activity != nullptr && state_.capturing->full()) state_.side.join(state_.stream.get());
-  state_.capturing->end_kernel(state_.comm.idle() && state_.side.idle());
-}
-
-void CudaEngine::run_beside(const KernelCallSite& call, const PreparedKernel& kernel) {
-  const LoadedProgram& program = state_.programs[call.number];
-  const PreparedGraph& graph = *program.graphs[call.graph];
-  state_.side.begin(state_.stream.get());
-  program.runners[call.graph]->run_in(state_.side_workspace, call.kernel, call.addresses,
-                                      state_.side.stream());
-  for (const PreparedOp& op : kernel.ops) {
-    for (const PreparedOperand& input : op.inputs)
-      if (input.tensor != nullptr)
-        state_.side.add_read(call.addresses[index(input.root)], graph.bytes_of(input.root));
-    for (const PreparedOperand& output : op.outputs)
-      state_.side.add_write(call.addresses[index(output.root)], graph.bytes_of(output.root));
-  }
-  state_.side.end();
+  state_.capturing->end_kernel(state_.comm.idle());
 }
 
 void CudaEngine::communicate(const KernelCallSite& call) {
@@ -474,7 +440,6 @@ void CudaEngine::communicate(const KernelCallSite& call) {
     return;
   }
   if (state_.comm.through_host()) {
-    state_.side.join(state_.stream.get());
     state_.capturing->start(op);
     state_.comm.start(op, state_.stream.get());  // keeps track of memory only
     return;
@@ -486,7 +451,6 @@ void CudaEngine::communicate(const KernelCallSite& call) {
 }
 
 void CudaEngine::end_run(const RunRequest& request) {
-  state_.side.join(state_.stream.get());
   if (state_.ranges != nullptr) state_.ranges->end_run();
   if (state_.capturing == nullptr) {
     state_.comm.settle_all(state_.stream.get());

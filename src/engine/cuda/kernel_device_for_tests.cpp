@@ -152,8 +152,7 @@ std::vector<std::byte> image_after_kernels(const cuda::PreparedGraph& prepared, 
                                            const std::vector<std::byte>& image, cuda::Device& device) {
   static DeviceBytes memory, workspace_memory;
   std::byte* const begin = memory.of_size(places.size + kReadBehind);
-  const std::int64_t workspace =
-      rounded_up(std::max(prepared.workspace(), prepared.side_workspace()), kDeviceAlignment);
+  const std::int64_t workspace = rounded_up(prepared.workspace(), kDeviceAlignment);
   std::byte* const scratch = workspace_memory.of_size(workspace + kGuard);
   check_cuda(cudaMemcpy(begin, image.data(), image.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
   check_cuda(cudaMemset(scratch, std::to_integer<int>(kNanByte), static_cast<std::size_t>(workspace)),

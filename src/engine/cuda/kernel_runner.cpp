@@ -48,11 +48,6 @@ std::span<const OpCall> KernelRunner::bind(std::size_t number, std::span<std::by
 }
 
 void KernelRunner::run(std::size_t number, std::span<std::byte* const> addresses, cudaStream_t stream) {
-  run_in(workspace_, number, addresses, stream);
-}
-
-void KernelRunner::run_in(std::span<std::byte> workspace, std::size_t number,
-                          std::span<std::byte* const> addresses, cudaStream_t stream) {
   const PreparedKernel& kernel = prepared_.kernels()[number];
   bind(number, addresses);
   std::size_t operand = 0;
@@ -61,7 +56,7 @@ void KernelRunner::run_in(std::span<std::byte> workspace, std::size_t number,
       if (input.packed_at >= 0) {
         Operand& strided = operands_[operand];
         const Operand packed{
-            .data = workspace.data() + input.packed_at, .tensor = input.tensor, .strides = {}};
+            .data = workspace_.data() + input.packed_at, .tensor = input.tensor, .strides = {}};
         const OpCall copy{.op = ops_[i].op, .inputs = {&strided, 1}, .outputs = {&packed, 1}};
         copy_kernel({.ops = {&copy, 1}, .workspace = {}, .device = device_, .stream = stream});
         strided = packed;
@@ -74,7 +69,7 @@ void KernelRunner::run_in(std::span<std::byte> workspace, std::size_t number,
   const Kernel launch =
       single ? kernel_of(prepared_.graph().ops()[kernel.first_op].kind) : kernel_of(kernel.fused);
   launch({.ops = ops_,
-          .workspace = workspace.first(static_cast<std::size_t>(kernel.kernel_workspace)),
+          .workspace = workspace_.first(static_cast<std::size_t>(kernel.kernel_workspace)),
           .device = device_,
           .stream = stream});
 }

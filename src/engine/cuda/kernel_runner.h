@@ -19,9 +19,6 @@ class KernelRunner {
 
   // Of a kernel that does not communicate.
   void run(std::size_t kernel, std::span<std::byte* const> addresses, cudaStream_t stream);
-  // In another workspace.
-  void run_in(std::span<std::byte> workspace, std::size_t kernel, std::span<std::byte* const> addresses,
-              cudaStream_t stream);
 
   // The operands of a kernel as they are now; valid until the next call of either. Contiguous copies are not
   // made.

@@ -1,7 +1,6 @@
 #include "nadi/engine/cuda/prepared_graph.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
 #include "nadi/base/error.h"
@@ -24,19 +23,6 @@ namespace {
                           "start as many ranks as the plan needs");
 }
 
-// Gradients of weights that are too small to fill the GPU. Large ones gain nothing from company.
-bool goes_beside(const Graph& graph, const FusedOps& ops, const DeviceTraits& traits) {
-  constexpr std::int64_t kTile = 128 * 256;  // of a product's result, that one multiprocessor computes
-  constexpr std::int64_t kFewRounds = 2;
-  const Op& op = graph.ops()[ops.first];
-  if (std::getenv("NADI_EXPERIMENT_NO_SIDE") != nullptr) return false;
-  if (ops.kind != FusedKind::kNone || op.kind != OpKind::kMatmul || op.phase != Phase::kBackward)
-    return false;
-  const Tensor& result = graph.tensor(op.outputs[0].tensor);
-  return result.role == Role::kGradient &&
-         result.shape.elements() / kTile <= kFewRounds * traits.multiprocessors;
-}
-
 }  // namespace
 
 PreparedGraph::PreparedGraph(const Program& program, std::size_t g, const PrepareOptions& options)
@@ -51,10 +37,7 @@ PreparedGraph::PreparedGraph(const Program& program, std::size_t g, const Prepar
     FusedOps ops{i, i + 1, FusedKind::kNone};
     if (next != fused.end() && next->first == i) ops = *next++;
     kernels_.push_back(prepare(ops, options));
-    PreparedKernel& kernel = kernels_.back();
-    kernel.beside = goes_beside(graph_, ops, options.traits);
-    std::int64_t& workspace = kernel.beside ? side_workspace_ : workspace_;
-    workspace = std::max(workspace, kernel.workspace);
+    workspace_ = std::max(workspace_, kernels_.back().workspace);
     i = ops.end - 1;
   }
 }
@@ -157,7 +140,7 @@ std::vector<std::int64_t> PreparedGraph::padded_sizes() const {
 
 KernelPlan kernel_plan_of(std::span<const PreparedGraph* const> graphs) {
   KernelPlan plan{.alignment = kDeviceAlignment, .graphs = {}};
-  std::int64_t workspace = 0, side_workspace = 0, staging = 0;
+  std::int64_t staging = 0;
   for (const PreparedGraph* graph : graphs) {
     std::vector<PlannedKernel>& kernels = plan.graphs.emplace_back();
     for (const PreparedKernel& kernel : graph->kernels()) {
@@ -166,8 +149,7 @@ KernelPlan kernel_plan_of(std::span<const PreparedGraph* const> graphs) {
                          .workspace = Bytes{kernel.workspace},
                          .communicates = kernel.communicates});
     }
-    workspace = std::max(workspace, graph->workspace());
-    side_workspace = std::max(side_workspace, graph->side_workspace());
+    plan.workspace = std::max(plan.workspace, Bytes{graph->workspace()});
     staging = std::max(staging, graph->staging());
     plan.padded_sizes.push_back(graph->padded_sizes());
     for (std::size_t t = 0; t < graph->spare_rows().size(); ++t) {
@@ -176,7 +158,6 @@ KernelPlan kernel_plan_of(std::span<const PreparedGraph* const> graphs) {
         plan.spare[tensor.name] = Bytes{graph->spare_rows()[t] * tensor.shape[1] * size_of(tensor.dtype)};
     }
   }
-  plan.workspace = Bytes{workspace + side_workspace};
   plan.staging = OpTransfers::reserved_for(staging);
   return plan;
 }

@@ -41,7 +41,6 @@ struct PreparedKernel {
   FusedKind fused = FusedKind::kNone;
   std::vector<PreparedOp> ops;  // without views; of kUpdates one that stands for all
   bool communicates = false;
-  bool beside = false;                // goes on beside the others, on the side stream (side_stream.h)
   std::int64_t kernel_workspace = 0;  // bytes; packed inputs stand behind
   std::int64_t workspace = 0;         // of both
 };
@@ -62,8 +61,6 @@ class PreparedGraph {
   const Graph& graph() const { return graph_; }
   std::span<const PreparedKernel> kernels() const { return kernels_; }
   std::int64_t workspace() const { return workspace_; }
-  // Of those that go on beside the others, behind the workspace of these.
-  std::int64_t side_workspace() const { return side_workspace_; }
   std::int64_t staging() const { return staging_; }  // bytes that a message is packed into, the largest
   // Elements from row to row of tensors whose rows are padded, and the bytes that these take; empty: none.
   const std::vector<std::int64_t>& row_strides() const { return row_strides_; }
@@ -86,7 +83,6 @@ class PreparedGraph {
   std::vector<PreparedKernel> kernels_;
   std::deque<Tensor> joined_;  // several variables as one
   std::int64_t workspace_ = 0;
-  std::int64_t side_workspace_ = 0;
   std::int64_t staging_ = 0;
 };
 

@@ -60,7 +60,6 @@ if(NADI_HAS_CUDA)
     cuda/product_pieces.cpp
     cuda/sample_kernels.cu
     cuda/shared_library.cpp
-    cuda/side_stream.cpp
     cuda/softmax_kernels.cu
     cuda/strided_copy.cu
     cuda/tensor_core_forward.cu
