@@ -2,18 +2,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "nadi/base/atomic_file.h"
 #include "nadi/base/json.h"
 #include "nadi/recording/gpu_step_for_tests.h"
+#include "nadi/recording/kineto_merge.h"
 #include "nadi/recording/kineto_writer.h"
+#include "nadi/testing/temporary_folder.h"
+#include "nadi/testing/text_files.h"
 
 namespace nadi {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsSupersetOf;
+using testing::Pair;
 
 Json kineto_of(const Program& program, const ExecutedStep& step, const KinetoOptions& options = {}) {
   std::string text;
@@ -153,6 +161,44 @@ TEST(KinetoGpu, CommunicationThroughTheHostIsACallOfTheHost) {
   EXPECT_EQ(events_of(trace, "gpu_memcpy").size(), 3u);
   EXPECT_EQ(events_of(trace, "kernel").size(), 2u);
   EXPECT_EQ(events_of(trace, "user_annotation")[1].at("name"), "mpi:recv");
+}
+
+// Ranks 0 and 1 share GPU 0, rank 2 has GPU 1.
+TEST(KinetoGpu, RanksThatShareAGpuAreShownApart) {
+  const Plan plan{.dp = 3};
+  const Program program = program_for_tests();
+  const TemporaryFolder folder;
+  std::vector<std::filesystem::path> files;
+  for (const std::int32_t rank : {0, 1, 2}) {
+    ExecutedStep step = gpu_step_for_tests(program, 4, Nanoseconds{});
+    step.device.number = rank / 2;
+    AtomicFile file(files.emplace_back(folder / ("rank" + std::to_string(rank))), Overwrite::kRefuse);
+    write_kineto(program, std::span(&step, 1),
+                 {.process = 400 + rank,
+                  .process_name = "nadi rank " + std::to_string(rank),
+                  .plan = &plan,
+                  .rank = Rank{rank}},
+                 [&](std::string_view part) { file.write(part); });
+    file.commit();
+  }
+  merge_kineto_files(files, folder / "merged", Overwrite::kRefuse);
+  const Json merged = Json::parse(read_text(folder / "merged"));
+  std::map<std::int64_t, std::int64_t> launched_by;  // processes by correlation
+  std::map<std::int64_t, std::set<std::int64_t>> gpu_of;
+  std::map<std::int64_t, std::string> names;
+  for (const Json& event : events_of(merged, "cuda_runtime"))
+    EXPECT_TRUE(launched_by.emplace(event.at("args").at("correlation"), event.at("pid")).second);
+  for (const Json& event : events_of(merged, "kernel")) {
+    gpu_of[launched_by.at(event.at("args").at("correlation"))].insert(event.at("pid").get<std::int64_t>());
+    EXPECT_EQ(event.at("tid"), 13);
+  }
+  for (const Json& event : merged.at("traceEvents"))
+    if (event.at("name") == "process_name") names[event.at("pid")] = event.at("args").at("name");
+  constexpr std::int64_t kMade = (1 << 23) + 1;  // for rank 1
+  EXPECT_THAT(gpu_of, ElementsAre(Pair(400, ElementsAre(0)), Pair(401, ElementsAre(kMade)),
+                                  Pair(402, ElementsAre(1))));
+  EXPECT_EQ(names.at(kMade), "nadi rank 1");
+  EXPECT_EQ(names.size(), 6u);
 }
 
 }  // namespace
