@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "nadi/base/error.h"
@@ -19,58 +20,48 @@ void follow(Nanoseconds free, Nanoseconds& start, Nanoseconds& end) {
 
 // A device that runs a graph spreads it over streams of its own and reports those, other ones for each graph.
 // The stream that the graph was launched on has the lowest number: it stands for the stream that computes,
-// and the others follow it as the program numbers them, the same in each step.
-std::uint32_t lowest_stream(const ExecutedStep& step) {
+// and the others follow it as the program numbers them, the same in each step. What the engine does besides
+// has numbers behind those of programs and of streams that engines add to them.
+void number_streams(ExecutedStep& step, std::span<DeviceWork> reported, std::size_t first_kernel) {
   std::uint32_t lowest = kUnreported;
-  for (const DeviceWork& piece : step.device_work)
-    if (piece.kernel != DeviceWork::kNoKernel) lowest = std::min(lowest, piece.stream);
-  return lowest;
-}
-
-void number_streams(ExecutedStep& step, std::size_t first_kernel) {
-  const std::uint32_t lowest = lowest_stream(step);
+  std::map<std::uint32_t, std::uint32_t> besides;
+  for (const DeviceWork& piece : reported)
+    if (piece.kernel == DeviceWork::kNoKernel)
+      besides[piece.stream];
+    else
+      lowest = std::min(lowest, piece.stream);
   if (lowest == kUnreported) return;
   for (std::size_t i = first_kernel; i < step.kernels.size(); ++i)
     step.kernels[i].stream = StreamId{lowest + to_number(step.kernels[i].stream)};
-  // What the engine does besides has numbers behind those of programs and of streams that engines add to
-  // them.
-  std::map<std::uint32_t, std::uint32_t> besides;
-  for (DeviceWork& piece : step.device_work)
-    if (piece.kernel == DeviceWork::kNoKernel && piece.stream != lowest) besides[piece.stream];
   std::uint32_t next = lowest + 2 * kStreamCount;
-  for (auto& [reported, number] : besides) number = next++;
-  for (DeviceWork& piece : step.device_work) {
-    if (piece.kernel != DeviceWork::kNoKernel)
-      piece.stream = to_number(step.kernels[piece.kernel].stream);
-    else if (piece.stream != lowest)
-      piece.stream = besides.at(piece.stream);
-  }
+  for (auto& [stream, number] : besides) number = stream == lowest ? lowest : next++;
+  for (DeviceWork& piece : reported)
+    piece.stream = piece.kernel == DeviceWork::kNoKernel ? besides.at(piece.stream)
+                                                         : to_number(step.kernels[piece.kernel].stream);
 }
 
 }  // namespace
 
-void settle_device_work(ExecutedStep& step, std::size_t first_kernel) {
-  std::vector<DeviceWork>& work = step.device_work;
-  std::ranges::sort(work, [](const DeviceWork& a, const DeviceWork& b) {
+void add_device_work(ExecutedStep& step, std::vector<DeviceWork> reported, std::size_t first_kernel) {
+  std::ranges::sort(reported, [](const DeviceWork& a, const DeviceWork& b) {
     return std::tie(a.kernel, a.start, a.end, a.graph_node, a.correlation) <
            std::tie(b.kernel, b.start, b.end, b.graph_node, b.correlation);
   });
-  for (const DeviceWork& piece : work) {
-    check(piece.kernel == DeviceWork::kNoKernel || piece.kernel < step.kernels.size(),
-          "work of a device is of a recorded kernel");
+  for (const DeviceWork& piece : reported) {
+    const bool known = piece.kernel >= first_kernel && piece.kernel < step.kernels.size();
+    check(known || piece.kernel == DeviceWork::kNoKernel, "work of a device is of a recorded kernel");
     step.start = std::min(step.start, piece.start);
   }
+  number_streams(step, reported, first_kernel);
 
-  number_streams(step, first_kernel);
-
+  const Nanoseconds begin = first_kernel == 0 ? step.start : step.kernels[first_kernel - 1].end;
   std::map<StreamId, Nanoseconds> free;  // when a stream's work so far was done
-  for (std::size_t i = 0; i < first_kernel; ++i) free[step.kernels[i].stream] = step.kernels[i].end;
-  auto next = std::ranges::lower_bound(work, first_kernel, {}, &DeviceWork::kernel);
+  auto next = reported.begin();
   for (std::size_t i = first_kernel; i < step.kernels.size(); ++i) {
     ExecutedKernel& kernel = step.kernels[i];
-    Nanoseconds& done = free.try_emplace(kernel.stream, step.start).first->second;
+    Nanoseconds& done = free.try_emplace(kernel.stream, begin).first->second;
     const auto first = next;
-    while (next != work.end() && next->kernel == i) ++next;
+    while (next != reported.end() && next->kernel == i) ++next;
     if (kernel.end != Nanoseconds{}) {  // the host knew when it was done
       for (auto piece = first; piece != next; ++piece) {
         kernel.start = std::min(kernel.start, piece->start);
@@ -88,16 +79,18 @@ void settle_device_work(ExecutedStep& step, std::size_t first_kernel) {
       kernel.end = done;
     }
     done = kernel.end;
+    step.end = std::max(step.end, kernel.end);
   }
-  // What the engine did besides, by its own stream.
+  step.device_work.insert(step.device_work.end(), reported.begin(), next);
+
   std::map<std::uint32_t, Nanoseconds> free_besides;
-  for (; next != work.end(); ++next) {
+  for (; next != reported.end(); ++next) {
     Nanoseconds& done = free_besides[next->stream];
     follow(done, next->start, next->end);
     done = next->end;
+    step.end = std::max(step.end, next->end);
+    step.work_besides.push_back(*next);
   }
-  for (const ExecutedKernel& kernel : step.kernels) step.end = std::max(step.end, kernel.end);
-  for (const DeviceWork& piece : work) step.end = std::max(step.end, piece.end);
 }
 
 }  // namespace nadi

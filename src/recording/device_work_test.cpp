@@ -40,8 +40,7 @@ std::vector<std::string> times(const ExecutedStep& step) {
 
 TEST(DeviceWork, AKernelLastsFromItsFirstWorkToItsLast) {
   ExecutedStep step = step_of({kComputeStream, kComputeStream});
-  step.device_work = {work(1, 1400, 1500), work(0, 1200, 1300), work(0, 1100, 1150)};
-  settle_device_work(step);
+  add_device_work(step, {work(1, 1400, 1500), work(0, 1200, 1300), work(0, 1100, 1150)});
   EXPECT_THAT(times(step), ElementsAre("13: 1100..1300", "13: 1400..1500"));
   EXPECT_EQ(step.device_work[0].start, Nanoseconds{1100});
   EXPECT_EQ(step.device_work[1].start, Nanoseconds{1200});
@@ -52,8 +51,7 @@ TEST(DeviceWork, AKernelLastsFromItsFirstWorkToItsLast) {
 // The second begins at 1290, 10 ns before the first is done.
 TEST(DeviceWork, WhatOverlapsOnAStreamIsShownOneAfterTheOther) {
   ExecutedStep step = step_of({kComputeStream, kComputeStream, kSendStream});
-  step.device_work = {work(0, 1100, 1300), work(1, 1290, 1400), work(2, 1150, 1350)};
-  settle_device_work(step);
+  add_device_work(step, {work(0, 1100, 1300), work(1, 1290, 1400), work(2, 1150, 1350)});
   EXPECT_THAT(times(step), ElementsAre("13: 1100..1300", "13: 1300..1400", "14: 1150..1350"));
   EXPECT_EQ(step.device_work[1].start, Nanoseconds{1300});
 }
@@ -63,38 +61,35 @@ TEST(DeviceWork, KernelsWithoutWorkAndThoseOfTheHostHaveTimes) {
   ExecutedStep step = step_of({kComputeStream, kComputeStream, kComputeStream});
   step.kernels[2].start = Nanoseconds{1350};
   step.kernels[2].end = Nanoseconds{1500};
-  step.device_work = {work(0, 1100, 1300), work(2, 1340, 1400)};
-  settle_device_work(step);
+  add_device_work(step, {work(0, 1100, 1300), work(2, 1340, 1400)});
   EXPECT_THAT(times(step), ElementsAre("13: 1100..1300", "13: 1300..1300", "13: 1340..1500"));
 }
 
 // Nodes of a graph are spread over streams of the driver's own.
 TEST(DeviceWork, StreamsAreNumberedFromThatOfTheLaunch) {
   ExecutedStep step = step_of({kComputeStream, kSendStream, kComputeStream});
-  step.device_work = {work(0, 1100, 1200, 13), work(1, 1100, 1400, 57), work(2, 1200, 1300, 58),
-                      work(DeviceWork::kNoKernel, 1300, 1310, 13),
-                      work(DeviceWork::kNoKernel, 1000, 1900, 14)};
-  settle_device_work(step);
+  add_device_work(step,
+                  {work(0, 1100, 1200, 13), work(1, 1100, 1400, 57), work(2, 1200, 1300, 58),
+                   work(DeviceWork::kNoKernel, 1300, 1310, 13), work(DeviceWork::kNoKernel, 1000, 1900, 14)});
   EXPECT_THAT(times(step), ElementsAre("13: 1100..1200", "14: 1100..1400", "13: 1200..1300"));
   // What is done besides has the stream of the launch, or one behind all streams of programs.
-  EXPECT_EQ(step.device_work[3].stream, 13 + 2 * kStreamCount);
-  EXPECT_EQ(step.device_work[4].stream, 13u);
+  EXPECT_EQ(step.device_work.size(), 3u);
+  ASSERT_EQ(step.work_besides.size(), 2u);
+  EXPECT_EQ(step.work_besides[0].stream, 13 + 2 * kStreamCount);
+  EXPECT_EQ(step.work_besides[1].stream, 13u);
 }
 
 TEST(DeviceWork, ALaterPartOfAStepFollowsTheEarlierOne) {
   ExecutedStep step = step_of({kComputeStream});
-  step.device_work = {work(0, 1100, 1300)};
-  settle_device_work(step);
+  add_device_work(step, {work(0, 1100, 1300)});
   step.kernels.push_back({.stream = kComputeStream});
-  step.device_work.push_back(work(1, 1299, 1400));
-  settle_device_work(step, 1);
+  add_device_work(step, {work(1, 1299, 1400)}, 1);
   EXPECT_THAT(times(step), ElementsAre("13: 1100..1300", "13: 1300..1400"));
 }
 
 TEST(DeviceWork, TheStepHoldsAllOfIt) {
   ExecutedStep step = step_of({kComputeStream});
-  step.device_work = {work(0, 990, 2010)};
-  settle_device_work(step);
+  add_device_work(step, {work(0, 990, 2010)});
   EXPECT_EQ(step.start, Nanoseconds{990});
   EXPECT_EQ(step.end, Nanoseconds{2010});
 }

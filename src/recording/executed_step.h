@@ -116,8 +116,9 @@ struct ExecutedStep {
 
   // Of a device beside the host whose profiler was attached, else empty (device_work.h). A kernel then lasts
   // from the start of its first work to the end of its last; one without any did nothing there.
-  std::vector<DeviceWork> device_work = {};  // by kernel, then by start; what is of no kernel comes last
-  std::vector<HostLaunch> launches = {};     // by start
+  std::vector<DeviceWork> device_work = {};   // by kernel, then by start
+  std::vector<DeviceWork> work_besides = {};  // of no kernel, by start
+  std::vector<HostLaunch> launches = {};      // by start
   std::vector<std::string> work_names = {};
 
   // Room for that many kernels, which do that many ops, beside those that are there.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "nadi/recording/device_work.h"
 #include "nadi/recording/execution_for_tests.h"
@@ -20,6 +22,7 @@ inline ExecutedStep gpu_step_for_tests(const Program& program, std::int64_t numb
                  .properties = {{"numSms", 132}, {"warpSize", 32}}};
   step.work_names = {"cudaGraphLaunch", "cudaStreamSynchronize", "nvjet_sm90_tst", "void add<float>(float*)",
                      "Memcpy DtoH (Device -> Pinned)"};
+  std::vector<DeviceWork> reported;
   Nanoseconds last;
   for (std::uint32_t i = 0; i < step.kernels.size(); ++i) {
     ExecutedKernel& kernel = step.kernels[i];
@@ -38,24 +41,24 @@ inline ExecutedStep gpu_step_for_tests(const Program& program, std::int64_t numb
                     .stream = 13};
     if (i == 0) {
       work.end = work.start + Nanoseconds{1000};
-      step.device_work.push_back(work);
+      reported.push_back(work);
       work.name = 3;
       work.start = work.end + Nanoseconds{100};
       work.end = kernel.end;
       work.graph_node = 99;
     }
-    step.device_work.push_back(work);
+    reported.push_back(work);
     last = kernel.end;
     kernel.end = {};
   }
-  step.device_work.push_back({.kind = DeviceWork::Kind::kCopy,
-                              .name = 4,
-                              .start = last + Nanoseconds{500},
-                              .end = last + Nanoseconds{1500},
-                              .correlation = kLaunchForTests + 1,
-                              .bytes = Bytes{4},
-                              .context = 1,
-                              .stream = 13});
+  reported.push_back({.kind = DeviceWork::Kind::kCopy,
+                      .name = 4,
+                      .start = last + Nanoseconds{500},
+                      .end = last + Nanoseconds{1500},
+                      .correlation = kLaunchForTests + 1,
+                      .bytes = Bytes{4},
+                      .context = 1,
+                      .stream = 13});
   step.end = last + Nanoseconds{2000};
   step.launches = {{.name = 0,
                     .start = start + Nanoseconds{50},
@@ -67,7 +70,7 @@ inline ExecutedStep gpu_step_for_tests(const Program& program, std::int64_t numb
                     .end = step.end - Nanoseconds{100},
                     .correlation = kLaunchForTests + 2,
                     .callback = 131}};
-  settle_device_work(step);
+  add_device_work(step, std::move(reported));
   return step;
 }
 

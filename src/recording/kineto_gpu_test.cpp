@@ -138,18 +138,19 @@ TEST(KinetoGpu, CommunicationThroughTheHostIsACallOfTheHost) {
   ExecutedStep step = execute_for_tests(program, 0, Nanoseconds{});
   step.device = {.kind = ExecutedDevice::Kind::kCuda};
   step.work_names = {"gemm", "Memcpy DtoH (Device -> Pinned)"};
+  std::vector<DeviceWork> reported;
   for (std::uint32_t i = 0; i < step.kernels.size(); ++i) {
     const bool computes = i == 1 || i == 3;
-    step.device_work.push_back({.kind = computes ? DeviceWork::Kind::kKernel : DeviceWork::Kind::kCopy,
-                                .kernel = i,
-                                .name = computes ? 0U : 1U,
-                                .start = step.kernels[i].start,
-                                .end = step.kernels[i].end - Nanoseconds{100},
-                                .bytes = Bytes{computes ? 0 : 128},
-                                .stream = 13});
+    reported.push_back({.kind = computes ? DeviceWork::Kind::kKernel : DeviceWork::Kind::kCopy,
+                        .kernel = i,
+                        .name = computes ? 0U : 1U,
+                        .start = step.kernels[i].start,
+                        .end = step.kernels[i].end - Nanoseconds{100},
+                        .bytes = Bytes{computes ? 0 : 128},
+                        .stream = 13});
     if (computes) step.kernels[i].end = {};
   }
-  settle_device_work(step);
+  add_device_work(step, std::move(reported));
   const Json trace = kineto_of(program, step, {.process = 402, .plan = &plan, .rank = Rank{2}});
   const std::vector<Json> records = events_of(trace, "cpu_op");
   ASSERT_EQ(records.size(), 3u);

@@ -91,8 +91,9 @@ class KinetoFile {
   void note_launches(const ExecutedStep& step) {
     std::set<std::uint32_t> calls;
     for (const HostLaunch& call : step.launches) calls.insert(call.correlation);
-    for (const DeviceWork& piece : step.device_work)
-      if (calls.contains(piece.correlation)) launched_.insert(piece.correlation);
+    for (const auto& work : {std::span(step.device_work), std::span(step.work_besides)})
+      for (const DeviceWork& piece : work)
+        if (calls.contains(piece.correlation)) launched_.insert(piece.correlation);
   }
 
   void next_event() {
@@ -119,7 +120,7 @@ class KinetoFile {
   }
   Lane host_lane() const { return {options_.process, thread_number(kComputeStream)}; }
 
-  // What ran on the device for a kernel of the record; of kNoKernel, what the engine did besides.
+  // What ran on the device for a kernel of the record.
   static std::span<const DeviceWork> work_of_kernel(const ExecutedStep& step, std::size_t kernel) {
     const auto pieces = std::ranges::equal_range(step.device_work, kernel, {}, &DeviceWork::kernel);
     return {pieces.begin(), pieces.end()};
@@ -165,9 +166,8 @@ class KinetoFile {
         else
           carriers.insert(lane_of(step, {.stream = kernel.stream, .call = i}).thread);
       }
-      for (const DeviceWork& piece : step.device_work)
-        streams.insert(piece.kernel == DeviceWork::kNoKernel ? piece.stream
-                                                             : to_number(step.kernels[piece.kernel].stream));
+      for (const DeviceWork& piece : step.device_work) streams.insert(piece.stream);
+      for (const DeviceWork& piece : step.work_besides) streams.insert(piece.stream);
     }
     const bool of_many = options_.plan != nullptr && options_.plan->world_size() > 1;
     name_process(options_.process, "CPU", of_many ? to_number(options_.rank) : options_.process);
@@ -322,7 +322,7 @@ class KinetoFile {
   }
 
   void write_work_besides(const ExecutedStep& step) {
-    for (const DeviceWork& piece : work_of_kernel(step, DeviceWork::kNoKernel)) {
+    for (const DeviceWork& piece : step.work_besides) {
       const Lane lane{device_.number, piece.stream};
       begin_work(step, piece, lane, piece.end);
       out_ += format(R"("step": {}, )", step.step);

@@ -40,7 +40,7 @@ Nanoseconds steady_now() {
 
 // While CUPTI watches, launching a graph takes the host 2 us for each of its kernels, before the first one
 // starts (measured on an H200): short graphs are launched while the one before runs.
-constexpr std::size_t kKernelsPerWatchedGraph = 64;
+constexpr std::size_t kKernelsPerWatchedGraph = 32;
 
 PlaceInGroup place_in(const PlanGroups* groups) {
   if (groups == nullptr) return {};
@@ -322,7 +322,11 @@ void CudaEngine::launch(const CapturedRun& run, const RunRequest& request) {
   std::size_t ops = 0;
   for (const CapturedRun::Call& call : run.calls) ops += call.end_op - call.first_op;
   begin_record(request, run.calls.size(), ops);
-  for (const CapturedRun::Call& call : run.calls) enter(*request.record, call);
+  for (CapturedRun::Call call : run.calls) {
+    // A section that runs by itself was captured for one of its instructions.
+    if (state_.key.section) call.instruction = static_cast<std::uint32_t>(request.first);
+    enter(*request.record, call);
+  }
   run.launch(state_.comm);
   end_record(request);
 }
@@ -332,11 +336,10 @@ void CudaEngine::begin_record(const RunRequest& request, std::size_t kernels, st
   state_.stream.wait();
   record.reserve(kernels, ops);
   state_.first_recorded = record.kernels.size();
-  if (request.first == 0) {
-    record.device = device_record(state_.device);
-    record.start = steady_now();
-  }
   if (state_.activity != nullptr) state_.activity->begin_step();
+  if (request.first != 0) return;
+  record.device = device_record(state_.device);
+  record.start = steady_now();
 }
 
 void CudaEngine::end_record(const RunRequest& request) {

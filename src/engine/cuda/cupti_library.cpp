@@ -32,6 +32,7 @@ struct CuptiSearch {
     take(library.get_callback_name, "cuptiGetCallbackName");
     take(library.register_timestamps, "cuptiActivityRegisterTimestampCallback");
     take(library.register_buffers, "cuptiActivityRegisterCallbacks");
+    take(library.set_attribute, "cuptiActivitySetAttribute");
     take(library.activity_enable, "cuptiActivityEnable");
     take(library.activity_disable, "cuptiActivityDisable");
     take(library.push_external_id, "cuptiActivityPushExternalCorrelationId");

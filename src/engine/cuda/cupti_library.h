@@ -37,6 +37,7 @@ class CuptiLibrary {
   decltype(&::cuptiGetCallbackName) get_callback_name = nullptr;
   decltype(&::cuptiActivityRegisterTimestampCallback) register_timestamps = nullptr;
   decltype(&::cuptiActivityRegisterCallbacks) register_buffers = nullptr;
+  decltype(&::cuptiActivitySetAttribute) set_attribute = nullptr;
   decltype(&::cuptiActivityEnable) activity_enable = nullptr;
   decltype(&::cuptiActivityDisable) activity_disable = nullptr;
   decltype(&::cuptiActivityPushExternalCorrelationId) push_external_id = nullptr;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <string_view>
 #include <tuple>
@@ -24,8 +25,11 @@ namespace nadi::cuda {
 namespace {
 
 constexpr std::uint32_t kNoCall = 0xffff'ffff;
-// A record takes some 200 bytes: a step of 10,000 kernels takes one buffer.
-constexpr std::size_t kBufferBytes = std::size_t{4} << 20;
+// A record takes some 200 bytes: a step of 10,000 kernels takes two buffers.
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+// Ready before a step, so that none has to be made while it is launched.
+constexpr std::size_t kReadyBuffers = 4;
+constexpr std::size_t kBufferAlignment = 64;
 
 // Calls of the host that are reported: what gives work to the device, and what waits for it.
 constexpr CUpti_CallbackId kRuntimeCalls[] = {
@@ -158,8 +162,9 @@ class KernelActivity::State {
     cupti_.must(cupti_.flush_all(0), "hand over what ran");
     first_ = first_kernel;
     read_filled(&step);
-    attribute(step);
-    settle_device_work(step, first_kernel);
+    attribute();
+    add_device_work(step, std::move(work_), first_kernel);
+    work_.clear();
     std::ranges::sort(step.launches, [](const HostLaunch& a, const HostLaunch& b) {
       return std::tie(a.start, a.correlation) < std::tie(b.start, b.correlation);
     });
@@ -180,11 +185,28 @@ class KernelActivity::State {
                               "run without nsys, ncu or another profiler, or without tracing");
     cupti_.must(cupti_.register_timestamps(&steady_nanoseconds), "use the steady clock");
     cupti_.must(cupti_.register_buffers(&State::on_request, &State::on_filled), "take buffers");
+    // Else CUPTI does that, while the thread that launches waits: 0.4 ms for 4 MiB.
+    std::uint8_t zeroed = 1;
+    std::size_t size = sizeof zeroed;
+    cupti_.must(cupti_.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed),
+                "take buffers of zeros");
+    while (empty_.size() < kReadyBuffers) {
+      std::uint8_t* const buffer = new_buffer();
+      if (buffer == nullptr) break;
+      empty_.push_back(buffer);
+    }
     for (const CUpti_CallbackId id :
          {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED})
       cupti_.must(cupti_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id), "watch graphs");
     for (const CUpti_ActivityKind kind : kWatched)
       cupti_.must(cupti_.activity_enable(kind), "watch kernels and copies");
+  }
+
+  // nullptr: there is no memory. Of zeros, in pages that are there.
+  static std::uint8_t* new_buffer() {
+    auto* const buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kBufferAlignment, kBufferBytes));
+    if (buffer != nullptr) std::memset(buffer, 0, kBufferBytes);
+    return buffer;
   }
 
   static void CUPTIAPI on_callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id,
@@ -222,7 +244,7 @@ class KernelActivity::State {
         return;
       }
     }
-    *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, kBufferBytes));
+    *buffer = new_buffer();
     if (*buffer == nullptr) *size = 0;
   }
 
@@ -241,6 +263,7 @@ class KernelActivity::State {
       CUpti_Activity* record = nullptr;
       while (step != nullptr && cupti_.next_record(buffer.data, buffer.size, &record) == CUPTI_SUCCESS)
         take(*record, *step);
+      std::memset(buffer.data, 0, buffer.size);
       empty_.push_back(buffer.data);
     }
     filled_.clear();
@@ -274,49 +297,48 @@ class KernelActivity::State {
 
   void take_kernel(const CUpti_ActivityKernel10& kernel, ExecutedStep& step) {
     if (kernel.deviceId != device_) return;
-    step.device_work.push_back(
-        {.kind = DeviceWork::Kind::kKernel,
-         .name = kernel_name(kernel.name, step),
-         .start = at(kernel.start),
-         .end = at(kernel.end),
-         .correlation = kernel.correlationId,
-         .grid = {kernel.gridX, kernel.gridY, kernel.gridZ},
-         .block = {kernel.blockX, kernel.blockY, kernel.blockZ},
-         .registers = kernel.registersPerThread,
-         .shared_memory = Bytes{kernel.staticSharedMemory + kernel.dynamicSharedMemory},
-         .graph = kernel.graphId,
-         .graph_node = kernel.graphNodeId,
-         .context = kernel.contextId,
-         .stream = kernel.streamId});
+    work_.push_back({.kind = DeviceWork::Kind::kKernel,
+                     .name = kernel_name(kernel.name, step),
+                     .start = at(kernel.start),
+                     .end = at(kernel.end),
+                     .correlation = kernel.correlationId,
+                     .grid = {kernel.gridX, kernel.gridY, kernel.gridZ},
+                     .block = {kernel.blockX, kernel.blockY, kernel.blockZ},
+                     .registers = kernel.registersPerThread,
+                     .shared_memory = Bytes{kernel.staticSharedMemory + kernel.dynamicSharedMemory},
+                     .graph = kernel.graphId,
+                     .graph_node = kernel.graphNodeId,
+                     .context = kernel.contextId,
+                     .stream = kernel.streamId});
   }
 
   void take_copy(const CUpti_ActivityMemcpy6& copy, ExecutedStep& step) {
     if (copy.deviceId != device_) return;
-    step.device_work.push_back({.kind = DeviceWork::Kind::kCopy,
-                                .name = name_number(copy_name(copy), step),
-                                .start = at(copy.start),
-                                .end = at(copy.end),
-                                .correlation = copy.correlationId,
-                                .graph = copy.graphId,
-                                .graph_node = copy.graphNodeId,
-                                .bytes = Bytes{static_cast<std::int64_t>(copy.bytes)},
-                                .context = copy.contextId,
-                                .stream = copy.streamId});
+    work_.push_back({.kind = DeviceWork::Kind::kCopy,
+                     .name = name_number(copy_name(copy), step),
+                     .start = at(copy.start),
+                     .end = at(copy.end),
+                     .correlation = copy.correlationId,
+                     .graph = copy.graphId,
+                     .graph_node = copy.graphNodeId,
+                     .bytes = Bytes{static_cast<std::int64_t>(copy.bytes)},
+                     .context = copy.contextId,
+                     .stream = copy.streamId});
   }
 
   void take_set(const CUpti_ActivityMemset4& set, ExecutedStep& step) {
     if (set.deviceId != device_) return;
     const auto kind = static_cast<std::uint8_t>(set.memoryKind);
-    step.device_work.push_back({.kind = DeviceWork::Kind::kSet,
-                                .name = name_number(format("Memset ({})", memory_name(kind)), step),
-                                .start = at(set.start),
-                                .end = at(set.end),
-                                .correlation = set.correlationId,
-                                .graph = set.graphId,
-                                .graph_node = set.graphNodeId,
-                                .bytes = Bytes{static_cast<std::int64_t>(set.bytes)},
-                                .context = set.contextId,
-                                .stream = set.streamId});
+    work_.push_back({.kind = DeviceWork::Kind::kSet,
+                     .name = name_number(format("Memset ({})", memory_name(kind)), step),
+                     .start = at(set.start),
+                     .end = at(set.end),
+                     .correlation = set.correlationId,
+                     .graph = set.graphId,
+                     .graph_node = set.graphNodeId,
+                     .bytes = Bytes{static_cast<std::int64_t>(set.bytes)},
+                     .context = set.contextId,
+                     .stream = set.streamId});
   }
 
   void take_call(const CUpti_ActivityAPI& call, ExecutedStep& step) {
@@ -348,9 +370,8 @@ class KernelActivity::State {
     return number;
   }
 
-  void attribute(ExecutedStep& step) const {
-    for (DeviceWork& work : step.device_work) {
-      if (work.kernel != DeviceWork::kNoKernel) continue;
+  void attribute() {
+    for (DeviceWork& work : work_) {
       std::uint32_t call = kNoCall;
       if (work.graph_node != 0) {
         if (const auto known = call_of_node_.find(work.graph_node); known != call_of_node_.end())
@@ -373,6 +394,7 @@ class KernelActivity::State {
   std::unordered_map<std::uint64_t, std::uint32_t> call_of_node_;    // of graphs and their clones
   std::unordered_map<std::uint32_t, std::uint32_t> call_of_launch_;  // by correlation
   std::unordered_map<const char*, std::uint32_t> names_;             // of the step that is read
+  std::vector<DeviceWork> work_;                                     // likewise
 
   std::mutex mutex_;  // CUPTI has a thread that hands over buffers
   std::vector<Filled> filled_;
