@@ -182,7 +182,7 @@ void launch_gradient(const KernelCall& call, NormGradient& norm, PartialSums& su
   // Models with RMS norm have no biases whose gradients would be summed here.
   if (teams.vectors > 0 && (layer || !norm.sums_result) &&
       same_type_rows(dtype, norm.columns, {norm.x, norm.dy, norm.dx, norm.other, norm.sum, norm.dropped}))
-    with_rows<1, 2, 4>(teams, dtype, [&](auto rows, auto vectors) {
+    with_rows<1, 2>(teams, dtype, [&](auto rows, auto vectors) {
       using Rows = decltype(rows);
       if (layer)
         launch(norm_gradient<Rows, vectors(), true, true>, teams);

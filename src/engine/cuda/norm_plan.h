@@ -31,13 +31,13 @@ struct NormTeams {
   static NormTeams of(std::int64_t columns, int vector) {
     const std::int64_t in_row = vectors_of(columns, vector);
     if (in_row <= 3 * kWarp) return {.vectors = static_cast<int>(divided_up(in_row, kWarp)), .teams = 4};
-    return of_block(in_row, kMostWarps / 2);
+    return of_block(in_row, kMostWarps / 2, 4);
   }
 
   // Of the gradient. A thread holds up to three sums for each of its columns, so it should have few of them;
   // with one vector there are registers for `block_warps` warps.
   static NormTeams of_gradient(std::int64_t columns, int vector, int block_warps) {
-    NormTeams teams = of_block(vectors_of(columns, vector), kMostWarps);
+    NormTeams teams = of_block(vectors_of(columns, vector), kMostWarps, 2);
     if (teams.vectors == 1) teams.share_block(block_warps);
     return teams;
   }
@@ -69,10 +69,10 @@ struct NormTeams {
   static std::int64_t vectors_of(std::int64_t columns, int vector) {
     return divided_up(std::max<std::int64_t>(columns, 1), vector);
   }
-  static NormTeams of_block(std::int64_t in_row, int wanted_warps) {
-    for (const int vectors : {1, 2, 4}) {
+  static NormTeams of_block(std::int64_t in_row, int wanted_warps, int most_vectors) {
+    for (int vectors = 1; vectors <= most_vectors; vectors *= 2) {
       const std::int64_t warps = divided_up(in_row, vectors * kWarp);
-      if (warps <= wanted_warps || (vectors == 4 && warps <= kMostWarps))
+      if (warps <= wanted_warps || (vectors == most_vectors && warps <= kMostWarps))
         return {.vectors = vectors, .warps = static_cast<int>(warps)};
     }
     return {.vectors = 0};
