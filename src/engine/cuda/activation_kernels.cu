@@ -6,6 +6,7 @@
 #include "nadi/engine/cuda/column_sums.cuh"
 #include "nadi/engine/cuda/elementwise.cuh"
 #include "nadi/engine/cuda/kernels.h"
+#include "nadi/engine/cuda/packed.cuh"
 
 namespace nadi::cuda {
 namespace {
@@ -53,7 +54,7 @@ template <class T, class Form>
 struct GeluGradRows {
   static constexpr int kVector = 16 / sizeof(T);
   struct Raw {
-    Vector<T, kVector> x, dy;
+    Packed<T> x, dy;
   };
   const T* x;
   const T* dy;
@@ -62,17 +63,16 @@ struct GeluGradRows {
 
   __device__ Raw fetch(std::int64_t row, std::int64_t column) const {
     const std::int64_t at = row * columns + column;
-    return {load_vector<T, kVector>(x + at), load_vector<T, kVector>(dy + at)};
+    return {load_packed(x + at), load_packed(dy + at)};
   }
   // Sums are taken of what a kernel that reads dx would see.
   __device__ void values(const Raw& raw, std::int64_t row, std::int64_t column, float (&v)[kVector]) const {
-    Vector<T, kVector> rounded;
 #pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      rounded.set(i, Form::template slope<sizeof(T) == 4>(raw.x.at(i)) * raw.dy.at(i));
-      v[i] = rounded.at(i);
-    }
-    if (dx != nullptr) store_vector(dx + row * columns + column, rounded);
+    for (int i = 0; i < kVector; ++i) v[i] = Form::template slope<sizeof(T) == 4>(raw.x.at(i)) * raw.dy.at(i);
+    const Packed<T> rounded = packed<T>(v);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) v[i] = rounded.at(i);
+    if (dx != nullptr) store_packed(dx + row * columns + column, rounded);
   }
 };
 

@@ -23,10 +23,38 @@ struct SumTarget {
   // they lie one after the other.
   std::int64_t row = 0, row_stride = 0;
 
+  __device__ std::int64_t place_of(std::int64_t column) const {
+    return row == 0 ? column : column / row * row_stride + column % row;
+  }
+  // What a sum is added to.
+  __device__ float before(std::int64_t column) const {
+    return accumulate ? load_as_float(data, dtype, place_of(column)) : 0.0F;
+  }
   __device__ void put(std::int64_t column, float sum) const {
-    const std::int64_t at = row == 0 ? column : column / row * row_stride + column % row;
-    if (accumulate) sum += load_as_float(data, dtype, at);
-    store_float(data, dtype, at, sum);
+    store_float(data, dtype, place_of(column), sum);
+  }
+  __device__ void add(std::int64_t column, float sum) const { put(column, before(column) + sum); }
+
+  // Of neighbouring columns, of which there are `columns` in all.
+  template <int N>
+  __device__ void add(std::int64_t column, std::int64_t columns, const float (&sums)[N]) const {
+    auto* const to = static_cast<float*>(data) + column;
+    if (N % 4 == 0 && dtype == DType::kF32 && row == 0 && column + N <= columns &&
+        reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
+#pragma unroll
+      for (int i = 0; i + 4 <= N; i += 4) {
+        float4 four{sums[i], sums[i + 1], sums[i + 2], sums[i + 3]};
+        if (accumulate) {
+          const float4 was = *reinterpret_cast<const float4*>(to + i);
+          four = {was.x + four.x, was.y + four.y, was.z + four.z, was.w + four.w};
+        }
+        *reinterpret_cast<float4*>(to + i) = four;
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < N; ++i)
+        if (column + i < columns) add(column + i, sums[i]);
+    }
   }
 };
 
@@ -56,30 +84,39 @@ inline constexpr int kWarps = 8;
 inline constexpr int kThreads = kWarps * kWarp;
 inline constexpr int kRowsAtOnce = 4;  // that a thread has under way
 
-// 32 columns to a block; each warp adds every 32nd part.
+// 32 columns to a block; each warp adds every 32nd part, of which several are under way.
 template <int>
 __global__ void __launch_bounds__(kWarp* kWarp) finish(const __grid_constant__ PartialSums sums) {
+  constexpr int kPartsAtOnce = 6;
   __shared__ double shared[kWarp][kWarp + 1];
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
+  const SumTarget& target = sums.targets[blockIdx.y];
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kWarp;
+  const bool puts = lane == 0 && first + warp < sums.columns;
+  const float before = puts ? target.before(first + warp) : 0.0F;
   double sum = 0;
   if (first + lane < sums.columns) {
     const float* parts = sums.parts + blockIdx.y * sums.part_count * sums.columns + first + lane;
-    for (std::int64_t part = warp; part < sums.part_count; part += kWarp)
-      sum += static_cast<double>(parts[part * sums.columns]);
+    for (std::int64_t part = warp; part < sums.part_count; part += kPartsAtOnce * kWarp) {
+      float held[kPartsAtOnce];
+#pragma unroll
+      for (int i = 0; i < kPartsAtOnce; ++i)
+        held[i] = part + i * kWarp < sums.part_count ? parts[(part + i * kWarp) * sums.columns] : 0.0F;
+#pragma unroll
+      for (int i = 0; i < kPartsAtOnce; ++i) sum += static_cast<double>(held[i]);
+    }
   }
   shared[lane][warp] = sum;
   __syncthreads();
   // From here on a warp has a column.
   sum = shared[warp][lane];
   for (int offset = kWarp / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kWholeWarp, sum, offset);
-  if (lane == 0 && first + warp < sums.columns)
-    sums.targets[blockIdx.y].put(first + warp, static_cast<float>(sum));
+  if (puts) target.put(first + warp, before + static_cast<float>(sum));
 }
 
 // A block has 32 lanes times kVector columns, and the rows of one part.
 template <class Source>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 4)
     sum_tiles(const Source source, const ColumnSumsPlan plan, float* partials, const SumTarget target) {
   constexpr int kVector = Source::kVector;
   __shared__ float shared[kWarps][kWarp * kVector];
@@ -117,7 +154,7 @@ __global__ void __launch_bounds__(kThreads)
     if (plan.parts > 1)
       partials[part * plan.columns + first_column + i] = sum;
     else
-      target.put(first_column + i, sum);
+      target.add(first_column + i, sum);
   }
 }
 
@@ -128,14 +165,15 @@ __global__ void __launch_bounds__(kThreads)
   constexpr int kVector = Source::kVector;
   const std::int64_t column = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kVector;
   if (column >= plan.columns) return;
+  constexpr int kAtOnce = 2 * kRowsAtOnce;
   float sums[kVector] = {};
-  for (std::int64_t row = 0; row < plan.rows; row += kRowsAtOnce) {
-    typename Source::Raw raw[kRowsAtOnce];
+  for (std::int64_t row = 0; row < plan.rows; row += kAtOnce) {
+    typename Source::Raw raw[kAtOnce];
 #pragma unroll
-    for (int i = 0; i < kRowsAtOnce; ++i)
+    for (int i = 0; i < kAtOnce; ++i)
       if (row + i < plan.rows) raw[i] = source.fetch(row + i, column);
 #pragma unroll
-    for (int i = 0; i < kRowsAtOnce; ++i) {
+    for (int i = 0; i < kAtOnce; ++i) {
       if (row + i >= plan.rows) break;
       float values[kVector];
       source.values(raw[i], row + i, column, values);
@@ -143,8 +181,7 @@ __global__ void __launch_bounds__(kThreads)
       for (int j = 0; j < kVector; ++j) sums[j] += values[j];
     }
   }
-#pragma unroll
-  for (int j = 0; j < kVector; ++j) target.put(column + j, sums[j]);
+  target.add(column, plan.columns, sums);
 }
 
 }  // namespace column_sums

@@ -22,7 +22,8 @@ struct ColumnSumsPlan {
     constexpr std::int64_t kBlocks = 4;                // wanted on each multiprocessor
     constexpr std::int64_t kLeast = 32, kMost = 1024;  // rows of a part
     const std::int64_t tiles = divided_up(std::max<std::int64_t>(columns, 1), kTile);
-    const std::int64_t wanted = divided_up(kBlocks * traits.multiprocessors, tiles);
+    // Rounded down: a few blocks more than there is place for would take as long again.
+    const std::int64_t wanted = kBlocks * traits.multiprocessors / tiles;
     parts = std::min(std::max(wanted, divided_up(rows, kMost)), divided_up(rows, kLeast));
     parts = std::max<std::int64_t>(parts, 1);
     rows_per_part = divided_up(rows, parts);

@@ -4,6 +4,7 @@
 #include "nadi/engine/cuda/dropout_mask.cuh"
 #include "nadi/engine/cuda/elementwise.cuh"
 #include "nadi/engine/cuda/kernels.h"
+#include "nadi/engine/cuda/packed.cuh"
 #include "nadi/engine/cuda/strided_copy.h"
 #include "nadi/graph/ops/collectives.h"
 
@@ -89,16 +90,16 @@ __global__ void __launch_bounds__(kThreads)
   store_float(operands.y, operands.y_dtype, at, y);
 }
 
-// Rows of a matrix whose columns come in whole vectors.
+// Rows of a matrix that begin at multiples of 16 bytes. The last vector of a row may go on in its padding.
 template <class T>
 struct VectorRows {
   static constexpr int kVector = 16 / sizeof(T);
-  using Raw = Vector<T, kVector>;
+  using Raw = Packed<T>;
   const T* x;
   std::int64_t stride;
 
   __device__ Raw fetch(std::int64_t row, std::int64_t column) const {
-    return load_vector<T, kVector>(x + row * stride + column);
+    return load_packed(x + row * stride + column);
   }
   __device__ void values(const Raw& raw, std::int64_t, std::int64_t, float (&v)[kVector]) const {
 #pragma unroll
@@ -216,8 +217,7 @@ void sum_rows_kernel(const KernelCall& call) {
   // Padded rows can only be walked in steps of one row's padding if each is a row of the matrix.
   const bool padded = x.row_stride() != x.columns();
   const std::int64_t stride = padded ? x.row_stride() : columns;
-  const bool suits = columns % vector == 0 && stride % vector == 0 && is_aligned(x.data, 16) &&
-                     (!padded || columns == x.columns());
+  const bool suits = stride % vector == 0 && is_aligned(x.data, 16) && (!padded || columns == x.columns());
   if (suits)
     with_type(x.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
