@@ -6,6 +6,7 @@
 //   dx = (g - mean(g) - n mean(g n)) * scale,   d weight = sum of dy n,   d bias = sum of dy.
 // RMS norm has no mean: it counts as 0, and mean(g) is left out.
 #include "nadi/engine/cuda/column_sums.cuh"
+#include "nadi/engine/cuda/cuda_error.h"
 #include "nadi/engine/cuda/dropout_mask.cuh"
 #include "nadi/engine/cuda/kernels.h"
 #include "nadi/engine/cuda/norm_rows.cuh"
@@ -35,19 +36,14 @@ struct NormGradient {
 template <class Rows, int kVectors>
 struct RawRow {
   typename Rows::Raw x[kVectors], dy[kVectors], other[kVectors];
-  float mean, scale;
 
-  __device__ void load(const NormGradient& norm, std::int64_t row, int thread) {
-    mean = norm.mean == nullptr ? 0.0F : norm.mean[row];
-    scale = norm.scale[row];
-#pragma unroll
-    for (int k = 0; k < kVectors; ++k) {
-      const int column = (k * norm.warps * kWarp + thread) * Rows::kVector;
-      if (column >= norm.columns) break;
-      x[k] = Rows::load(norm.x, row, norm.columns, column);
-      dy[k] = Rows::load(norm.dy, row, norm.columns, column);
-      if (norm.other.data != nullptr) other[k] = Rows::load(norm.other, row, norm.columns, column);
-    }
+  // Vector k of them.
+  __device__ void load(const NormGradient& norm, std::int64_t row, int column, int k) {
+    if (column >= norm.columns) return;
+    const std::int64_t at = row * norm.columns + column;
+    x[k] = Rows::load(norm.x, at, norm.columns - column);
+    dy[k] = Rows::load(norm.dy, at, norm.columns - column);
+    if (norm.other.data != nullptr) other[k] = Rows::load(norm.other, at, norm.columns - column);
   }
 };
 
@@ -56,38 +52,37 @@ template <class Rows, int kVectors>
 __device__ void leave_sums(const NormGradient& norm, int team, int thread, float* shared, int array,
                            const float (&sums)[kVectors][Rows::kVector]) {
   constexpr int kVector = Rows::kVector;
+  const int team_threads = norm.warps * kWarp;
+  const int stride = team_threads + 4, team_size = kVectors * kVector * stride;  // NormTeams::team_sums()
   float* part = norm.partials + (static_cast<std::int64_t>(array) * gridDim.x + blockIdx.x) * norm.columns;
-  float* to = norm.teams == 1 ? part : shared + team * norm.columns;
+  __syncthreads();
 #pragma unroll
-  for (int k = 0; k < kVectors; ++k) {
-    const int column = (k * norm.warps * kWarp + thread) * kVector;
+  for (int k = 0; k < kVectors; ++k)
 #pragma unroll
     for (int i = 0; i < kVector; ++i)
-      if (column + i < norm.columns) to[column + i] = sums[k][i];
-  }
-  if (norm.teams == 1) return;
+      shared[team * team_size + (k * kVector + i) * stride + thread] = sums[k][i];
   __syncthreads();
   for (int column = static_cast<int>(threadIdx.x); column < norm.columns; column += blockDim.x) {
+    const int vector = column / kVector, i = column % kVector;
+    const float* from = shared + (vector / team_threads * kVector + i) * stride + vector % team_threads;
     float sum = 0;
-    for (int t = 0; t < norm.teams; ++t) sum += shared[t * norm.columns + column];
+    for (int t = 0; t < norm.teams; ++t) sum += from[t * team_size];
     part[column] = sum;
   }
-  __syncthreads();
 }
 
-// Blocks are as large as registers allow: a thread holds one sum per column for RMS norm, three for layer
-// norm.
-template <class Rows, int kVectors, bool kLayer, bool kSumsResult>
-constexpr int kMostThreads = kWarp*(kVectors > 1 || std::is_same_v<Rows, AnyType>
+template <class Rows, int kVectors, bool kLayer>
+constexpr int kMostThreads = kWarp*(std::is_same_v<Rows, AnyType>
                                         ? NormTeams::kMostWarps
-                                        : (kLayer ? NormTeams::kLayerBlockWarps : NormTeams::kRmsBlockWarps));
+                                        : NormTeams::gradient_warps(kVectors, kLayer));
 
-template <class Rows, int kVectors, bool kLayer, bool kSumsResult>
-__global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer, kSumsResult>, 1)
+// Rows that are any type have all that there may be; others are made for layer norm with the sum of the
+// result, or RMS norm without.
+template <class Rows, int kVectors, bool kLayer, bool kDrops>
+__global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer>, 1)
     norm_gradient(const __grid_constant__ NormGradient norm) {
   constexpr int kVector = Rows::kVector;
-  // Where warps wait for each other in every row, the next row is loaded before this one is computed.
-  constexpr bool kPrefetches = kVectors == 1;
+  constexpr bool kSumsResult = kLayer || std::is_same_v<Rows, AnyType>;
   extern __shared__ float shared[];
   __shared__ SumScratch scratch;
   const int team_threads = norm.warps * kWarp;
@@ -100,62 +95,75 @@ __global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer, kSumsResu
   float weight_sums[kVectors][kVector] = {}, bias_sums[kVectors][kVector] = {};
   float result_sums[kVectors][kVector] = {};
 
-  std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * norm.teams + team;
+  float weight[kVectors][kVector];
   RawRow<Rows, kVectors> raw;
-  if (kPrefetches && row < norm.rows) raw.load(norm, row, thread);
+  std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * norm.teams + team;
+#pragma unroll
+  for (int k = 0; k < kVectors; ++k) {
+    if (row < norm.rows) raw.load(norm, row, column_of(k), k);
+    if (column_of(k) < norm.columns) load_columns(norm.weight, norm.columns, column_of(k), weight[k]);
+  }
+  float next_mean = 0, next_scale = 0;
+  const auto load_statistics = [&](std::int64_t of_row) {
+    if (of_row >= norm.rows) return;
+    if (kLayer) next_mean = norm.mean[of_row];
+    next_scale = norm.scale[of_row];
+  };
+  load_statistics(row);
   for (; row < norm.rows; row += step) {
-    if (!kPrefetches) raw.load(norm, row, thread);
-    const RawRow<Rows, kVectors> now = raw;
-    if (kPrefetches && row + step < norm.rows) raw.load(norm, row + step, thread);
-
+    const float mean = next_mean, scale = next_scale;
     float2 sums{0, 0};  // of g and of g n
 #pragma unroll
     for (int k = 0; k < kVectors; ++k) {
       if (column_of(k) >= norm.columns) break;
-      float weight[kVector];
-      load_columns(norm.weight, norm.columns, column_of(k), weight);
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
-        const float n = (now.x[k].at(i) - now.mean) * now.scale, dy = now.dy[k].at(i);
-        const float g = dy * weight[i];
+        const float n = (raw.x[k].at(i) - mean) * scale, dy = raw.dy[k].at(i);
+        const float g = dy * weight[k][i];
         if (kLayer) sums.x += g;
         sums.y += g * n;
         weight_sums[k][i] += dy * n;
         if (kLayer) bias_sums[k][i] += dy;
       }
     }
+    load_statistics(row + step);
     sums = team_sums(sums);
-    const float mean_g = kLayer ? sums.x / width : 0.0F, mean_gn = sums.y / width;
+    // dx = g * scale + shift + n * slope
+    const float shift = kLayer ? -sums.x / width * scale : 0.0F, slope = -sums.y / width * scale;
 
 #pragma unroll
     for (int k = 0; k < kVectors; ++k) {
-      if (column_of(k) >= norm.columns) break;
-      float weight[kVector], dx[kVector];
-      load_columns(norm.weight, norm.columns, column_of(k), weight);
+      const int column = column_of(k), left = norm.columns - column;
+      if (left <= 0) break;
+      const std::int64_t at = row * norm.columns + column;
+      float dx[kVector];
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
-        const float n = (now.x[k].at(i) - now.mean) * now.scale;
-        dx[i] = (now.dy[k].at(i) * weight[i] - mean_g - n * mean_gn) * now.scale;
+        const float n = (raw.x[k].at(i) - mean) * scale;
+        dx[i] = raw.dy[k].at(i) * weight[k][i] * scale + (shift + n * slope);
       }
-      if (norm.dx.data != nullptr) Rows::store(norm.dx, row, norm.columns, column_of(k), dx);
+      if (norm.dx.data != nullptr) Rows::store(norm.dx, at, left, dx);
+      Rows::round(norm.dx, dx);
       if (norm.other.data != nullptr) {
 #pragma unroll
-        for (int i = 0; i < kVector; ++i)
-          dx[i] = Rows::rounded(norm.sum, Rows::rounded(norm.dx, dx[i]) + now.other[k].at(i));
-        if (norm.sum.data != nullptr) Rows::store(norm.sum, row, norm.columns, column_of(k), dx);
+        for (int i = 0; i < kVector; ++i) dx[i] += raw.other[k].at(i);
+        if (norm.sum.data != nullptr) Rows::store(norm.sum, at, left, dx);
+        Rows::round(norm.sum, dx);
       }
-      if (norm.dropout.mask.random != nullptr) {
+      // These registers are free: the next row is under way while this one is finished.
+      if (row + step < norm.rows) raw.load(norm, row + step, column, k);
+      if (kDrops && norm.dropout.mask.random != nullptr) {
         float factors[kVector];
         DropoutKey(norm.dropout.mask)
-            .factors<kVector>(norm.dropout.rows.number_of(row * norm.columns) + column_of(k), factors);
+            .factors<kVector>(norm.dropout.rows.number_of(row * norm.columns) + column, factors);
 #pragma unroll
-        for (int i = 0; i < kVector; ++i)
-          dx[i] = Rows::rounded(norm.dropped, Rows::rounded(norm.dx, dx[i]) * factors[i]);
-        if (norm.dropped.data != nullptr) Rows::store(norm.dropped, row, norm.columns, column_of(k), dx);
+        for (int i = 0; i < kVector; ++i) dx[i] *= factors[i];
+        if (norm.dropped.data != nullptr) Rows::store(norm.dropped, at, left, dx);
+        Rows::round(norm.dropped, dx);
       }
       if (kSumsResult && norm.sums_result)
 #pragma unroll
-        for (int i = 0; i < kVector; ++i) result_sums[k][i] += Rows::rounded(norm.dx, dx[i]);
+        for (int i = 0; i < kVector; ++i) result_sums[k][i] += dx[i];
     }
   }
 
@@ -166,36 +174,41 @@ __global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer, kSumsResu
 }
 
 void launch_gradient(const KernelCall& call, NormGradient& norm, PartialSums& sums) {
-  const bool layer = norm.mean != nullptr;
+  const bool layer = norm.mean != nullptr, drops = norm.dropout.mask.random != nullptr;
   sums.part_count = NormTeams::parts(norm.rows, call.device.traits());
-  const auto launch = [&](auto kernel, const NormTeams& teams) {
+  const auto launch = [&](auto kernel, const NormTeams& teams, int vector) {
     norm.warps = teams.warps;
     norm.teams = teams.teams;
-    const std::size_t shared = teams.teams > 1 ? teams.teams * norm.columns * sizeof(float) : 0;
+    const std::size_t shared = teams.teams * teams.team_sums(vector) * sizeof(float);
+    if (shared > NormTeams::kSharedMemory)
+      check_cuda(
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+          "setting the shared memory of a kernel");
     kernel<<<static_cast<unsigned>(sums.part_count), teams.threads(), shared, call.stream>>>(norm);
   };
   const DType dtype = norm.x.dtype;
-  const NormTeams teams =
-      NormTeams::of_gradient(norm.columns, static_cast<int>(16 / size_of(dtype)),
-                             layer ? NormTeams::kLayerBlockWarps : NormTeams::kRmsBlockWarps);
+  const auto vector = static_cast<int>(16 / size_of(dtype));
+  const NormTeams teams = NormTeams::of_gradient(norm.columns, vector, layer);
   const NormTeams any = NormTeams::of_any(norm.columns);
-  // Models with RMS norm have no biases whose gradients would be summed here.
-  if (teams.vectors > 0 && (layer || !norm.sums_result) &&
+  // Models with RMS norm have no dropout behind it, and no biases whose gradients would be summed here.
+  if (teams.vectors > 0 && (layer || !(norm.sums_result || drops)) &&
       same_type_rows(dtype, norm.columns, {norm.x, norm.dy, norm.dx, norm.other, norm.sum, norm.dropped}))
-    with_rows<1, 2>(teams, dtype, [&](auto rows, auto vectors) {
+    with_rows<1, 2, 3>(teams, dtype, [&](auto rows, auto vectors) {
       using Rows = decltype(rows);
-      if (layer)
-        launch(norm_gradient<Rows, vectors(), true, true>, teams);
+      if (!layer)
+        launch(norm_gradient<Rows, vectors(), false, false>, teams, vector);
+      else if (drops)
+        launch(norm_gradient<Rows, vectors(), true, true>, teams, vector);
       else
-        launch(norm_gradient<Rows, vectors(), false, false>, teams);
+        launch(norm_gradient<Rows, vectors(), true, false>, teams, vector);
     });
   else
     with_any_rows(any, [&](auto rows, auto vectors) {
       using Rows = decltype(rows);
       if (layer)
-        launch(norm_gradient<Rows, vectors(), true, true>, any);
+        launch(norm_gradient<Rows, vectors(), true, true>, any, Rows::kVector);
       else
-        launch(norm_gradient<Rows, vectors(), false, true>, any);
+        launch(norm_gradient<Rows, vectors(), false, true>, any, Rows::kVector);
     });
   check_launch(call);
   finish_column_sums(call, sums);

@@ -42,31 +42,47 @@ __device__ void drop(const NormForward& norm, std::int64_t row, int thread,
     float factors[Rows::kVector];
     key.factors<Rows::kVector>(number + column, factors);
 #pragma unroll
-    for (int i = 0; i < Rows::kVector; ++i)
-      values[k][i] = Rows::rounded(norm.dropped, values[k][i] * factors[i]);
-    if (norm.dropped.data != nullptr) Rows::store(norm.dropped, row, norm.columns, column, values[k]);
+    for (int i = 0; i < Rows::kVector; ++i) values[k][i] *= factors[i];
+    if (norm.dropped.data != nullptr)
+      Rows::store(norm.dropped, row * norm.columns + column, norm.columns - column, values[k]);
+    Rows::round(norm.dropped, values[k]);
   }
 }
 
 template <class Rows, int kVectors>
-__device__ void load_row(const RowOperand& operand, const NormForward& norm, std::int64_t row, int thread,
-                         float (&values)[kVectors][Rows::kVector]) {
-  typename Rows::Raw raw[kVectors];
-#pragma unroll
-  for (int k = 0; k < kVectors; ++k) {
-    const int column = (k * norm.warps * kWarp + thread) * Rows::kVector;
-    if (column < norm.columns) raw[k] = Rows::load(operand, row, norm.columns, column);
-  }
-#pragma unroll
-  for (int k = 0; k < kVectors; ++k) {
-    const bool there = (k * norm.warps * kWarp + thread) * Rows::kVector < norm.columns;
-#pragma unroll
-    for (int i = 0; i < Rows::kVector; ++i) values[k][i] = there ? raw[k].at(i) : 0.0F;
-  }
-}
+struct RawVectors {
+  typename Rows::Raw vectors[kVectors];
 
+  __device__ void load(const RowOperand& operand, const NormForward& norm, std::int64_t row, int thread) {
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k) {
+      const int column = (k * norm.warps * kWarp + thread) * Rows::kVector;
+      if (column < norm.columns)
+        vectors[k] = Rows::load(operand, row * norm.columns + column, norm.columns - column);
+      else
+        vectors[k] = {};
+    }
+  }
+  __device__ void get(float (&values)[kVectors][Rows::kVector]) const {
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k)
+#pragma unroll
+      for (int i = 0; i < Rows::kVector; ++i) values[k][i] = vectors[k].at(i);
+  }
+};
+
+// Where a warp has a row alone, blocks are of four; so many of them are to have their place on a
+// multiprocessor that loads of some are under way while others compute.
 template <class Rows, int kVectors>
-__global__ void __launch_bounds__(NormTeams::kMostWarps* kWarp)
+constexpr bool kWarpRows = kVectors != 4 && !std::is_same_v<Rows, AnyType>;
+template <class Rows, int kVectors>
+constexpr int kThreads = kWarp*(kWarpRows<Rows, kVectors> ? 4 : NormTeams::kMostWarps);
+template <class Rows, int kVectors, bool kDrops>
+constexpr int kBlocks =
+    !kWarpRows<Rows, kVectors> ? 1 : (kVectors == 8 ? (kDrops ? 2 : 4) : (kDrops ? 5 : 7));
+
+template <class Rows, int kVectors, bool kDrops>
+__global__ void __launch_bounds__(kThreads<Rows, kVectors>, kBlocks<Rows, kVectors, kDrops>)
     norm_rows(const __grid_constant__ NormForward norm) {
   constexpr int kVector = Rows::kVector;
   __shared__ SumScratch scratch;
@@ -77,14 +93,18 @@ __global__ void __launch_bounds__(NormTeams::kMostWarps* kWarp)
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * norm.teams + team;
   if (row >= norm.rows) return;  // a whole team
   const auto column_of = [&](int k) { return (k * team_threads + thread) * kVector; };
+  const auto place_of = [&](int k) { return row * norm.columns + column_of(k); };
 
   float x[kVectors][kVector];
-  load_row<Rows>(norm.a, norm, row, thread, x);
+  RawVectors<Rows, kVectors> a, b;
+  a.load(norm.a, norm, row, thread);
   if (norm.b.data != nullptr) {
-    float other[kVectors][kVector];
     const std::int64_t b_row = row < norm.b_rows ? row : row % norm.b_rows;
-    load_row<Rows>(norm.b, norm, b_row, thread, other);
-    if (norm.dropout.mask.random != nullptr) {
+    b.load(norm.b, norm, b_row, thread);
+    a.get(x);
+    float other[kVectors][kVector];
+    b.get(other);
+    if (kDrops && norm.dropout.mask.random != nullptr) {
       if (norm.drops_a)
         drop<Rows>(norm, row, thread, x);
       else
@@ -94,9 +114,12 @@ __global__ void __launch_bounds__(NormTeams::kMostWarps* kWarp)
     for (int k = 0; k < kVectors; ++k) {
       if (column_of(k) >= norm.columns) break;
 #pragma unroll
-      for (int i = 0; i < kVector; ++i) x[k][i] = Rows::rounded(norm.sum, x[k][i] + other[k][i]);
-      if (norm.sum.data != nullptr) Rows::store(norm.sum, row, norm.columns, column_of(k), x[k]);
+      for (int i = 0; i < kVector; ++i) x[k][i] += other[k][i];
+      if (norm.sum.data != nullptr) Rows::store(norm.sum, place_of(k), norm.columns - column_of(k), x[k]);
+      Rows::round(norm.sum, x[k]);
     }
+  } else {
+    a.get(x);
   }
 
   TeamSums<false> team_sum(scratch, norm.warps, team);
@@ -126,7 +149,7 @@ __global__ void __launch_bounds__(NormTeams::kMostWarps* kWarp)
     if (layer) load_columns(norm.bias, norm.columns, column_of(k), bias);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) x[k][i] = (x[k][i] - mean) * scale * weight[i] + bias[i];
-    Rows::store(norm.y, row, norm.columns, column_of(k), x[k]);
+    Rows::store(norm.y, place_of(k), norm.columns - column_of(k), x[k]);
   }
   if (thread == 0) {
     if (layer) norm.mean[row] = mean;
@@ -136,22 +159,25 @@ __global__ void __launch_bounds__(NormTeams::kMostWarps* kWarp)
 
 void launch_norm(const KernelCall& call, NormForward& norm) {
   if (norm.rows == 0 || norm.columns == 0) return;
-  const auto launch = [&](const NormTeams& teams) {
-    return [&](auto rows, auto vectors) {
-      norm.warps = teams.warps;
-      norm.teams = teams.teams;
-      norm_rows<decltype(rows), vectors()>
-          <<<blocks_for(norm.rows, teams.teams), teams.threads(), 0, call.stream>>>(norm);
-    };
+  const auto launch = [&](auto kernel, const NormTeams& teams) {
+    norm.warps = teams.warps;
+    norm.teams = teams.teams;
+    kernel<<<blocks_for(norm.rows, teams.teams), teams.threads(), 0, call.stream>>>(norm);
   };
   const DType dtype = norm.y.dtype;
   const NormTeams teams = NormTeams::of(norm.columns, static_cast<int>(16 / size_of(dtype)));
   const NormTeams any = NormTeams::of_any(norm.columns);
   if (teams.vectors > 0 &&
       same_type_rows(dtype, norm.columns, {norm.a, norm.b, norm.sum, norm.dropped, norm.y}))
-    with_rows<1, 2, 3, 4>(teams, dtype, launch(teams));
+    with_rows<1, 3, 4, 8>(teams, dtype, [&](auto rows, auto vectors) {
+      if (norm.dropout.mask.random != nullptr)
+        launch(norm_rows<decltype(rows), vectors(), true>, teams);
+      else
+        launch(norm_rows<decltype(rows), vectors(), false>, teams);
+    });
   else
-    with_any_rows(any, launch(any));
+    with_any_rows(any,
+                  [&](auto rows, auto vectors) { launch(norm_rows<decltype(rows), vectors(), true>, any); });
   check_launch(call);
 }
 

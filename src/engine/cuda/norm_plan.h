@@ -22,35 +22,56 @@ struct NormTeams {
   static constexpr int kMostVectors = 8;
   static constexpr std::int64_t kMostColumns = std::int64_t{kMostWarps} * 32 * kMostVectors * kAnyVector;
 
+  // That sums of a block may take without asking for more than a block is given.
+  static constexpr std::int64_t kSharedMemory = 47 * 1024;
+
   int vectors = 1;
   int warps = 1;  // of a team
   int teams = 1;  // of a block
   int threads() const { return 32 * warps * teams; }
 
-  // Of vectors of 16 bytes. 0 vectors: rows are too wide for registers.
+  // Of vectors of 16 bytes. 0 vectors: rows are too wide for registers. Up to eight vectors a warp has a row
+  // alone, and waits for nobody.
   static NormTeams of(std::int64_t columns, int vector) {
     const std::int64_t in_row = vectors_of(columns, vector);
-    if (in_row <= 3 * kWarp) return {.vectors = static_cast<int>(divided_up(in_row, kWarp)), .teams = 4};
-    return of_block(in_row, kMostWarps / 2, 4);
+    for (const int vectors : {1, 3, 4, 8})
+      if (in_row <= vectors * kWarp) return {.vectors = vectors, .teams = 4};
+    const std::int64_t warps = divided_up(in_row, 4 * kWarp);
+    return warps <= kMostWarps ? NormTeams{.vectors = 4, .warps = static_cast<int>(warps)}
+                               : NormTeams{.vectors = 0};
   }
 
-  // Of the gradient. A thread holds up to three sums for each of its columns, so it should have few of them;
-  // with one vector there are registers for `block_warps` warps.
-  static NormTeams of_gradient(std::int64_t columns, int vector, int block_warps) {
-    NormTeams teams = of_block(vectors_of(columns, vector), kMostWarps, 2);
-    if (teams.vectors == 1) teams.share_block(block_warps);
+  // Of the gradient. A thread holds three sums for each of its columns (layer norm) or one (RMS norm), so it
+  // should have few of them, and there are registers for gradient_warps() warps.
+  static NormTeams of_gradient(std::int64_t columns, int vector, bool layer) {
+    const std::int64_t in_row = vectors_of(columns, vector);
+    NormTeams teams{.vectors = 0};
+    if (in_row <= 3 * kWarp)
+      teams = {.vectors = static_cast<int>(divided_up(in_row, kWarp))};
+    else if (layer && in_row <= kMostWarps * kWarp)
+      teams = {.vectors = 1, .warps = static_cast<int>(divided_up(in_row, kWarp))};
+    else if (in_row <= 2 * kMostWarps * kWarp)
+      teams = {.vectors = 2, .warps = static_cast<int>(divided_up(in_row, 2 * kWarp))};
+    if (teams.vectors > 0) teams.share_block(gradient_warps(teams.vectors, layer), vector);
     return teams;
   }
-  static constexpr int kLayerBlockWarps = 24, kRmsBlockWarps = 32;
+  static constexpr int gradient_warps(int vectors, bool layer) {
+    if (layer) return vectors == 1 ? 24 : (vectors == 2 ? 16 : 12);
+    return vectors == 1 ? 24 : (vectors == 2 ? 20 : 16);
+  }
 
   // Of any types at any addresses, forward and backward.
   static NormTeams of_any(std::int64_t columns) {
     const std::int64_t in_row = vectors_of(columns, kAnyVector);
     const int vectors = in_row <= kMostWarps * kWarp ? 1 : kMostVectors;
     NormTeams teams{.vectors = vectors, .warps = static_cast<int>(divided_up(in_row, vectors * kWarp))};
-    if (teams.warps == 1) teams.share_block(kMostWarps);
+    if (teams.warps == 1) teams.share_block(kMostWarps, kAnyVector);
     return teams;
   }
+
+  // Floats of shared memory for the sums of a team: a thread's are a little more than its team's threads
+  // apart, so that neither writing nor reading them in the order of columns meets in one bank.
+  int team_sums(int vector) const { return vectors * vector * (warps * 32 + 4); }
 
   // Blocks of the gradient, each of which goes through many rows.
   static std::int64_t parts(std::int64_t rows, const DeviceTraits& traits) {
@@ -69,18 +90,12 @@ struct NormTeams {
   static std::int64_t vectors_of(std::int64_t columns, int vector) {
     return divided_up(std::max<std::int64_t>(columns, 1), vector);
   }
-  static NormTeams of_block(std::int64_t in_row, int wanted_warps, int most_vectors) {
-    for (int vectors = 1; vectors <= most_vectors; vectors *= 2) {
-      const std::int64_t warps = divided_up(in_row, vectors * kWarp);
-      if (warps <= wanted_warps || (vectors == most_vectors && warps <= kMostWarps))
-        return {.vectors = vectors, .warps = static_cast<int>(warps)};
-    }
-    return {.vectors = 0};
-  }
   // Teams of several warps meet at one of the 15 barriers that a block has besides that of all its threads.
-  void share_block(int block_warps) {
+  void share_block(int block_warps, int vector) {
     teams = std::max(1, block_warps / warps);
     if (warps > 1) teams = std::min(teams, 15);
+    teams = std::min(teams, static_cast<int>(kSharedMemory / team_sums(vector) / 4));
+    teams = std::max(teams, 1);
   }
 };
 

@@ -11,6 +11,7 @@
 #include "nadi/engine/cuda/device_code.cuh"
 #include "nadi/engine/cuda/kernel.h"
 #include "nadi/engine/cuda/norm_plan.h"
+#include "nadi/engine/cuda/packed.cuh"
 
 namespace nadi::cuda {
 
@@ -28,41 +29,24 @@ inline RowOperand row_output(const OpCall& op, std::size_t i) {
   return {.data = op.outputs[i].data, .dtype = op.out_dtype(i), .accumulate = op.accumulates(i)};
 }
 
-// 16 bytes of elements that stay in four registers until they are computed with. (Of a Vector the compiler
-// keeps each 16-bit element in a register of its own.)
-template <class T>
-struct Packed {
-  std::uint32_t words[4];
-
-  __device__ float at(int i) const {
-    if constexpr (sizeof(T) == 4)
-      return __uint_as_float(words[i]);
-    else if constexpr (std::is_same_v<T, __nv_bfloat16>)
-      return __uint_as_float(i % 2 == 0 ? words[i / 2] << 16 : words[i / 2] & 0xffff0000U);
-    else
-      return __half2float(__ushort_as_half(static_cast<unsigned short>(words[i / 2] >> (i % 2 * 16))));
-  }
-};
-
+// `at` is the place of the first element, `left` how many there are in the row from there on.
 template <class T>
 struct SameType {
   static constexpr int kVector = 16 / sizeof(T);
   using Raw = Packed<T>;
 
-  static __device__ Raw load(const RowOperand& operand, std::int64_t row, int columns, int column) {
-    const uint4 words =
-        *reinterpret_cast<const uint4*>(static_cast<const T*>(operand.data) + row * columns + column);
-    return {{words.x, words.y, words.z, words.w}};
+  static __device__ Raw load(const RowOperand& operand, std::int64_t at, int) {
+    return load_packed(static_cast<const T*>(operand.data) + at);
   }
-  static __device__ void store(const RowOperand& operand, std::int64_t row, int columns, int column,
+  static __device__ void store(const RowOperand& operand, std::int64_t at, int,
                                const float (&values)[kVector]) {
-    Vector<T, kVector> raw;
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) raw.set(i, values[i]);
-    store_vector(static_cast<T*>(operand.data) + row * columns + column, raw);
+    store_packed(static_cast<T*>(operand.data) + at, packed<T>(values));
   }
-  static __device__ float rounded(const RowOperand&, float x) {
-    return to_float(from_float<T>(x));
+  // Rounds to what is in memory.
+  static __device__ void round(const RowOperand&, float (&values)[kVector]) {
+    const Packed<T> rounded = packed<T>(values);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) values[i] = rounded.at(i);
   }
 };
 
@@ -70,34 +54,28 @@ struct AnyType {
   static constexpr int kVector = NormTeams::kAnyVector;
   using Raw = Vector<float, kVector>;
 
-  static __device__ Raw load(const RowOperand& operand, std::int64_t row, int columns, int column) {
+  static __device__ Raw load(const RowOperand& operand, std::int64_t at, int left) {
     Raw raw;
 #pragma unroll
     for (int i = 0; i < kVector; ++i)
-      raw.elements[i] = column + i < columns
-                            ? load_as_float(operand.data, operand.dtype, row * columns + column + i)
-                            : 0.0F;
+      raw.elements[i] = i < left ? load_as_float(operand.data, operand.dtype, at + i) : 0.0F;
     return raw;
   }
-  static __device__ void store(const RowOperand& operand, std::int64_t row, int columns, int column,
+  static __device__ void store(const RowOperand& operand, std::int64_t at, int left,
                                const float (&values)[kVector]) {
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
-      if (column + i >= columns) break;
-      const std::int64_t at = row * columns + column + i;
+      if (i >= left) break;
       float value = values[i];
-      if (operand.accumulate) value += load_as_float(operand.data, operand.dtype, at);
-      store_float(operand.data, operand.dtype, at, value);
+      if (operand.accumulate) value += load_as_float(operand.data, operand.dtype, at + i);
+      store_float(operand.data, operand.dtype, at + i, value);
     }
   }
-  static __device__ float rounded(const RowOperand& operand, float x) {
-    switch (operand.dtype) {
-      case DType::kBF16:
-        return to_float(from_float<__nv_bfloat16>(x));
-      case DType::kF16:
-        return to_float(from_float<__half>(x));
-      default:
-        return x;
+  static __device__ void round(const RowOperand& operand, float (&values)[kVector]) {
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      if (operand.dtype == DType::kBF16) values[i] = to_float(from_float<__nv_bfloat16>(values[i]));
+      if (operand.dtype == DType::kF16) values[i] = to_float(from_float<__half>(values[i]));
     }
   }
 };
