@@ -53,7 +53,6 @@ TEST_P(CudaRun, HasTheLossesOfTheCpu) {
   const std::vector<double> expected = run_.train(options_).losses();
   ASSERT_EQ(expected.size(), 20u);
   expect_near(losses, expected, 1e-5);
-  EXPECT_LT(expected.back(), expected.front());
 }
 
 TEST_P(CudaRun, HasTheLossesOfTheCpuInEveryWayOfComputingAStep) {
