@@ -22,6 +22,8 @@ TEST(TrainOptionsOf, HowAStepIsComputed) {
   EXPECT_EQ(recompute.layers, 3);
   EXPECT_EQ(resolve_for_tests("gpt2 --recompute-granularity selective").options.recompute.granularity,
             Granularity::kSelective);
+  EXPECT_FALSE(plain.math.deterministic);
+  EXPECT_TRUE(resolve_for_tests("gpt2 --deterministic").options.math.deterministic);
 }
 
 TEST(TrainOptionsOf, WaysToComputeMayContradict) {
@@ -36,6 +38,13 @@ TEST(TrainOptionsOf, WaysToComputeMayContradict) {
   EXPECT_EQ(refusal_for_tests("gpt2 --attention unfused --attention-backend flash"),
             "--attention and --attention-backend contradict each other");
   EXPECT_EQ(refusal_for_tests("gpt2 --attention unfused --attention-backend auto"), "no error");
+}
+
+TEST(TrainOptionsOf, Tf32IsForGpus) {
+  EXPECT_EQ(refusal_for_tests("gpt2 --tf32"),
+            "--tf32 makes no sense with --device cpu | it goes with --device cuda");
+  EXPECT_EQ(refusal_for_tests("gpt2 --tf32 --device reference"),
+            "--tf32 makes no sense with --device reference | it goes with --device cuda");
 }
 
 TEST(TrainOptionsOf, DropoutIsOneRateOrTwo) {
