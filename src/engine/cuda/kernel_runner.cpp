@@ -4,6 +4,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/engine/cuda/kernels.h"
+#include "nadi/engine/cuda/strided_copy.h"
 
 namespace nadi::cuda {
 
@@ -55,10 +56,16 @@ void KernelRunner::run(std::size_t number, std::span<std::byte* const> addresses
     for (const PreparedOperand& input : kernel.ops[i].inputs) {
       if (input.packed_at >= 0) {
         Operand& strided = operands_[operand];
-        const Operand packed{
-            .data = workspace_.data() + input.packed_at, .tensor = input.tensor, .strides = {}};
-        const OpCall copy{.op = ops_[i].op, .inputs = {&strided, 1}, .outputs = {&packed, 1}};
-        copy_kernel({.ops = {&copy, 1}, .workspace = {}, .device = device_, .stream = stream});
+        const Operand packed{.data = workspace_.data() + input.packed_at,
+                             .tensor = input.tensor,
+                             .strides = input.packed_strides};
+        strided_copy(stream, {.from = strided.data,
+                              .from_dtype = strided.dtype(),
+                              .from_strides = strided.strides,
+                              .to = packed.data,
+                              .to_dtype = packed.dtype(),
+                              .to_strides = packed.strides,
+                              .shape = packed.shape()});
         strided = packed;
       }
       ++operand;

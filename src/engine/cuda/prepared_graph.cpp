@@ -23,6 +23,15 @@ namespace {
                           "start as many ranks as the plan needs");
 }
 
+// Of the contiguous copy of an operand.
+std::vector<std::int64_t> packed_strides(const Shape& shape) {
+  std::vector<std::int64_t> strides(static_cast<std::size_t>(shape.rank()), 1);
+  for (std::size_t axis = 1; axis < strides.size(); ++axis)
+    strides[strides.size() - 1 - axis] =
+        strides[strides.size() - axis] * shape[static_cast<int>(strides.size() - axis)];
+  return strides;
+}
+
 }  // namespace
 
 PreparedGraph::PreparedGraph(const Program& program, std::size_t g, const PrepareOptions& options)
@@ -96,6 +105,7 @@ PreparedOp PreparedGraph::prepare_op(std::uint32_t number, bool packs, PreparedK
     if (packs && taken.tensor != nullptr && !padded && !needs.takes_strides &&
         !is_contiguous(taken.tensor->shape, taken.strides)) {
       taken.packed_at = kernel.workspace;
+      taken.packed_strides = packed_strides(taken.tensor->shape);
       kernel.workspace += rounded_up(taken.tensor->size().count(), kDeviceAlignment);
     }
     prepared.inputs.push_back(std::move(taken));

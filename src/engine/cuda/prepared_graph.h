@@ -25,7 +25,8 @@ namespace nadi::cuda {
 
 struct PreparedOperand : OperandLayout {
   std::int64_t packed_at = -1;  // in the workspace, where a contiguous copy is made first; -1: none
-  std::int64_t spare_rows = 0;  // see Operand
+  std::vector<std::int64_t> packed_strides = {};  // of the copy
+  std::int64_t spare_rows = 0;                    // see Operand
 };
 
 // One op of a kernel.

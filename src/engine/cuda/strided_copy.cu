@@ -208,7 +208,7 @@ void strided_copy(const KernelCall& call, const StridedCopy& copy) {
 
 void strided_copy(cudaStream_t stream, const StridedCopy& copy) {
   enqueue_copy(stream, copy);
-  check_cuda(cudaGetLastError(), "copy of a message");
+  check_cuda(cudaGetLastError(), "strided copy");
 }
 
 }  // namespace nadi::cuda
