@@ -113,8 +113,11 @@ class SmallRun {
     SampleBatches validation(validation_, tokenizer_,
                              {.batch_size = options.batch_size, .seed = options.seed, .shuffle = false});
     SingleProcess world;
+    // Asked after every step, which may be told of later: a GPU is still at it.
+    std::int64_t asked = 0;
     told.result = nadi::train(options, {train, &validation, &tokenizer_}, world, told, [&] {
-      return stop_after > 0 && static_cast<std::int64_t>(told.steps.size()) >= stop_after;
+      ++asked;
+      return stop_after > 0 && asked >= stop_after;
     });
     return told;
   }
