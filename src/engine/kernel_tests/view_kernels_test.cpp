@@ -52,6 +52,20 @@ TEST(CopyKernel, CopiesAllOfABucket) {
   EXPECT_EQ(run_kernels_for_floats(p, 2), (std::vector<float>{3, 4, 5}));
 }
 
+// A kernel that takes no strides is given a contiguous copy; that it adds to its output is its own matter.
+TEST(StridedOperands, AreCopiedForKernelsThatTakeNone) {
+  for (const DType dtype : kStorage) {
+    Problem p;
+    const TensorId x = p.parameter("x", Shape{2, 5, 3, 24}, dtype);
+    const TensorId view = permute(p.builder, x, {0, 2, 1, 3});
+    repeat_heads(p.builder, view, 2);
+    p.builder.add({.kind = OpKind::kGelu,
+                   .inputs = {view},
+                   .into = {{p.parameter("sum", p.builder.shape(view), dtype), true}}});
+    expect_same_as_reference(p);
+  }
+}
+
 TEST(ConcatKernel, JoinsAlongAnyAxis) {
   for (const DType dtype : kStorage)
     for (const int axis : {0, 1, 2}) {
