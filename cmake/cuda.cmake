@@ -41,7 +41,7 @@ function(nadi_links_cuda target)
   target_compile_definitions(${target} PRIVATE NADI_HAS_CUDA NADI_CUDA_ARCHITECTURES="${numbers}")
   target_include_directories(${target} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_compile_options(${target} PRIVATE
-    "$<$<COMPILE_LANGUAGE:CUDA>:-O3;-lineinfo;--expt-relaxed-constexpr;--expt-extended-lambda;-Xcompiler=-Wall,-Wextra>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:-O3;--compress-mode=size;--expt-relaxed-constexpr;--expt-extended-lambda;-Xcompiler=-Wall,-Wextra>")
   set_target_properties(${target} PROPERTIES CUDA_RUNTIME_LIBRARY None)
   target_link_libraries(${target} PRIVATE ${CUDA_cudart_static_LIBRARY} ${CMAKE_DL_LIBS} Threads::Threads rt)
 endfunction()

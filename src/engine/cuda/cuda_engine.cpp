@@ -2,7 +2,6 @@
 
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -369,11 +368,7 @@ void CudaEngine::begin_run(std::size_t number, const BoundProgram& program, cons
   if (all_have_run && !is_recorded_by_host(request) && state_.ranges == nullptr) {
     const bool watched = state_.activity != nullptr;
     state_.capturing = std::make_unique<CapturedRun>(
-        state_.stream.get(),
-        watched ? kKernelsPerWatchedGraph
-        : std::getenv("NADI_EXPERIMENT_PER_GRAPH")
-            ? static_cast<std::size_t>(std::atoi(std::getenv("NADI_EXPERIMENT_PER_GRAPH")))
-            : CapturedRun::kKernelsPerGraph);
+        state_.stream.get(), watched ? kKernelsPerWatchedGraph : CapturedRun::kKernelsPerGraph);
     if (state_.comm.through_host()) state_.comm.rehearse(true);
   } else if (request.record != nullptr) {
     begin_record(request, program.kernel_calls(), program.op_calls());
