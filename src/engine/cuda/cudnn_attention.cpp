@@ -117,7 +117,7 @@ class CudnnAttention::State {
     Entry& entry = plans_.emplace_back();
     entry.problem = problem;
     try {
-      entry.plan = plan_attention(cudnn_, {.handle = handle()}, problem, workspace);
+      entry.plan = plan_attention(cudnn_, handle(), problem, workspace);
     } catch (const CudnnRefusal&) {
       return nullptr;  // the own kernels compute it
     }

@@ -1,7 +1,7 @@
 // Attention as a graph of single operations that cuDNN has fused kernels for, forward and backward. cuDNN
 // recognises the whole by its parts, so their order and types are as its kernels want them.
 //
-//   const CudnnAttentionPlan attention = plan_attention(cudnn, {.handle = handle}, problem, workspace_limit);
+//   const CudnnAttentionPlan attention = plan_attention(cudnn, handle, problem, workspace_limit);
 //   attention.plan.run(handle, {{attention.ids.q, address_of_q}, ...}, workspace);
 //
 // Letters as in graph/ops/attention.h. To cuDNN a tensor is [B, H, T, D] in any order of memory.
@@ -48,7 +48,7 @@ struct CudnnAttentionPlan {
 };
 
 // Throws CudnnRefusal when cuDNN has no kernel for it, or none that gets by with this workspace.
-CudnnAttentionPlan plan_attention(const CudnnLibrary& cudnn, const CudnnTarget& target,
+CudnnAttentionPlan plan_attention(const CudnnLibrary& cudnn, cudnnHandle_t handle,
                                   const CudnnAttentionProblem& problem, std::int64_t workspace_limit);
 
 }  // namespace nadi::cuda

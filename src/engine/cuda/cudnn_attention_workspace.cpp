@@ -15,8 +15,8 @@ constexpr std::int64_t kHeadWidthStep = 8;
 // A plan takes half a second to make; with fewer tokens that is not worth it.
 constexpr std::int64_t kFewestTokens = 128;
 
-// What plans of cuDNN 9.19 ask for on Hopper: scores in 16 bits when deterministic, padded to tiles; with
-// grouped queries the gradients of keys and values of every query's head. And a little more.
+// What plans of cuDNN 9.14 and 9.19 ask for on Hopper: scores in 16 bits when deterministic, padded to tiles;
+// with grouped queries the gradients of keys and values of every query's head. And a little more.
 constexpr std::int64_t kScoreTile = 128;
 constexpr std::int64_t kElementBytes = 2;
 constexpr std::int64_t kSlack = 4096;
@@ -25,7 +25,7 @@ bool all_of_type(const OpView& op, DType dtype) {
   for (const int input : {kQ, kK, kV, kY, kDy})
     if (op.has(static_cast<std::size_t>(input)) && op.input(static_cast<std::size_t>(input)).dtype != dtype)
       return false;
-  // The forward pass's second one are the statistics.
+  // The second output of the forward pass are the statistics.
   const std::size_t outputs = op.op.kind == OpKind::kAttention ? 1 : op.op.outputs.size();
   for (std::size_t i = 0; i < outputs; ++i)
     if (op.output(i).dtype != dtype) return false;

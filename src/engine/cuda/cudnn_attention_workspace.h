@@ -14,7 +14,7 @@ namespace nadi::cuda {
 
 // By types, shapes and attributes of the op; at run time addresses must be multiples of 16, too. bf16 and
 // fp16 without dropout, each query at the position that its row says, no few tokens; gradients are not added
-// to what is there.
+// to what is there. Lengths must be 1 or more, as those of batches are: a sequence without keys gives NaN.
 bool cudnn_takes_attention(const OpView& op, const DeviceTraits& traits);
 
 // Bytes of workspace of attention or its gradient; 0 where cuDNN does not take it. A plan that asks for more

@@ -18,6 +18,26 @@ cudnnBackendDescriptor_t create_descriptor(const CudnnLibrary& cudnn, cudnnBacke
   return descriptor;
 }
 
+// Which kernel of its engine a proposal is about.
+std::optional<std::int64_t> kernel_number(const CudnnLibrary& cudnn, const CudnnDescriptor& proposal) {
+  std::deque<CudnnDescriptor> choices;
+  std::vector<cudnnBackendDescriptor_t> addresses;
+  for (int i = 0; i < CUDNN_KNOB_TYPE_COUNTS; ++i)
+    addresses.push_back(choices.emplace_back(cudnn, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR).get());
+  std::int64_t count = 0;
+  cudnn.get_attribute(proposal.get(), CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                      std::ssize(addresses), &count, addresses.data());
+  for (std::int64_t i = 0; i < std::min(count, std::ssize(addresses)); ++i) {
+    const cudnnBackendDescriptor_t choice = addresses[static_cast<std::size_t>(i)];
+    std::int64_t ones = 0, value = 0;
+    cudnnBackendKnobType_t type = CUDNN_KNOB_TYPE_COUNTS;
+    cudnn.get_attribute(choice, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &ones, &type);
+    cudnn.get_attribute(choice, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &ones, &value);
+    if (type == CUDNN_KNOB_TYPE_KERNEL_CFG) return value;
+  }
+  return std::nullopt;
+}
+
 CudnnExtents row_major(const CudnnExtents& extents) {
   return {extents[1] * extents[2] * extents[3], extents[2] * extents[3], extents[3], 1};
 }
@@ -158,28 +178,20 @@ CudnnTensor CudnnGraph::compare(cudnnPointwiseMode_t mode, const CudnnTensor& a,
   return add_pointwise(mode, operands, inner(a.extents, CUDNN_DATA_BOOLEAN), {.type = CUDNN_DATA_BOOLEAN});
 }
 
-CudnnPlan CudnnGraph::plan(const CudnnTarget& target, std::int64_t workspace_limit) {
-  std::optional<CudnnDescriptor> properties;
-  if (!target.properties.empty()) {
-    properties.emplace(cudnn_, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-    properties->set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, std::ssize(target.properties),
-                    target.properties.data());
-    properties->finalize();
-  }
-
+CudnnPlan CudnnGraph::plan(cudnnHandle_t handle, std::int64_t workspace_limit,
+                           std::optional<std::int64_t> preferred_kernel) {
   CudnnDescriptor graph(cudnn_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   std::vector<cudnnBackendDescriptor_t> operations;
   for (const CudnnDescriptor& operation : operations_) operations.push_back(operation.get());
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::ssize(operations),
             operations.data());
-  if (!properties) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &target.handle);
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
   graph.finalize();
 
   CudnnDescriptor heuristics(cudnn_, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
   const cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
-  if (properties) heuristics.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *properties);
   heuristics.finalize();
 
   std::deque<CudnnDescriptor> proposals;
@@ -189,15 +201,17 @@ CudnnPlan CudnnGraph::plan(const CudnnTarget& target, std::int64_t workspace_lim
   std::int64_t count = 0;
   cudnn_.get_attribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                        kMostProposals, &count, addresses.data());
+  proposals.erase(proposals.begin() + std::min(count, kMostProposals), proposals.end());
 
   std::string refusal = "no fused kernel for this graph: " + cudnn_.last_error();
-  for (std::int64_t i = 0; i < std::min(count, kMostProposals); ++i) try {
+  if (preferred_kernel)
+    std::stable_partition(proposals.begin(), proposals.end(), [&](const CudnnDescriptor& proposal) {
+      return kernel_number(cudnn_, proposal) == preferred_kernel;
+    });
+  for (const CudnnDescriptor& proposal : proposals) try {
       CudnnDescriptor descriptor(cudnn_, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-      descriptor.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, proposals[static_cast<std::size_t>(i)]);
-      if (properties)
-        descriptor.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *properties);
-      else
-        descriptor.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &target.handle);
+      descriptor.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, proposal);
+      descriptor.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
       descriptor.finalize();
       CudnnPlan plan(cudnn_, std::move(descriptor), scalars_);
       if (plan.workspace() <= workspace_limit) return plan;

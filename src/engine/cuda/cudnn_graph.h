@@ -6,7 +6,7 @@
 //   const CudnnTensor scores = graph.matmul(q, k, graph.inner({B, H, T, S}));
 //   const CudnnTensor scaled = graph.pointwise(CUDNN_POINTWISE_MUL, {scores, graph.scalar(0.125F)});
 //   ...
-//   CudnnPlan plan = graph.plan({.handle = handle}, workspace_limit);
+//   CudnnPlan plan = graph.plan(handle, workspace_limit);
 //   plan.run(handle, {{q, address_of_q}, ...}, workspace);
 //
 // Inner tensors never leave the kernel. What cuDNN refuses is thrown as CudnnRefusal, which callers catch:
@@ -77,12 +77,6 @@ struct CudnnLengths {
   std::optional<double> padding = {};  // what the result has beyond them
 };
 
-// For which GPU a plan is made: that of a handle; or one that is not here, described as cuDNN's JSON.
-struct CudnnTarget {
-  cudnnHandle_t handle = nullptr;
-  std::string properties = {};
-};
-
 struct CudnnBinding {
   std::int64_t id;
   const void* address;
@@ -135,8 +129,10 @@ class CudnnGraph {
   CudnnTensor index(const CudnnTensor& like, std::int64_t axis);
   CudnnTensor compare(cudnnPointwiseMode_t mode, const CudnnTensor& a, const CudnnTensor& b);
 
-  // The best one of those that cuDNN proposes and that takes no more workspace than this.
-  CudnnPlan plan(const CudnnTarget& target, std::int64_t workspace_limit);
+  // The first of those that cuDNN proposes and that takes no more workspace than this; ones with the
+  // preferred kernel (the number in names of kernels after "knob_") come before others.
+  CudnnPlan plan(cudnnHandle_t handle, std::int64_t workspace_limit,
+                 std::optional<std::int64_t> preferred_kernel = {});
 
  private:
   struct PointwiseMath {
