@@ -2,6 +2,7 @@
 // without dropout, and the tensor cores the rest of them. What remains, fp32 and rows that are not aligned,
 // is computed in fp32 arithmetic.
 #include "nadi/engine/cuda/attention_launch.h"
+#include "nadi/engine/cuda/attention_scratch.h"
 #include "nadi/engine/cuda/cudnn_attention.h"
 #include "nadi/engine/cuda/kernels.h"
 
@@ -25,9 +26,11 @@ void attention_grad_kernel(const KernelCall& call) {
   if (cudnn != nullptr && cudnn->run_gradient(call)) return;
   const AttentionGradient gradient = attention_gradient_operands(call.op());
   const DeviceTraits& traits = call.device.traits();
+  const AttentionScratch scratch(call.op().op);
   auto* const sums = reinterpret_cast<float*>(call.workspace.data());
+  auto* const kept = reinterpret_cast<std::uint16_t*>(call.workspace.data() + scratch.sums);
   launch_gradient_sums(gradient, sums, call.stream);
-  if (!launch_tensor_core_gradient(gradient, sums, traits, call.stream))
+  if (!launch_tensor_core_gradient(gradient, {.sums = sums, .kept = kept}, traits, call.stream))
     launch_attention_gradient(gradient, sums, traits, call.stream);
   check_launch(call);
 }

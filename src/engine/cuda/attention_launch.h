@@ -27,7 +27,11 @@ void launch_gradient_sums(const AttentionGradient& gradient, float* sums, cudaSt
 // was done, for others (tensor_core_forward.cu, tensor_core_gradient.cu).
 bool launch_tensor_core_forward(const AttentionForward& forward, const DeviceTraits& traits,
                                 cudaStream_t stream);
-bool launch_tensor_core_gradient(const AttentionGradient& gradient, const float* sums,
+struct TensorCoreScratch {
+  const float* sums = nullptr;    // as launch_attention_gradient() has them
+  std::uint16_t* kept = nullptr;  // room for KeptBits (attention_scratch.h) where there is dropout
+};
+bool launch_tensor_core_gradient(const AttentionGradient& gradient, const TensorCoreScratch& scratch,
                                  const DeviceTraits& traits, cudaStream_t stream);
 
 // Few queries with a cache of keys and values: reading the cache is what takes the time

@@ -2,6 +2,7 @@
 // needs most.
 #include <algorithm>
 
+#include "nadi/engine/cuda/attention_scratch.h"
 #include "nadi/engine/cuda/cudnn_attention_workspace.h"
 #include "nadi/engine/cuda/few_queries.h"
 #include "nadi/engine/cuda/kernel_needs.h"
@@ -15,9 +16,7 @@ std::int64_t attention_workspace(const OpView& op, const DeviceTraits& traits) {
 }
 
 std::int64_t attention_grad_workspace(const OpView& op, const DeviceTraits& traits) {
-  const AttentionExtents e = attention_extents(op);
-  const std::int64_t sums = e.B * e.H * e.T * static_cast<std::int64_t>(sizeof(float));
-  return std::max(sums, cudnn_attention_workspace(op, traits));
+  return std::max(AttentionScratch(op).bytes(), cudnn_attention_workspace(op, traits));
 }
 
 }  // namespace nadi::cuda

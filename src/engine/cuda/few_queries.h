@@ -16,19 +16,16 @@ namespace nadi::cuda {
 struct FewQueries {
   static constexpr std::int64_t kMostTokens = 8;
   static constexpr std::int64_t kMostRows = 8;  // of a block
-  static constexpr std::int64_t kLeastKeys =
-      256;  // of a part: adding up parts takes as long as reading these
+  // Adding up parts takes longer than reading so many keys; of more, a part has at least the second number.
+  static constexpr std::int64_t kKeysOfOnePart = 512;
+  static constexpr std::int64_t kLeastKeys = 128;
 
   FewQueries(const AttentionExtents& e, const DeviceTraits& traits)
       : rows(e.T * (e.H / e.K)),
-        block_rows(rows == 1   ? 1
-                   : rows == 2 ? 2
-                   : rows <= 4 ? 4
-                               : kMostRows),
+        block_rows(rows == 1 ? 1 : (rows <= 4 ? 4 : kMostRows)),
         heads(e.B * e.K * ((rows + block_rows - 1) / block_rows)) {
-    const std::int64_t wanted = 2 * traits.multiprocessors / heads;
-    const std::int64_t useful = (e.S + kLeastKeys - 1) / kLeastKeys;
-    parts = std::max<std::int64_t>(1, std::min(wanted, useful));
+    const std::int64_t useful = e.S <= kKeysOfOnePart ? 1 : (e.S + kLeastKeys - 1) / kLeastKeys;
+    parts = std::max<std::int64_t>(1, std::min(traits.multiprocessors / heads, useful));
     workspace =
         parts == 1 ? 0 : heads * parts * block_rows * (e.D + 2) * static_cast<std::int64_t>(sizeof(float));
   }

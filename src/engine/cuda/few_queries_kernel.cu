@@ -12,8 +12,9 @@
 namespace nadi::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kWarps = kThreads / kWarp;
+// As many as there are registers for.
+template <int kRows>
+constexpr int kFewThreads = kRows > 4 ? 256 : 512;
 constexpr int kPerLane = 8;
 constexpr int kMostColumns = static_cast<int>(kMostHeadWidth);
 
@@ -57,7 +58,8 @@ __device__ inline float finite(float x) {
 }
 
 template <class T, bool kAligned, int kRows>
-__global__ __launch_bounds__(kThreads, kRows > 4 ? 1 : 2) void few_queries_kernel(const FewQueriesCall call) {
+__global__ __launch_bounds__(kFewThreads<kRows>, 1) void few_queries_kernel(const FewQueriesCall call) {
+  constexpr int kThreads = kFewThreads<kRows>, kWarps = kThreads / kWarp;
   // Keys of a lane whose loads are in flight at once.
   constexpr int kBatch = sizeof(T) == 4 ? 2 : 4;
   const AttentionOperands& in = call.forward.in;
@@ -85,7 +87,9 @@ __global__ __launch_bounds__(kThreads, kRows > 4 ? 1 : 2) void few_queries_kerne
   const int first_limit = attention_limit(in, b, 0), last_limit = attention_limit(in, b, token_of(kRows - 1));
   const int most = max(0, min(S, last_limit));
   constexpr int kLeast = static_cast<int>(FewQueries::kLeastKeys);
-  const int per_part = max(kLeast, ((most + parts - 1) / parts + takers - 1) / takers * takers);
+  constexpr int kOfOne = static_cast<int>(FewQueries::kKeysOfOnePart);
+  const int share = max(kLeast, (most + parts - 1) / parts);
+  const int per_part = most <= kOfOne ? kOfOne : (share + takers - 1) / takers * takers;
   const int active = max(1, (most + per_part - 1) / per_part);
   if (part >= active) return;
   const int begin = part * per_part, end = min(most, begin + per_part);
@@ -269,14 +273,16 @@ __global__ __launch_bounds__(kThreads, kRows > 4 ? 1 : 2) void few_queries_kerne
   }
 }
 
+template <class T, bool kAligned, int kRows>
+void launch_kernel(const FewQueriesCall& call, cudaLaunchConfig_t& config) {
+  config.blockDim = dim3(kFewThreads<kRows>);
+  cudaLaunchKernelEx(&config, few_queries_kernel<T, kAligned, kRows>, call);
+}
 template <class T, bool kAligned>
-void launch_rows(const FewQueriesCall& call, std::int64_t rows, const cudaLaunchConfig_t& config) {
-  if (rows == 1)
-    cudaLaunchKernelEx(&config, few_queries_kernel<T, kAligned, 1>, call);
-  else if (rows == 4)
-    cudaLaunchKernelEx(&config, few_queries_kernel<T, kAligned, 4>, call);
-  else
-    cudaLaunchKernelEx(&config, few_queries_kernel<T, kAligned, 8>, call);
+void launch_rows(const FewQueriesCall& call, std::int64_t rows, cudaLaunchConfig_t& config) {
+  if (rows == 1) return launch_kernel<T, kAligned, 1>(call, config);
+  if (rows == 4) return launch_kernel<T, kAligned, 4>(call, config);
+  launch_kernel<T, kAligned, 8>(call, config);
 }
 
 }  // namespace
@@ -301,7 +307,6 @@ bool launch_few_queries(const AttentionForward& forward, float* partial_results,
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(cut.parts), static_cast<unsigned>(cut.heads / e.B),
                         static_cast<unsigned>(e.B));
-  config.blockDim = dim3(kThreads);
   config.stream = stream;
   config.attrs = &overlap;
   config.numAttrs = traits.compute_capability >= 90 ? 1 : 0;

@@ -27,8 +27,9 @@ __global__ __launch_bounds__(kForwardWarps<kWidth>* kWarp,
   const unsigned tiles_address = shared_address(shared_memory);  // [2][keys, values]
 
   // The last queries see most keys: they begin first.
-  const int block_first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * kBlockRows;
-  const int head = static_cast<int>(blockIdx.y), b = static_cast<int>(blockIdx.z);
+  const int blocks = (T + kBlockRows - 1) / kBlockRows;
+  const BlockPlace place(blocks, H, static_cast<int>(in.extents.B));
+  const int block_first = (blocks - 1 - place.tile) * kBlockRows, head = place.head, b = place.b;
   const int kv_head = head / static_cast<int>(in.group);
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
   const int g = lane / 4, t = lane % 4;
@@ -184,8 +185,7 @@ void launch_width(const AttentionForward& forward, cudaStream_t stream) {
   const AttentionExtents& e = forward.in.extents;
   cudaFuncSetAttribute(tensor_core_forward<Element, kWidth>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                        kBytes);
-  const dim3 grid(blocks_for(e.T, kWarps * kWarpRows), static_cast<unsigned>(e.H),
-                  static_cast<unsigned>(e.B));
+  const unsigned grid = blocks_for(e.T, kWarps * kWarpRows) * static_cast<unsigned>(e.H * e.B);
   tensor_core_forward<Element, kWidth><<<grid, kWarps * kWarp, kBytes, stream>>>(forward);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "nadi/engine/cuda/attention_launch.h"
+#include "nadi/engine/cuda/attention_scratch.h"
 #include "nadi/engine/cuda/key_tiles.cuh"
 #include "nadi/engine/cuda/tensor_core_tiles.cuh"
 
@@ -14,11 +15,10 @@ namespace {
 constexpr int kGradientWarps = 4;
 constexpr int kGradientThreads = kGradientWarps * kWarp;
 constexpr int kBlockRows = kGradientWarps * kWarpRows;
-static_assert(kBlockRows == kTileRows);
-
 // Scores are computed for so many passing rows at a time, to save registers.
 constexpr int kPassing = 32;
 constexpr int kProducts = kPassing / 8;
+static_assert(kBlockRows == kTileRows && kPassing == KeptBits::kQueries && kWarpRows == KeptBits::kKeys);
 
 // Blocks per multiprocessor to leave registers for.
 template <int kWidth>
@@ -58,6 +58,18 @@ class QueryTiles {
   const AttentionOperands& in_;
   int b_, lowest_, T_, tiles_, end_;
 };
+
+// Where the first kernel keeps its bits, and this thread's of them.
+struct KeptPlace {
+  int b, head, query, key;
+};
+__device__ std::int64_t kept_place(const AttentionOperands& in, const KeptPlace& at) {
+  constexpr int kQueries = static_cast<int>(KeptBits::kQueries), kKeys = static_cast<int>(KeptBits::kKeys);
+  const AttentionExtents& e = in.extents;
+  const std::int64_t queries = (e.T + kQueries - 1) / kQueries, keys = (e.S + kKeys - 1) / kKeys;
+  const std::int64_t warp = ((at.b * e.H + at.head) * queries + at.query / kQueries) * keys + at.key / kKeys;
+  return warp * KeptBits::kThreads + static_cast<int>(threadIdx.x) % kWarp;
+}
 
 // Keys and values of a block: wide heads leave no registers for them.
 template <class Element, int kWidth>
@@ -112,9 +124,8 @@ constexpr int keys_gradient_bytes() {
 }
 
 template <class Element, int kWidth>
-__global__ __launch_bounds__(kGradientThreads,
-                             kBlocks<kWidth>) void tensor_core_keys_gradient(const AttentionGradient gradient,
-                                                                             const float* sums) {
+__global__ __launch_bounds__(kGradientThreads, kBlocks<kWidth>) void tensor_core_keys_gradient(
+    const AttentionGradient gradient, const TensorCoreScratch scratch) {
   using Tile = TensorCoreTile<Element, kWidth>;
   using Staying = StayingRows<Element, kWidth>;
   const AttentionOperands& in = gradient.in;
@@ -125,8 +136,10 @@ __global__ __launch_bounds__(kGradientThreads,
   auto* const numbers = reinterpret_cast<QueryNumbers*>(reinterpret_cast<char*>(shared_memory) +
                                                         4 * Tile::kBytes + 2 * Staying::kBytes);  // [2]
 
-  const int block_first = static_cast<int>(blockIdx.x) * kBlockRows;
-  const int kv_head = static_cast<int>(blockIdx.y), b = static_cast<int>(blockIdx.z);
+  // The first keys are seen by most queries: they begin first.
+  const BlockPlace place((S + kBlockRows - 1) / kBlockRows, static_cast<int>(in.extents.K),
+                         static_cast<int>(in.extents.B));
+  const int block_first = place.tile * kBlockRows, kv_head = place.head, b = place.b;
   const int first_head = kv_head * static_cast<int>(in.group);
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
   const int g = lane / 4, t = lane % 4;
@@ -156,7 +169,7 @@ __global__ __launch_bounds__(kGradientThreads,
       const int safe = min(token, T - 1);
       copy_4_bytes(shared_address(&numbers[stage].statistics[thread]), gradient.statistics + row + safe,
                    true);
-      copy_4_bytes(shared_address(&numbers[stage].sums[thread]), sums + row + safe, true);
+      copy_4_bytes(shared_address(&numbers[stage].sums[thread]), scratch.sums + row + safe, true);
       numbers[stage].limits[thread] = token < T ? attention_limit(in, b, token) : 0;
     }
     end_of_copies();
@@ -179,7 +192,7 @@ __global__ __launch_bounds__(kGradientThreads,
         in.drops() ? static_cast<std::uint64_t>(random.row(b, head, 0) + (key & ~3)) / 4 : 0;
 
 #pragma unroll 1
-    for (int part = 0; part < kTileRows; part += kPassing) {
+    for (int part = 0; part < kTileRows && first + part < T; part += kPassing) {
       Fragment p[kProducts] = {}, ds[kProducts] = {};
 #pragma unroll
       for (int d = 0; d < kWidth / 16; ++d) {
@@ -232,6 +245,9 @@ __global__ __launch_bounds__(kGradientThreads,
           const unsigned keys = queries[query] >> 2 * odd;
           kept |= (keys & 0x11111111U) << query | (keys & 0x22222222U) >> 1 << (2 + query);
         }
+        if ((key & ~15) < S)
+          scratch.kept[kept_place(in, {.b = b, .head = head, .query = first + part, .key = key})] =
+              static_cast<std::uint16_t>(kept);
       }
 #pragma unroll
       for (int n = 0; n < kProducts; ++n) {
@@ -280,25 +296,24 @@ __global__ __launch_bounds__(kGradientThreads,
 
 template <class Element, int kWidth>
 __global__ __launch_bounds__(kGradientThreads, kBlocks<kWidth>) void tensor_core_queries_gradient(
-    const AttentionGradient gradient, const float* sums) {
+    const AttentionGradient gradient, const TensorCoreScratch scratch) {
   using Tile = TensorCoreTile<Element, kWidth>;
   const AttentionOperands& in = gradient.in;
-  const int T = static_cast<int>(in.extents.T), D = static_cast<int>(in.extents.D);
-  const int H = static_cast<int>(in.extents.H);
+  const int T = static_cast<int>(in.extents.T), S = static_cast<int>(in.extents.S);
+  const int D = static_cast<int>(in.extents.D), H = static_cast<int>(in.extents.H);
   extern __shared__ uint4 shared_memory[];
   const unsigned tiles_address = shared_address(shared_memory);  // [2][keys, values]
 
-  const int block_first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * kBlockRows;
-  const int head = static_cast<int>(blockIdx.y), b = static_cast<int>(blockIdx.z);
+  const int blocks = (T + kBlockRows - 1) / kBlockRows;
+  const BlockPlace place(blocks, H, static_cast<int>(in.extents.B));
+  const int block_first = (blocks - 1 - place.tile) * kBlockRows, head = place.head, b = place.b;
   const int kv_head = head / static_cast<int>(in.group);
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
   const int g = lane / 4, t = lane % 4;
   const int tokens[2] = {block_first + warp * kWarpRows + g, block_first + warp * kWarpRows + g + 8};
-  const AttentionRandom random(in);
 
   int limits[2];
   float bases[2] = {}, y_dy[2] = {};
-  std::uint64_t numbers[2] = {};  // of the first probability
   const Element *q_rows[2] = {}, *dy_rows[2] = {};
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -307,9 +322,7 @@ __global__ __launch_bounds__(kGradientThreads, kBlocks<kWidth>) void tensor_core
     const std::int64_t row = (static_cast<std::int64_t>(b) * H + head) * T + tokens[half];
     limits[half] = attention_limit(in, b, tokens[half]);
     bases[half] = gradient.statistics[row] * kLog2E;
-    y_dy[half] = sums[row];
-    if (in.drops())
-      numbers[half] = static_cast<std::uint64_t>(random.row(b, head, dropout_token(in, tokens[half])));
+    y_dy[half] = scratch.sums[row];
     q_rows[half] = row_of<Element>(in.q, b, tokens[half], head);
     dy_rows[half] = row_of<Element>(gradient.dy, b, tokens[half], head);
   }
@@ -320,6 +333,12 @@ __global__ __launch_bounds__(kGradientThreads, kBlocks<kWidth>) void tensor_core
   const Element* const keys = row_of<Element>(in.k, b, 0, kv_head);
   const Element* const values = row_of<Element>(in.v, b, 0, kv_head);
   const KeyTiles tiles(in, b, block_first, min(T, block_first + kBlockRows));
+  // Bits of queries g and g + 8 and of keys 4 t, 4 t + 1 in every 16 were with thread 4 (2 t) + g / 2 of the
+  // first kernel, those of the next two keys with the thread four further.
+  const std::uint16_t* const kept_bits =
+      scratch.kept + kept_place(in, {.b = b, .head = head, .query = min(tokens[0], T - 1), .key = 0}) - lane +
+      8 * t + g / 2;
+  const int kept_shift = warp % 2 * 8 + g % 2;
   const auto copy = [&](int tile, int stage) {
     const unsigned at = tiles_address + stage * 2 * Tile::kBytes;
     const int first = tile * kTileRows, count = tiles.keys();
@@ -341,8 +360,20 @@ __global__ __launch_bounds__(kGradientThreads, kBlocks<kWidth>) void tensor_core
     const unsigned key_tile = tiles_address + stage * 2 * Tile::kBytes, value_tile = key_tile + Tile::kBytes;
 
 #pragma unroll 1
-    for (int part = 0; part < kTileRows; part += kPassing) {
+    for (int part = 0; part < kTileRows && tile * kTileRows + part < S; part += kPassing) {
       const int first = tile * kTileRows + part;
+      // Of this thread's 4 keys in every 16: two from each of two threads of the first kernel. Bits 8 j + 4 *
+      // query, then keys 0, 2, 1, 3.
+      unsigned kept = ~0U;
+      if (in.drops()) {
+        kept = 0;
+#pragma unroll
+        for (int j = 0; j < kPassing / 16; ++j) {
+          const std::uint16_t* const bits = kept_bits + min(first / 16 + j, (S - 1) / 16) * kWarp;
+          const unsigned left = bits[0], right = bits[4];
+          kept |= (left >> kept_shift & 0x55U | (right >> kept_shift & 0x55U) << 1) << 8 * j;
+        }
+      }
       Fragment p[kProducts] = {}, ds[kProducts] = {};
 #pragma unroll
       for (int d = 0; d < kWidth / 16; ++d)
@@ -356,27 +387,7 @@ __global__ __launch_bounds__(kGradientThreads, kBlocks<kWidth>) void tensor_core
           multiply_add(ds[2 * j], dy.a[d], r[0], r[1], Element{});
           multiply_add(ds[2 * j + 1], dy.a[d], r[2], r[3], Element{});
         }
-      // This thread has keys 16 j + 4 t to 16 j + 4 t + 3.
-      unsigned kept = ~0U;  // bits 8 j + 4 * query + key
-      if (in.drops() && random.in_fours()) {
-        std::uint64_t blocks[kProducts];
-        unsigned words[kProducts][4];
-#pragma unroll
-        for (int i = 0; i < kProducts; ++i)
-          blocks[i] = numbers[i % 2] / 4 + static_cast<unsigned>(first / 4 + 4 * (i / 2) + t);
-        random.words(blocks, words);
-        kept = 0;
-#pragma unroll
-        for (int i = 0; i < 4 * kProducts; ++i)
-          if (random.keeps(words[i / 4][i % 4])) kept |= 1U << i;
-      } else if (in.drops()) {
-        kept = 0;
-#pragma unroll 1
-        for (int i = 0; i < kProducts; ++i)
-          kept |= kept_one_by_one(in, random, static_cast<std::int64_t>(i % 2 != 0 ? numbers[1] : numbers[0]),
-                                  first + 16 * (i / 2) + 4 * t)
-                  << 4 * i;
-      }
+        // This thread has keys 16 j + 4 t to 16 j + 4 t + 3.
 #pragma unroll
       for (int j = 0; j < kProducts / 2; ++j)
 #pragma unroll
@@ -387,7 +398,8 @@ __global__ __launch_bounds__(kGradientThreads, kBlocks<kWidth>) void tensor_core
             const int n = 2 * j + i / 2, e = 2 * half + i % 2;
             const float probability =
                 position < limits[half] ? power_of_two(p[n][e] * scale - bases[half]) : 0.0F;
-            const float factor = (kept >> (8 * j + 4 * half + i) & 1U) != 0 ? in.dropout.scale : 0.0F;
+            const float factor =
+                (kept >> (8 * j + 4 * half + i % 2 * 2 + i / 2) & 1U) != 0 ? in.dropout.scale : 0.0F;
             ds[n][e] = probability * (factor * ds[n][e] - y_dy[half]);
           }
         }
@@ -414,12 +426,12 @@ __global__ __launch_bounds__(kGradientThreads, kBlocks<kWidth>) void tensor_core
 }
 
 template <class Element, int kWidth>
-void launch_width(const AttentionGradient& gradient, const float* sums, cudaStream_t stream) {
+void launch_width(const AttentionGradient& gradient, const TensorCoreScratch& scratch, cudaStream_t stream) {
   const AttentionExtents& e = gradient.in.extents;
   const auto launch = [&](auto kernel, std::int64_t tokens, std::int64_t heads, int bytes) {
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    const dim3 grid(blocks_for(tokens, kBlockRows), static_cast<unsigned>(heads), static_cast<unsigned>(e.B));
-    kernel<<<grid, kGradientThreads, bytes, stream>>>(gradient, sums);
+    const unsigned grid = blocks_for(tokens, kBlockRows) * static_cast<unsigned>(heads * e.B);
+    kernel<<<grid, kGradientThreads, bytes, stream>>>(gradient, scratch);
   };
   launch(tensor_core_keys_gradient<Element, kWidth>, e.S, e.K, keys_gradient_bytes<Element, kWidth>());
   launch(tensor_core_queries_gradient<Element, kWidth>, e.T, e.H,
@@ -427,25 +439,25 @@ void launch_width(const AttentionGradient& gradient, const float* sums, cudaStre
 }
 
 template <class Element>
-void launch_type(const AttentionGradient& gradient, const float* sums, cudaStream_t stream) {
+void launch_type(const AttentionGradient& gradient, const TensorCoreScratch& scratch, cudaStream_t stream) {
   const std::int64_t D = gradient.in.extents.D;
-  if (D <= 32) return launch_width<Element, 32>(gradient, sums, stream);
-  if (D <= 64) return launch_width<Element, 64>(gradient, sums, stream);
-  launch_width<Element, 128>(gradient, sums, stream);
+  if (D <= 32) return launch_width<Element, 32>(gradient, scratch, stream);
+  if (D <= 64) return launch_width<Element, 64>(gradient, scratch, stream);
+  launch_width<Element, 128>(gradient, scratch, stream);
 }
 
 }  // namespace
 
-bool launch_tensor_core_gradient(const AttentionGradient& gradient, const float* sums,
+bool launch_tensor_core_gradient(const AttentionGradient& gradient, const TensorCoreScratch& scratch,
                                  const DeviceTraits& traits, cudaStream_t stream) {
   const AttentionOperands& in = gradient.in;
   if (traits.compute_capability < 80 || !suits_tensor_cores(in)) return false;
   for (const HeadRows* rows : {&gradient.dy, &gradient.dq, &gradient.dk, &gradient.dv})
     if (!suits_tensor_cores(*rows, in)) return false;
   if (in.q.dtype == DType::kBF16)
-    launch_type<__nv_bfloat16>(gradient, sums, stream);
+    launch_type<__nv_bfloat16>(gradient, scratch, stream);
   else
-    launch_type<__half>(gradient, sums, stream);
+    launch_type<__half>(gradient, scratch, stream);
   return true;
 }
 

@@ -203,6 +203,22 @@ __device__ __noinline__ inline unsigned kept_one_by_one(const AttentionOperands&
   return bits;
 }
 
+// Which rows of which head a block has. Blocks that take long must begin first, so heads come in turn for
+// each tile; but only so many heads that what they read stays in the second-level cache.
+struct BlockPlace {
+  static constexpr int kHeadsInTurn = 96;
+  int tile, head, b;  // tiles are numbered in the order in which blocks begin
+
+  __device__ BlockPlace(int tiles, int heads, int sequences) {
+    const int all = heads * sequences, block = static_cast<int>(blockIdx.x);
+    const int first = block / (kHeadsInTurn * tiles) * kHeadsInTurn, at = block - first * tiles;
+    const int in_turn = min(kHeadsInTurn, all - first);
+    tile = at / in_turn;
+    head = (first + at % in_turn) % heads;
+    b = (first + at % in_turn) / heads;
+  }
+};
+
 // Whether the tensor-core kernels take operands like this one.
 inline bool suits_tensor_cores(const HeadRows& rows, const AttentionOperands& in) {
   return rows.dtype == in.q.dtype && rows.aligned(in.extents.D);
