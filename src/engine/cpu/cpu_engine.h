@@ -1,7 +1,7 @@
 // Runs step programs on this machine's cores (engine.h says how an engine is used).
 //
-// Communication goes on while kernels run (comm/op_transfers.h). run() returns when all of it is done. Training
-// repeats to the bit for the same number of threads.
+// Communication goes on while kernels run (comm/op_transfers.h). run() returns when all of it is done.
+// Training repeats to the bit for the same number of threads.
 #pragma once
 
 #include <memory>
