@@ -56,8 +56,7 @@ DeviceKind resolve_device(const Flags& flags) {
 std::vector<FlagSpec> math_flags() {
   return {{.names = {"--tf32"},
            .help = "on a GPU: products of fp32 matrices on tensor cores, with 10 bits of mantissa"},
-          {.names = {"--deterministic"},
-           .help = "two runs give the same bits on a GPU, too: attention's gradient takes longer"}};
+          {.names = {"--deterministic"}, .help = "two runs give the same bits on a GPU, too; takes longer"}};
 }
 
 cuda::MathOptions resolve_math(const Flags& flags, DeviceKind device) {
