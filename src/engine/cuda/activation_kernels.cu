@@ -52,7 +52,7 @@ struct SwigluGrad {
 // dx = slope(x) * dy, of which also the sums over rows are taken: rows of whole vectors of one type.
 template <class T, class Form>
 struct GeluGradRows {
-  static constexpr int kVector = 16 / sizeof(T);
+  static constexpr int kVector = 16 / sizeof(T), kRowsAtOnce = 1;
   struct Raw {
     Packed<T> x, dy;
   };
@@ -79,7 +79,7 @@ struct GeluGradRows {
 // The same for any types at any addresses.
 template <class Form>
 struct GeluGradElements {
-  static constexpr int kVector = 1;
+  static constexpr int kVector = 1, kRowsAtOnce = 1;
   struct Raw {
     float x, dy;
   };

@@ -5,7 +5,9 @@
 //   finish_column_sums(call, {...});                       // the second stage, after a kernel of one's own
 //
 // A Source hands out kVector neighbouring columns of a row: fetch(row, column) starts loading what it needs,
-// values(raw, row, column, v) makes the numbers to be summed of it, and may store them.
+// values(raw, row, column, v) makes the numbers to be summed of it, and may store them. kRowsAtOnce says how
+// many rows a thread has under way: four where values() is short; one where it is long, since code that is
+// run through only a few times takes longer to be fetched than to be executed.
 #pragma once
 
 #include "nadi/engine/cuda/column_sums_plan.h"
@@ -24,7 +26,9 @@ struct SumTarget {
   std::int64_t row = 0, row_stride = 0;
 
   __device__ std::int64_t place_of(std::int64_t column) const {
-    return row == 0 ? column : column / row * row_stride + column % row;
+    if (row == 0) return column;
+    const auto at = static_cast<std::uint32_t>(column), columns = static_cast<std::uint32_t>(row);
+    return at / columns * row_stride + at % columns;
   }
   // What a sum is added to.
   __device__ float before(std::int64_t column) const {
@@ -82,7 +86,6 @@ namespace column_sums {
 
 inline constexpr int kWarps = 8;
 inline constexpr int kThreads = kWarps * kWarp;
-inline constexpr int kRowsAtOnce = 4;  // that a thread has under way
 
 // 32 columns to a block; each warp adds every 32nd part, of which several are under way.
 template <int>
@@ -97,6 +100,7 @@ __global__ void __launch_bounds__(kWarp* kWarp) finish(const __grid_constant__ P
   double sum = 0;
   if (first + lane < sums.columns) {
     const float* parts = sums.parts + blockIdx.y * sums.part_count * sums.columns + first + lane;
+#pragma unroll 1
     for (std::int64_t part = warp; part < sums.part_count; part += kPartsAtOnce * kWarp) {
       float held[kPartsAtOnce];
 #pragma unroll
@@ -114,6 +118,34 @@ __global__ void __launch_bounds__(kWarp* kWarp) finish(const __grid_constant__ P
   if (puts) target.put(first + warp, before + static_cast<float>(sum));
 }
 
+// sums += every step-th row of a source, from `row` on.
+template <int kAtOnce, class Source>
+__device__ void add_rows(const Source& source, std::int64_t column, std::int64_t row, std::int64_t end,
+                         int step, float (&sums)[Source::kVector]) {
+  typename Source::Raw raw[kAtOnce];
+  const auto fetch = [&](std::int64_t first) {
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i)
+      if (first + i * step < end) raw[i] = source.fetch(first + i * step, column);
+  };
+  fetch(row);
+#pragma unroll 1
+  for (; row < end; row += kAtOnce * step) {
+    typename Source::Raw now[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) now[i] = raw[i];
+    fetch(row + kAtOnce * step);
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (row + i * step >= end) break;
+      float values[Source::kVector];
+      source.values(now[i], row + i * step, column, values);
+#pragma unroll
+      for (int j = 0; j < Source::kVector; ++j) sums[j] += values[j];
+    }
+  }
+}
+
 // A block has 32 lanes times kVector columns, and the rows of one part.
 template <class Source>
 __global__ void __launch_bounds__(kThreads, 4)
@@ -127,25 +159,12 @@ __global__ void __launch_bounds__(kThreads, 4)
   const std::int64_t end =
       (part + 1) * plan.rows_per_part < plan.rows ? (part + 1) * plan.rows_per_part : plan.rows;
   float sums[kVector] = {};
-  if (column < plan.columns) {
-    for (std::int64_t row = part * plan.rows_per_part + warp; row < end; row += kWarps * kRowsAtOnce) {
-      typename Source::Raw raw[kRowsAtOnce];
-#pragma unroll
-      for (int i = 0; i < kRowsAtOnce; ++i)
-        if (row + i * kWarps < end) raw[i] = source.fetch(row + i * kWarps, column);
-#pragma unroll
-      for (int i = 0; i < kRowsAtOnce; ++i) {
-        if (row + i * kWarps >= end) break;
-        float values[kVector];
-        source.values(raw[i], row + i * kWarps, column, values);
-#pragma unroll
-        for (int j = 0; j < kVector; ++j) sums[j] += values[j];
-      }
-    }
-  }
+  if (column < plan.columns)
+    add_rows<Source::kRowsAtOnce>(source, column, part * plan.rows_per_part + warp, end, kWarps, sums);
 #pragma unroll
   for (int j = 0; j < kVector; ++j) shared[warp][lane * kVector + j] = sums[j];
   __syncthreads();
+#pragma unroll 1
   for (int i = static_cast<int>(threadIdx.x); i < kWarp * kVector; i += kThreads) {
     if (first_column + i >= plan.columns) break;
     float sum = 0;
@@ -162,25 +181,11 @@ __global__ void __launch_bounds__(kThreads, 4)
 template <class Source>
 __global__ void __launch_bounds__(kThreads)
     sum_few_rows(const Source source, const ColumnSumsPlan plan, const SumTarget target) {
-  constexpr int kVector = Source::kVector;
-  const std::int64_t column = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kVector;
+  const std::int64_t column =
+      (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) * Source::kVector;
   if (column >= plan.columns) return;
-  constexpr int kAtOnce = 2 * kRowsAtOnce;
-  float sums[kVector] = {};
-  for (std::int64_t row = 0; row < plan.rows; row += kAtOnce) {
-    typename Source::Raw raw[kAtOnce];
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i)
-      if (row + i < plan.rows) raw[i] = source.fetch(row + i, column);
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      if (row + i >= plan.rows) break;
-      float values[kVector];
-      source.values(raw[i], row + i, column, values);
-#pragma unroll
-      for (int j = 0; j < kVector; ++j) sums[j] += values[j];
-    }
-  }
+  float sums[Source::kVector] = {};
+  add_rows<Source::kRowsAtOnce>(source, column, 0, plan.rows, 1, sums);
   target.add(column, plan.columns, sums);
 }
 

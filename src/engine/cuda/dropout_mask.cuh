@@ -96,7 +96,8 @@ struct DropoutRows {
   // Of the first element of row `row`, counted over all samples.
   __device__ std::int64_t number_of_row(std::int64_t row) const {
     if (rows == nullptr) return row * width;
-    return (row / row_count * whole_rows + rows[row % row_count]) * width;
+    const auto at = static_cast<std::uint32_t>(row), count = static_cast<std::uint32_t>(row_count);
+    return (at / count * whole_rows + rows[at % count]) * width;
   }
   __device__ std::int64_t number_of(std::int64_t element) const {
     return rows == nullptr ? element : number_of_row(element / width) + element % width;

@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kThreads)
 // Rows of a matrix that begin at multiples of 16 bytes. The last vector of a row may go on in its padding.
 template <class T>
 struct VectorRows {
-  static constexpr int kVector = 16 / sizeof(T);
+  static constexpr int kVector = 16 / sizeof(T), kRowsAtOnce = 4;
   using Raw = Packed<T>;
   const T* x;
   std::int64_t stride;
@@ -110,7 +110,7 @@ struct VectorRows {
 // Any elements. Those of the innermost axis, `inner` of them, lie together; `stride` is from one such run to
 // the next, which may be more.
 struct AnyRows {
-  static constexpr int kVector = 1;
+  static constexpr int kVector = 1, kRowsAtOnce = 4;
   using Raw = float;
   const void* x;
   DType dtype;

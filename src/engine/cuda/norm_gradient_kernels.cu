@@ -19,7 +19,8 @@ struct NormGradient {
   int columns;
   int warps, teams;
   RowOperand x, dy;
-  ColumnOperand weight;
+  RowOperand weight;
+  float reciprocal_width;
   const float* mean;  // nullptr for RMS norm
   const float* scale;
   RowOperand dx;
@@ -62,10 +63,12 @@ __device__ void leave_sums(const NormGradient& norm, int team, int thread, float
     for (int i = 0; i < kVector; ++i)
       shared[team * team_size + (k * kVector + i) * stride + thread] = sums[k][i];
   __syncthreads();
+#pragma unroll 1
   for (int column = static_cast<int>(threadIdx.x); column < norm.columns; column += blockDim.x) {
     const int vector = column / kVector, i = column % kVector;
     const float* from = shared + (vector / team_threads * kVector + i) * stride + vector % team_threads;
     float sum = 0;
+#pragma unroll 4
     for (int t = 0; t < norm.teams; ++t) sum += from[t * team_size];
     part[column] = sum;
   }
@@ -89,19 +92,19 @@ __global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer>, 1)
   const int team = norm.teams == 1 ? 0 : static_cast<int>(threadIdx.x) / team_threads;
   const int thread = static_cast<int>(threadIdx.x) - team * team_threads;
   const auto column_of = [&](int k) { return (k * team_threads + thread) * kVector; };
-  const float width = static_cast<float>(norm.columns);
   TeamSums<true> team_sums(scratch, norm.warps, team);
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * norm.teams;
   float weight_sums[kVectors][kVector] = {}, bias_sums[kVectors][kVector] = {};
   float result_sums[kVectors][kVector] = {};
 
-  float weight[kVectors][kVector];
+  typename Rows::Raw weight[kVectors];
   RawRow<Rows, kVectors> raw;
   std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * norm.teams + team;
 #pragma unroll
   for (int k = 0; k < kVectors; ++k) {
     if (row < norm.rows) raw.load(norm, row, column_of(k), k);
-    if (column_of(k) < norm.columns) load_columns(norm.weight, norm.columns, column_of(k), weight[k]);
+    if (column_of(k) < norm.columns)
+      weight[k] = Rows::load(norm.weight, column_of(k), norm.columns - column_of(k));
   }
   float next_mean = 0, next_scale = 0;
   const auto load_statistics = [&](std::int64_t of_row) {
@@ -119,7 +122,7 @@ __global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer>, 1)
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
         const float n = (raw.x[k].at(i) - mean) * scale, dy = raw.dy[k].at(i);
-        const float g = dy * weight[k][i];
+        const float g = dy * weight[k].at(i);
         if (kLayer) sums.x += g;
         sums.y += g * n;
         weight_sums[k][i] += dy * n;
@@ -129,7 +132,8 @@ __global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer>, 1)
     load_statistics(row + step);
     sums = team_sums(sums);
     // dx = g * scale + shift + n * slope
-    const float shift = kLayer ? -sums.x / width * scale : 0.0F, slope = -sums.y / width * scale;
+    const float shift = kLayer ? -sums.x * norm.reciprocal_width * scale : 0.0F;
+    const float slope = -sums.y * norm.reciprocal_width * scale;
 
 #pragma unroll
     for (int k = 0; k < kVectors; ++k) {
@@ -140,7 +144,7 @@ __global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer>, 1)
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
         const float n = (raw.x[k].at(i) - mean) * scale;
-        dx[i] = raw.dy[k].at(i) * weight[k][i] * scale + (shift + n * slope);
+        dx[i] = raw.dy[k].at(i) * weight[k].at(i) * scale + (shift + n * slope);
       }
       if (norm.dx.data != nullptr) Rows::store(norm.dx, at, left, dx);
       Rows::round(norm.dx, dx);
@@ -154,8 +158,9 @@ __global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer>, 1)
       if (row + step < norm.rows) raw.load(norm, row + step, column, k);
       if (kDrops && norm.dropout.mask.random != nullptr) {
         float factors[kVector];
-        DropoutKey(norm.dropout.mask)
-            .factors<kVector>(norm.dropout.rows.number_of(row * norm.columns) + column, factors);
+        const std::int64_t number =
+            norm.dropout.rows.rows == nullptr ? at : norm.dropout.rows.number_of_row(row) + column;
+        DropoutKey(norm.dropout.mask).factors<kVector>(number, factors);
 #pragma unroll
         for (int i = 0; i < kVector; ++i) dx[i] *= factors[i];
         if (norm.dropped.data != nullptr) Rows::store(norm.dropped, at, left, dx);
@@ -192,7 +197,8 @@ void launch_gradient(const KernelCall& call, NormGradient& norm, PartialSums& su
   const NormTeams any = NormTeams::of_any(norm.columns);
   // Models with RMS norm have no dropout behind it, and no biases whose gradients would be summed here.
   if (teams.vectors > 0 && (layer || !(norm.sums_result || drops)) &&
-      same_type_rows(dtype, norm.columns, {norm.x, norm.dy, norm.dx, norm.other, norm.sum, norm.dropped}))
+      same_type_rows(dtype, norm.columns,
+                     {norm.x, norm.dy, norm.dx, norm.other, norm.sum, norm.dropped, norm.weight}))
     with_rows<1, 2, 3>(teams, dtype, [&](auto rows, auto vectors) {
       using Rows = decltype(rows);
       if (!layer)
@@ -224,11 +230,12 @@ void norm_gradient_kernel(const KernelCall& call) {
   norm.columns = static_cast<int>(op.inputs[0].columns());
   if (norm.columns == 0) return;
   norm.x = row_operand(op.inputs[0]);
-  norm.weight = column_operand(op.inputs[1]);
+  norm.weight = row_operand(op.inputs[1]);
   norm.mean = layer ? op.in<float>(2) : nullptr;
   norm.scale = op.in<float>(layer ? 3 : 2);
   norm.dy = row_operand(op.inputs[layer ? 4 : 3]);
   norm.dx = row_output(op, 0);
+  norm.reciprocal_width = 1.0F / static_cast<float>(norm.columns);
   norm.partials = reinterpret_cast<float*>(call.workspace.data());
   PartialSums sums{
       .parts = norm.partials, .columns = norm.columns, .targets = {sum_target(op, 1)}, .count = 1};
@@ -246,7 +253,7 @@ void norm_gradient_kernel(const KernelCall& call) {
       case OpKind::kDropout:
         norm.dropout = dropout_op(next);
         norm.dropped = row_output(next, 0);
-        check(norm.dropout.rows.rows == nullptr || norm.dropout.rows.width % norm.columns == 0,
+        check(norm.dropout.rows.rows == nullptr || norm.dropout.rows.width == norm.columns,
               "a fused dropout numbers elements of a row apart");
         break;
       case OpKind::kSumRows:

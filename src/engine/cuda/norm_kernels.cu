@@ -22,8 +22,8 @@ struct NormForward {
   DropoutOp dropout;
   bool drops_a;
   RowOperand dropped;
-  ColumnOperand weight, bias;
-  float epsilon;
+  RowOperand weight, bias;
+  float epsilon, reciprocal_width;
   RowOperand y;
   float* mean;  // nullptr for RMS norm
   float* scale;
@@ -34,7 +34,8 @@ template <class Rows, int kVectors>
 __device__ void drop(const NormForward& norm, std::int64_t row, int thread,
                      float (&values)[kVectors][Rows::kVector]) {
   const DropoutKey key(norm.dropout.mask);
-  const std::int64_t number = norm.dropout.rows.number_of(row * norm.columns);
+  const std::int64_t number =
+      norm.dropout.rows.rows == nullptr ? row * norm.columns : norm.dropout.rows.number_of_row(row);
 #pragma unroll
   for (int k = 0; k < kVectors; ++k) {
     const int column = (k * norm.warps * kWarp + thread) * Rows::kVector;
@@ -99,7 +100,8 @@ __global__ void __launch_bounds__(kThreads<Rows, kVectors>, kBlocks<Rows, kVecto
   RawVectors<Rows, kVectors> a, b;
   a.load(norm.a, norm, row, thread);
   if (norm.b.data != nullptr) {
-    const std::int64_t b_row = row < norm.b_rows ? row : row % norm.b_rows;
+    const std::int64_t b_row =
+        row < norm.b_rows ? row : static_cast<std::uint32_t>(row) % static_cast<std::uint32_t>(norm.b_rows);
     b.load(norm.b, norm, b_row, thread);
     a.get(x);
     float other[kVectors][kVector];
@@ -123,7 +125,6 @@ __global__ void __launch_bounds__(kThreads<Rows, kVectors>, kBlocks<Rows, kVecto
   }
 
   TeamSums<false> team_sum(scratch, norm.warps, team);
-  const float width = static_cast<float>(norm.columns);
   float mean = 0;
   if (layer) {
     float sum = 0;
@@ -131,24 +132,25 @@ __global__ void __launch_bounds__(kThreads<Rows, kVectors>, kBlocks<Rows, kVecto
     for (int k = 0; k < kVectors; ++k)
 #pragma unroll
       for (int i = 0; i < kVector; ++i) sum += x[k][i];  // 0 beyond the last column
-    mean = team_sum(sum) / width;
+    mean = team_sum(sum) * norm.reciprocal_width;
   }
   float squares = 0;
 #pragma unroll
   for (int k = 0; k < kVectors; ++k)
 #pragma unroll
     for (int i = 0; i < kVector; ++i)
-      if (column_of(k) + i < norm.columns) squares += (x[k][i] - mean) * (x[k][i] - mean);
-  const float scale = 1.0F / sqrtf(team_sum(squares) / width + norm.epsilon);
+      if (column_of(k) + (Rows::kWhole ? 0 : i) < norm.columns)
+        squares += (x[k][i] - mean) * (x[k][i] - mean);
+  const float scale = rsqrtf(team_sum(squares) * norm.reciprocal_width + norm.epsilon);
 
 #pragma unroll
   for (int k = 0; k < kVectors; ++k) {
     if (column_of(k) >= norm.columns) break;
-    float weight[kVector], bias[kVector] = {};
-    load_columns(norm.weight, norm.columns, column_of(k), weight);
-    if (layer) load_columns(norm.bias, norm.columns, column_of(k), bias);
+    const auto weight = Rows::load(norm.weight, column_of(k), norm.columns - column_of(k));
+    typename Rows::Raw bias = {};
+    if (layer) bias = Rows::load(norm.bias, column_of(k), norm.columns - column_of(k));
 #pragma unroll
-    for (int i = 0; i < kVector; ++i) x[k][i] = (x[k][i] - mean) * scale * weight[i] + bias[i];
+    for (int i = 0; i < kVector; ++i) x[k][i] = (x[k][i] - mean) * scale * weight.at(i) + bias.at(i);
     Rows::store(norm.y, place_of(k), norm.columns - column_of(k), x[k]);
   }
   if (thread == 0) {
@@ -168,7 +170,8 @@ void launch_norm(const KernelCall& call, NormForward& norm) {
   const NormTeams teams = NormTeams::of(norm.columns, static_cast<int>(16 / size_of(dtype)));
   const NormTeams any = NormTeams::of_any(norm.columns);
   if (teams.vectors > 0 &&
-      same_type_rows(dtype, norm.columns, {norm.a, norm.b, norm.sum, norm.dropped, norm.y}))
+      same_type_rows(dtype, norm.columns,
+                     {norm.a, norm.b, norm.sum, norm.dropped, norm.y, norm.weight, norm.bias}))
     with_rows<1, 3, 4, 8>(teams, dtype, [&](auto rows, auto vectors) {
       if (norm.dropout.mask.random != nullptr)
         launch(norm_rows<decltype(rows), vectors(), true>, teams);
@@ -187,9 +190,10 @@ NormForward norm_of(const OpCall& op) {
   NormForward norm{};
   norm.rows = op.inputs[0].rows();
   norm.columns = static_cast<int>(op.inputs[0].columns());
-  norm.weight = column_operand(op.inputs[1]);
-  if (layer) norm.bias = column_operand(op.inputs[2]);
+  norm.weight = row_operand(op.inputs[1]);
+  if (layer) norm.bias = row_operand(op.inputs[2]);
   norm.epsilon = static_cast<float>(op.attributes().real("epsilon"));
+  norm.reciprocal_width = 1.0F / static_cast<float>(norm.columns);
   norm.y = row_output(op, 0);
   norm.mean = layer ? op.out<float>(1) : nullptr;
   norm.scale = op.out<float>(layer ? 2 : 1);
@@ -225,7 +229,7 @@ void residual_norm_kernel(const KernelCall& call) {
     const OpCall& dropout = call.ops[0];
     norm.dropout = dropout_op(dropout);
     norm.drops_a = add.inputs[0].tensor == dropout.outputs[0].tensor;
-    check(norm.dropout.rows.rows == nullptr || norm.dropout.rows.width % norm.columns == 0,
+    check(norm.dropout.rows.rows == nullptr || norm.dropout.rows.width == norm.columns,
           "a fused dropout numbers elements of a row apart");
     norm.dropped = row_output(dropout, 0);
     RowOperand& summand = norm.drops_a ? norm.a : norm.b;

@@ -33,6 +33,7 @@ inline RowOperand row_output(const OpCall& op, std::size_t i) {
 template <class T>
 struct SameType {
   static constexpr int kVector = 16 / sizeof(T);
+  static constexpr bool kWhole = true;  // a vector is all in the row, or not at all
   using Raw = Packed<T>;
 
   static __device__ Raw load(const RowOperand& operand, std::int64_t at, int) {
@@ -52,6 +53,7 @@ struct SameType {
 
 struct AnyType {
   static constexpr int kVector = NormTeams::kAnyVector;
+  static constexpr bool kWhole = false;
   using Raw = Vector<float, kVector>;
 
   static __device__ Raw load(const RowOperand& operand, std::int64_t at, int left) {
@@ -79,48 +81,6 @@ struct AnyType {
     }
   }
 };
-
-// Weights or biases, one per column. A variable may begin at any address and have another type than rows.
-struct ColumnOperand {
-  const void* data = nullptr;
-  DType dtype = DType::kF32;
-  bool vectors = false;  // can be read 16 bytes at a time
-};
-
-inline ColumnOperand column_operand(const Operand& operand) {
-  return {.data = operand.data,
-          .dtype = operand.dtype(),
-          .vectors = is_aligned(operand.data, 16) && operand.elements() % 8 == 0};
-}
-
-template <class T, int N>
-__device__ inline void load_columns_as(const void* data, int column, float (&values)[N]) {
-  constexpr int kVector = 16 / sizeof(T) < N ? 16 / sizeof(T) : N;
-#pragma unroll
-  for (int part = 0; part < N; part += kVector) {
-    const auto raw = load_vector<T, kVector>(static_cast<const T*>(data) + column + part);
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) values[part + i] = raw.at(i);
-  }
-}
-
-// Columns beyond the last are 0.
-template <int N>
-__device__ inline void load_columns(const ColumnOperand& operand, int columns, int column,
-                                    float (&values)[N]) {
-  if (operand.vectors) {
-    if (operand.dtype == DType::kBF16)
-      load_columns_as<__nv_bfloat16>(operand.data, column, values);
-    else if (operand.dtype == DType::kF16)
-      load_columns_as<__half>(operand.data, column, values);
-    else
-      load_columns_as<float>(operand.data, column, values);
-    return;
-  }
-#pragma unroll
-  for (int i = 0; i < N; ++i)
-    values[i] = column + i < columns ? load_as_float(operand.data, operand.dtype, column + i) : 0.0F;
-}
 
 // Sums over the threads of a team, the same result in each: of up to two numbers at once.
 //
@@ -186,7 +146,7 @@ void with_any_rows(const NormTeams& teams, const F& f) {
   return f(AnyType{}, std::integral_constant<int, NormTeams::kMostVectors>{});
 }
 
-// Whether operands, those that are there, make up rows of SameType<T>.
+// Whether operands, those that are there, make up rows of SameType<T>. Weights and biases are rows, too.
 inline bool same_type_rows(DType dtype, std::int64_t columns, std::initializer_list<RowOperand> operands) {
   if (columns % (16 / size_of(dtype)) != 0) return false;
   for (const RowOperand& operand : operands)
