@@ -146,6 +146,59 @@ __device__ void add_rows(const Source& source, std::int64_t column, std::int64_t
   }
 }
 
+// How many blocks of each tile of columns have left their part. The last one makes it 0 again. Launches that
+// use them follow each other on one stream.
+inline constexpr int kMostTiles = 4096;
+static __device__ unsigned parts_left[kMostTiles];
+
+// By the block that comes last: the sums of a tile's parts, in their order whichever block it is. Threads
+// share out the tile's columns, kWide to a thread, and the parts.
+template <int kColumns, int kWide>
+__device__ void sum_parts(const ColumnSumsPlan& plan, const float* partials, std::int64_t first_column,
+                          double* shared) {
+  constexpr int kLanes = kColumns / kWide, kGroups = kThreads / kLanes, kPartsAtOnce = 8;
+  const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
+  const std::int64_t column = first_column + lane * kWide;
+  double sums[kWide] = {};
+  if (column < plan.columns) {
+#pragma unroll 1
+    for (std::int64_t part = group; part < plan.parts; part += kPartsAtOnce * kGroups) {
+      float held[kPartsAtOnce][kWide];
+#pragma unroll
+      for (int i = 0; i < kPartsAtOnce; ++i) {
+        const std::int64_t at = part + i * kGroups;
+        const float* from = partials + at * plan.columns + column;
+        float4 four{0, 0, 0, 0};
+        if (at < plan.parts) {
+          if constexpr (kWide == 4)
+            four = __ldcg(reinterpret_cast<const float4*>(from));
+          else
+            four.x = __ldcg(from);
+        }
+        held[i][0] = four.x;
+        if constexpr (kWide == 4) {
+          held[i][1] = four.y;
+          held[i][2] = four.z;
+          held[i][3] = four.w;
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kPartsAtOnce; ++i)
+#pragma unroll
+        for (int j = 0; j < kWide; ++j) sums[j] += static_cast<double>(held[i][j]);
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < kWide; ++j) shared[group * kColumns + lane * kWide + j] = sums[j];
+  __syncthreads();
+  if (threadIdx.x < kColumns) {
+    double sum = 0;
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) sum += shared[g * kColumns + threadIdx.x];
+    shared[threadIdx.x] = sum;  // of its own column, which no other thread reads
+  }
+}
+
 // A block has 32 lanes times kVector columns, and the rows of one part.
 template <class Source>
 __global__ void __launch_bounds__(kThreads, 4)
@@ -175,6 +228,26 @@ __global__ void __launch_bounds__(kThreads, 4)
     else
       target.add(first_column + i, sum);
   }
+  if (plan.parts == 1 || gridDim.x > kMostTiles) return;
+
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(&parts_left[blockIdx.x], 1U) + 1 == gridDim.y;
+    if (last) parts_left[blockIdx.x] = 0;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  constexpr int kColumns = kWarp * kVector, kWide = kVector >= 4 ? 4 : 1;
+  __shared__ double totals[kThreads * kWide];
+  if (kWide == 4 && plan.columns % 4 == 0)
+    sum_parts<kColumns, kWide>(plan, partials, first_column, totals);
+  else
+    sum_parts<kColumns, 1>(plan, partials, first_column, totals);
+  if (threadIdx.x < kColumns && first_column + threadIdx.x < plan.columns)
+    target.add(first_column + threadIdx.x, static_cast<float>(totals[threadIdx.x]));
 }
 
 // Few rows, one part: each thread has its columns in all of them.
@@ -209,7 +282,7 @@ void launch_column_sums(const KernelCall& call, const ColumnSumsPlan& plan, cons
     auto* partials = reinterpret_cast<float*>(call.workspace.data());
     const dim3 grid(blocks_for(plan.columns, kWarp * Source::kVector), static_cast<unsigned>(plan.parts));
     column_sums::sum_tiles<<<grid, column_sums::kThreads, 0, call.stream>>>(source, plan, partials, target);
-    if (plan.parts > 1)
+    if (plan.parts > 1 && grid.x > column_sums::kMostTiles)
       finish_column_sums(call, {.parts = partials,
                                 .part_count = plan.parts,
                                 .columns = plan.columns,
