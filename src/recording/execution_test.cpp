@@ -12,6 +12,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution_for_tests.h"
+#include "nadi/recording/gpu_step_for_tests.h"
 #include "nadi/trace/trace_check.h"
 #include "nadi/unroll/process_groups.h"
 
@@ -181,6 +182,19 @@ TEST(ExecutionDeathTest, ARecordOfAnOpThatTheInstructionDoesNotHaveIsABug) {
   ExecutedStep step{.kernels = {{.instruction = 0, .op = OpId{4}}}};
   EXPECT_DEATH(trace_execution(program, std::span(&step, 1)),
                "a recorded op is of its instruction's section");
+}
+
+// A node per op: the product took two kernels, from 250 to 1750 ns after the start of the step.
+TEST(Execution, OfAGpuANodeLastsAsLongAsTheKernelsOfItsOp) {
+  const Program program = program_for_tests();
+  const ExecutedStep step = gpu_step_for_tests(program, 4, Nanoseconds{1000});
+  const Trace trace = trace_execution(program, std::span(&step, 1)).trace;
+  ASSERT_EQ(trace.size(), 4u);
+  EXPECT_EQ(trace.name(0), "model.h.0.attn.matmul");
+  EXPECT_EQ(trace.start(0), Nanoseconds{1250});
+  EXPECT_EQ(trace.duration(0), Nanoseconds{1500});
+  EXPECT_EQ(trace.find_attribute(0, "stream")->integer(), 13);
+  EXPECT_EQ(trace.find_attribute(0, "device")->integer(), 0);
 }
 
 }  // namespace
