@@ -15,8 +15,8 @@ class Flags;
 void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOptions& options,
                          std::vector<std::string>& notes);
 
-// Fills in `trace`, from Nadi's flags or from --profile, or `profiler_range` where --profile is for a profiler
-// from outside: on a GPU, without --use-pytorch-profiler. All other options have been decided.
+// Fills in `trace`, from Nadi's flags or from --profile, or `profiler_range` where --profile is for a
+// profiler from outside: on a GPU, without --use-pytorch-profiler. All other options have been decided.
 void resolve_traces(const Flags& flags, const std::string& model, TrainOptions& options,
                     std::vector<std::string>& notes);
 
