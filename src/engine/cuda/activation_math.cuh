@@ -1,5 +1,6 @@
-// The forms of GELU and the sigmoid on numbers in registers. Accurate<true> keeps all digits of fp32; without
-// it the result is good to some 20 bits, which is more than a 16-bit element has, at half the instructions.
+// The forms of GELU and the sigmoid on numbers in registers. With `accurate` all digits of fp32 are kept;
+// without it the result is good to some 20 bits, which is more than a 16-bit element has, at half the
+// instructions.
 #pragma once
 
 #include <cuda_runtime.h>
