@@ -114,29 +114,29 @@ struct Tables {
   const T* data[kMostTables];
   int count;
   // Of the ids of one that is repeated along the leading axes; otherwise of all.
-  std::int64_t fewest_ids;
+  unsigned fewest_ids;
 };
 
 // y = table 0's row + table 1's + ..., rounded after each sum as single ops do. A table whose ids are fewer
 // than the tokens is repeated along the leading axes; the warps of a block have tokens of which it has the
 // same row, so that it is read once.
 template <class T, int N, int kTables>
-__global__ void __launch_bounds__(kThreads)
-    sum_table_rows(Tables<T> tables, T* y, std::int64_t tokens, int width) {
-  const std::int64_t number = std::int64_t{blockIdx.x} * kRowsPerBlock + threadIdx.x / kWarp;
+__global__ void __launch_bounds__(kThreads, 6)
+    sum_table_rows(Tables<T> tables, T* y, unsigned tokens, int width) {
+  const unsigned number = blockIdx.x * kRowsPerBlock + threadIdx.x / kWarp;
   if (number >= tokens) return;
-  const std::int64_t repeats = tokens / tables.fewest_ids;
-  const std::int64_t token = number % repeats * tables.fewest_ids + number / repeats;
+  const unsigned repeats = tokens / tables.fewest_ids;
+  const unsigned token = number % repeats * tables.fewest_ids + number / repeats;
   const T* rows[kTables];
   bool all_here = true, nowhere = false;
 #pragma unroll
   for (int t = 0; t < kTables; ++t) {
-    const std::int64_t row = tables.rows[t].of(token % tables.rows[t].ids.count);
+    const std::int64_t row = tables.rows[t].of(token % static_cast<unsigned>(tables.rows[t].ids.count));
     all_here = all_here && row >= 0;
     nowhere = nowhere || row == kNowhere;
     rows[t] = row >= 0 ? tables.data[t] + row * width : nullptr;
   }
-  T* target = y + token * width;
+  T* target = y + std::int64_t{token} * width;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   if (!all_here) {
     for (int i = lane; i < width; i += kWarp) {
@@ -147,24 +147,15 @@ __global__ void __launch_bounds__(kThreads)
     }
     return;
   }
-  constexpr int kInFlight = 2;
-  for (int start = lane * N; start < width; start += kInFlight * kWarp * N) {
-    Vector<T, N> values[kInFlight][kTables];
+  for (int i = lane * N; i < width; i += kWarp * N) {
+    Vector<T, N> values[kTables];
 #pragma unroll
-    for (int j = 0; j < kInFlight; ++j)
+    for (int t = 0; t < kTables; ++t) values[t] = load_vector<T, N>(rows[t] + i);
 #pragma unroll
-      for (int t = 0; t < kTables; ++t)
-        if (start + j * kWarp * N < width) values[j][t] = load_vector<T, N>(rows[t] + start + j * kWarp * N);
+    for (int t = 1; t < kTables; ++t)
 #pragma unroll
-    for (int j = 0; j < kInFlight; ++j) {
-      if (start + j * kWarp * N >= width) break;
-      Vector<T, N> sum = values[j][0];
-#pragma unroll
-      for (int t = 1; t < kTables; ++t)
-#pragma unroll
-        for (int k = 0; k < N; ++k) sum.set(k, sum.at(k) + values[j][t].at(k));
-      store_vector(target + start + j * kWarp * N, sum);
-    }
+      for (int k = 0; k < N; ++k) values[0].set(k, values[0].at(k) + values[t].at(k));
+    store_vector(target + i, values[0]);
   }
 }
 
@@ -219,7 +210,7 @@ void embeddings_sum_kernel(const KernelCall& call) {
     using T = typename decltype(tag)::type;
     constexpr int kVector = 16 / sizeof(T);
     Tables<T> tables{};
-    tables.fewest_ids = tokens;
+    tables.fewest_ids = static_cast<unsigned>(tokens);
     bool vectors = width % kVector == 0 && is_aligned(y.data, 16);
     for (const OpCall& op : call.ops) {
       if (op.op.op.kind != OpKind::kEmbedding) continue;
@@ -227,11 +218,11 @@ void embeddings_sum_kernel(const KernelCall& call) {
       vectors = vectors && is_aligned(op.inputs[1].data, 16);
       const TableRows& rows = tables.rows[tables.count] = table_rows(op);
       tables.data[tables.count++] = op.in<T>(1);
-      tables.fewest_ids = std::min(tables.fewest_ids, rows.ids.count);
+      tables.fewest_ids = std::min(tables.fewest_ids, static_cast<unsigned>(rows.ids.count));
     }
     const auto launch = [&]<int N, int kTables>() {
       sum_table_rows<T, N, kTables><<<blocks_for(tokens, kRowsPerBlock), kThreads, 0, call.stream>>>(
-          tables, reinterpret_cast<T*>(y.data), tokens, static_cast<int>(width));
+          tables, reinterpret_cast<T*>(y.data), static_cast<unsigned>(tokens), static_cast<int>(width));
     };
     if (vectors && tables.count == 2)
       launch.template operator()<kVector, 2>();

@@ -21,10 +21,9 @@ namespace {
 
 using namespace cross_entropy_input;
 
-// Threads of a block that has one row. Where there are few rows, larger blocks leave less to the last ones.
-int row_threads(const KernelCall& call, std::int64_t rows, std::int64_t columns) {
-  const std::int64_t multiprocessors = call.device.traits().multiprocessors;
-  const std::int64_t wanted = rows < multiprocessors * 4 ? 1024 : rows < multiprocessors * 64 ? 512 : 256;
+// Threads of a block that has one row; `usual` where there are rows for all.
+int row_threads(const KernelCall& call, std::int64_t rows, std::int64_t columns, std::int64_t usual) {
+  const std::int64_t wanted = rows < call.device.traits().multiprocessors * std::int64_t{4} ? 1024 : usual;
   constexpr std::int64_t kColumnsPerThread = 8;
   return static_cast<int>(
       std::clamp<std::int64_t>(rounded_up(divided_up(columns, kColumnsPerThread), kWarp), kWarp, wanted));
@@ -216,13 +215,12 @@ __global__ void __launch_bounds__(256)
 
 // launch(tag of the type of logits, blocks, threads), where there are rows.
 template <class Launch>
-void launch_rows(const KernelCall& call, const Launch& launch) {
+void launch_rows(const KernelCall& call, const Launch& launch, std::int64_t usual_threads = 256) {
   const Operand& logits = call.op().inputs[kLogits];
   const std::int64_t rows = logits.columns() > 0 ? logits.rows() : 0;
   if (rows == 0) return;
-  with_type(logits.dtype(), [&](auto tag) {
-    launch(tag, static_cast<unsigned>(rows), row_threads(call, rows, logits.columns()));
-  });
+  const int threads = row_threads(call, rows, logits.columns(), usual_threads);
+  with_type(logits.dtype(), [&](auto tag) { launch(tag, static_cast<unsigned>(rows), threads); });
   check_launch(call);
 }
 
@@ -242,13 +240,16 @@ void cross_entropy_kernel(const KernelCall& call) {
 
 void cross_entropy_grad_kernel(const KernelCall& call) {
   const OpCall& op = call.op();
-  launch_rows(call, [&](auto tag, unsigned rows, int threads) {
-    using T = typename decltype(tag)::type;
-    logit_gradients<T><<<rows, threads, 0, call.stream>>>(
-        LogitRows<T>(op.inputs[kLogits]), op.attributes().integer("vocabulary"), integers_of(op, kTargets),
-        integers_of(op, kPlace), op.in<float>(kCount), op.in<float>(kStatistics), op.in<float>(kGradient),
-        op.out<T>(0), op.outputs[0].row_stride());
-  });
+  launch_rows(
+      call,
+      [&](auto tag, unsigned rows, int threads) {
+        using T = typename decltype(tag)::type;
+        logit_gradients<T><<<rows, threads, 0, call.stream>>>(
+            LogitRows<T>(op.inputs[kLogits]), op.attributes().integer("vocabulary"),
+            integers_of(op, kTargets), integers_of(op, kPlace), op.in<float>(kCount),
+            op.in<float>(kStatistics), op.in<float>(kGradient), op.out<T>(0), op.outputs[0].row_stride());
+      },
+      512);
 }
 
 // Inputs: logits, place. Minus infinity where all columns are padding.

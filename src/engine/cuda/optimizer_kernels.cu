@@ -3,10 +3,10 @@
 //
 // Everything that changes from step to step is read on the device: the rate, the number of the update, the
 // factor of gradients, and whether the step is skipped. One thread of a block folds it into a few fp32
-// constants, in double precision, before the block's pass begins.
+// constants, in double precision, while the block's elements are on their way.
 #include <algorithm>
-#include <iterator>
 
+#include "nadi/engine/cuda/common_head.h"
 #include "nadi/engine/cuda/device_code.cuh"
 #include "nadi/engine/cuda/integers.cuh"
 #include "nadi/engine/cuda/kernels.h"
@@ -19,8 +19,8 @@ namespace nadi::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kTogether = 4;              // elements of each operand that a thread has in flight
-constexpr std::int64_t kPerBlock = 8192;  // enough to pay for the constants, few enough to share work evenly
+constexpr int kTogether = CommonHead::kVector;         // elements of each operand that a thread has in flight
+constexpr std::int64_t kGroup = kThreads * kTogether;  // elements of a block
 
 __device__ float value_or(const float* scalar, float fallback) {
   return scalar == nullptr ? fallback : *scalar;
@@ -142,8 +142,6 @@ struct SgdSaiRule {
   }
 };
 
-constexpr std::int64_t kNoHead = -1;
-
 // Inputs and outputs are mostly the same memory.
 template <class P, int kStates>
 struct UpdateOperands {
@@ -193,36 +191,47 @@ __device__ void store_some(T* to, std::int64_t i, const float (&from)[kElements<
   }
 }
 
-template <Access kAccess, class P, int kStates, class Step>
-__device__ void update_some(const UpdateOperands<P, kStates>& o, const Step& step, std::int64_t i) {
-  constexpr int N = kElements<kAccess>;
-  float gradient[N], kept[N], states[o.kArrays][N];
-  if (o.gradient_type == DType::kF32)
-    load_some<kAccess>(static_cast<const float*>(o.gradient), i, gradient);
-  else if (o.gradient_type == DType::kBF16)
-    load_some<kAccess>(static_cast<const __nv_bfloat16*>(o.gradient), i, gradient);
-  else
-    load_some<kAccess>(static_cast<const __half*>(o.gradient), i, gradient);
-  if (o.master != nullptr)
-    load_some<kAccess>(o.master, i, kept);
-  else
-    load_some<kAccess>(o.parameter, i, kept);
+// The elements of one thread.
+template <Access kAccess, class P, int kStates>
+struct Elements {
+  static constexpr int N = kElements<kAccess>;
+  float gradient[N], kept[N], states[kStates > 0 ? kStates : 1][N];
+
+  __device__ Elements(const UpdateOperands<P, kStates>& o, std::int64_t i) {
+    if (o.gradient_type == DType::kF32)
+      load_some<kAccess>(static_cast<const float*>(o.gradient), i, gradient);
+    else if (o.gradient_type == DType::kBF16)
+      load_some<kAccess>(static_cast<const __nv_bfloat16*>(o.gradient), i, gradient);
+    else
+      load_some<kAccess>(static_cast<const __half*>(o.gradient), i, gradient);
+    if (o.master != nullptr)
+      load_some<kAccess>(o.master, i, kept);
+    else
+      load_some<kAccess>(o.parameter, i, kept);
 #pragma unroll
-  for (int s = 0; s < kStates; ++s) load_some<kAccess>(o.states[s], i, states[s]);
-#pragma unroll
-  for (int k = 0; k < N; ++k) {
-    float own[o.kArrays];
-#pragma unroll
-    for (int s = 0; s < kStates; ++s) own[s] = states[s][k];
-    kept[k] = step.apply(kept[k], gradient[k], own);
-#pragma unroll
-    for (int s = 0; s < kStates; ++s) states[s][k] = own[s];
+    for (int s = 0; s < kStates; ++s) load_some<kAccess>(o.states[s], i, states[s]);
   }
-  store_some<kAccess>(o.new_parameter, i, kept);
-  if (o.master != nullptr) store_some<kAccess>(o.new_master, i, kept);
+
+  template <class Step>
+  __device__ void update(const Step& step) {
 #pragma unroll
-  for (int s = 0; s < kStates; ++s) store_some<kAccess>(o.new_states[s], i, states[s]);
-}
+    for (int k = 0; k < N; ++k) {
+      float own[kStates > 0 ? kStates : 1];
+#pragma unroll
+      for (int s = 0; s < kStates; ++s) own[s] = states[s][k];
+      kept[k] = step.apply(kept[k], gradient[k], own);
+#pragma unroll
+      for (int s = 0; s < kStates; ++s) states[s][k] = own[s];
+    }
+  }
+
+  __device__ void store(const UpdateOperands<P, kStates>& o, std::int64_t i) const {
+    store_some<kAccess>(o.new_parameter, i, kept);
+    if (o.master != nullptr) store_some<kAccess>(o.new_master, i, kept);
+#pragma unroll
+    for (int s = 0; s < kStates; ++s) store_some<kAccess>(o.new_states[s], i, states[s]);
+  }
+};
 
 // Where nothing changes.
 template <class T>
@@ -233,62 +242,56 @@ __device__ void keep(const T* from, T* to, std::int64_t elements) {
     to[i] = from[i];
 }
 
-template <class P, class Rule>
-__global__ void __launch_bounds__(kThreads)
-    update_elements(const UpdateOperands<P, Rule::kStates> o, const Rule rule) {
-  if (value_or(o.found_inf, 0) != 0) {
-    keep(o.parameter, o.new_parameter, o.elements);
-    if (o.master != nullptr) keep(o.master, o.new_master, o.elements);
-#pragma unroll
-    for (int s = 0; s < Rule::kStates; ++s) keep(o.states[s], o.new_states[s], o.elements);
-    return;
-  }
+// The constants of the step, or false where it is skipped. All threads of a block together.
+template <class Rule>
+__device__ bool take_step(const float* found_inf, const Rule& rule, typename Rule::Step& step) {
   __shared__ typename Rule::Step shared_step;
-  if (threadIdx.x == 0) shared_step = rule.step();
-  __syncthreads();
-  const typename Rule::Step step = shared_step;
-  const std::int64_t thread = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  const std::int64_t threads = std::int64_t{gridDim.x} * kThreads;
-  std::int64_t first_single = 0, skipped = 0;  // elements before those that are taken together, and these
-  if (o.head == kNoHead) {
-    constexpr std::int64_t kGroup = kThreads * kTogether;
-    skipped = o.elements / kGroup * kGroup;
-    for (std::int64_t i = blockIdx.x * kGroup; i < skipped; i += gridDim.x * kGroup)
-      update_some<Access::kApart>(o, step, i + threadIdx.x);
-  } else {
-    first_single = o.head;
-    skipped = (o.elements - o.head) / kTogether * kTogether;
-    for (std::int64_t i = thread * kTogether; i < skipped; i += threads * kTogether)
-      update_some<Access::kVector>(o, step, o.head + i);
+  __shared__ bool skipped;
+  if (threadIdx.x == 0) {
+    skipped = value_or(found_inf, 0) != 0;
+    shared_step = rule.step();
   }
-  for (std::int64_t i = thread; i < o.elements - skipped; i += threads)
-    update_some<Access::kSingle>(o, step, i < first_single ? i : i + skipped);
+  __syncthreads();
+  step = shared_step;
+  return !skipped;
 }
 
-// Elements before the first that all arrays have at a round address: a cache line of fp32, or else a vector.
-class CommonHead {
- public:
-  void add(const void* data, std::int64_t element_size) {
-    const auto address = reinterpret_cast<std::uintptr_t>(data);
-    const auto element = static_cast<std::int64_t>(address / static_cast<std::uintptr_t>(element_size));
-    for (std::size_t i = 0; i < std::size(kMultiples); ++i) {
-      const std::int64_t head = (kMultiples[i] - element % kMultiples[i]) % kMultiples[i];
-      if (!empty_ && head != heads_[i]) heads_[i] = kNoHead;
-      if (empty_) heads_[i] = head;
-    }
-    empty_ = false;
-  }
-  std::int64_t of(std::int64_t elements) const {
-    for (const std::int64_t head : heads_)
-      if (head != kNoHead) return std::min(head, elements);
-    return kNoHead;
-  }
+template <Access kAccess, class P, class Rule>
+__device__ bool update_group(const UpdateOperands<P, Rule::kStates>& o, const Rule& rule, std::int64_t i) {
+  Elements<kAccess, P, Rule::kStates> elements(o, i);
+  typename Rule::Step step;
+  if (!take_step(o.found_inf, rule, step)) return false;
+  elements.update(step);
+  elements.store(o, i);
+  return true;
+}
 
- private:
-  static constexpr std::int64_t kMultiples[]{32, kTogether};
-  std::int64_t heads_[std::size(kMultiples)] = {};
-  bool empty_ = true;
-};
+// A block per group, and one for the elements before the first group and behind the last.
+template <class P, class Rule>
+__global__ void __launch_bounds__(kThreads, 5)
+    update_elements(const UpdateOperands<P, Rule::kStates> o, const Rule rule, std::int64_t groups) {
+  const std::int64_t first = o.head == kNoHead ? 0 : o.head, start = first + blockIdx.x * kGroup;
+  bool taken;
+  if (blockIdx.x == groups) {
+    typename Rule::Step step;
+    taken = take_step(o.found_inf, rule, step);
+    for (std::int64_t i = threadIdx.x; taken && i < o.elements - groups * kGroup; i += kThreads) {
+      const std::int64_t place = i < first ? i : i + groups * kGroup;
+      Elements<Access::kSingle, P, Rule::kStates> element(o, place);
+      element.update(step);
+      element.store(o, place);
+    }
+  } else if (o.head == kNoHead) {
+    taken = update_group<Access::kApart>(o, rule, start + threadIdx.x);
+  } else {
+    taken = update_group<Access::kVector>(o, rule, start + threadIdx.x * kTogether);
+  }
+  if (taken) return;
+  keep(o.parameter, o.new_parameter, o.elements);
+  if (o.master != nullptr) keep(o.master, o.new_master, o.elements);
+#pragma unroll
+  for (int s = 0; s < Rule::kStates; ++s) keep(o.states[s], o.new_states[s], o.elements);
+}
 
 // Which inputs and outputs of an op are what.
 struct UpdatePlaces {
@@ -327,13 +330,10 @@ void launch_update(const KernelCall& call, const UpdatePlaces& places, const Rul
       head.add(o.new_states[s], sizeof(float));
     }
     o.head = head.of(o.elements);
-    const std::int64_t most_blocks = std::int64_t{1} << 30;
-    const std::int64_t needed = (o.elements + kThreads * kTogether - 1) / (kThreads * kTogether);
-    const std::int64_t enough =
-        std::max<std::int64_t>(blocks_for(o.elements, kPerBlock), call.device.traits().multiprocessors * 8);
-    const auto blocks = static_cast<unsigned>(std::min({needed, enough, most_blocks}));
-    if (blocks == 0) return;
-    update_elements<P, Rule><<<blocks, kThreads, 0, call.stream>>>(o, rule);
+    if (o.elements == 0) return;
+    const std::int64_t groups = (o.elements - std::max<std::int64_t>(o.head, 0)) / kGroup;
+    const auto blocks = static_cast<unsigned>(groups + (groups * kGroup < o.elements ? 1 : 0));
+    update_elements<P, Rule><<<blocks, kThreads, 0, call.stream>>>(o, rule, groups);
     check_launch(call);
   });
 }

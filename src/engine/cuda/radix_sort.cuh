@@ -33,6 +33,7 @@ struct Pass {
   int columns;
   int keys_per_warp;
   int shift;
+  int digit_bits;
   int digits;
   const float* unless_zero;
 
@@ -81,8 +82,15 @@ __device__ void walk_keys(const Pass& pass, const Keys& keys, const Visit& visit
 #pragma unroll
     for (int j = 0; j < kInFlight; ++j) {
       if (k + j * kWarp >= end) break;
-      const int digit = k + j * kWarp + lane < end ? pass.digit_of(own[j].key) : -1;
-      visit(own[j], digit, __match_any_sync(kWholeWarp, digit));
+      const bool inside = k + j * kWarp + lane < end;
+      const int digit = inside ? pass.digit_of(own[j].key) : -1;
+      unsigned peers = __ballot_sync(kWholeWarp, inside);
+      for (int bit = 0; bit < pass.digit_bits; ++bit) {
+        const bool set = (digit >> bit & 1) != 0;
+        const unsigned with = __ballot_sync(kWholeWarp, set);
+        peers &= set ? with : ~with;
+      }
+      visit(own[j], digit, peers);
       __syncwarp();
     }
   }
@@ -188,14 +196,13 @@ __global__ void __launch_bounds__(kThreads)
 // All passes, by one block per row. The last one's result is in arrays[(passes - 1) % 2].
 template <class MakeKey>
 __global__ void __launch_bounds__(kThreads)
-    sort_in_one_launch(Pass pass, int passes, int digit_bits, MadeKeys<MakeKey> made, KeyArrays even,
-                       KeyArrays odd) {
+    sort_in_one_launch(Pass pass, int passes, MadeKeys<MakeKey> made, KeyArrays even, KeyArrays odd) {
   if (!pass.is_wanted()) return;
   __shared__ DigitCounts places;
   move_by_digit(pass, made, nullptr, even, places);
   for (int p = 1; p < passes; ++p) {
     __syncthreads();  // what the block has written is seen by all of it
-    pass.shift += digit_bits;
+    pass.shift += pass.digit_bits;
     const KeyArrays& from = p % 2 == 0 ? odd : even;
     move_by_digit(pass, StoredKeys{from.keys, from.positions, pass.columns}, nullptr, p % 2 == 0 ? even : odd,
                   places);
@@ -216,13 +223,13 @@ SortedRows sort_rows(const RadixSortPlan& plan, const MakeKey& make_key, const S
   Pass pass{.columns = static_cast<int>(plan.columns),
             .keys_per_warp = static_cast<int>(plan.keys_per_warp()),
             .shift = 0,
+            .digit_bits = plan.digit_bits(),
             .digits = plan.digits(),
             .unless_zero = run.unless_zero};
   const dim3 grid(static_cast<unsigned>(plan.blocks()), static_cast<unsigned>(plan.rows));
   const KeyArrays& result = arrays[(plan.passes() - 1) % 2];
   if (plan.blocks() == 1) {
-    sort_in_one_launch<<<grid, kThreads, 0, run.stream>>>(pass, plan.passes(), plan.digit_bits(), made,
-                                                          arrays[0], arrays[1]);
+    sort_in_one_launch<<<grid, kThreads, 0, run.stream>>>(pass, plan.passes(), made, arrays[0], arrays[1]);
     return {result.keys, result.positions};
   }
   for (int p = 0; p < plan.passes(); ++p) {
