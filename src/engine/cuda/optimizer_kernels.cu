@@ -5,6 +5,8 @@
 // factor of gradients, and whether the step is skipped. One thread of a block folds it into a few fp32
 // constants, in double precision, while the block's elements are on their way.
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 
 #include "nadi/engine/cuda/common_head.h"
 #include "nadi/engine/cuda/device_code.cuh"
@@ -187,7 +189,15 @@ __device__ void store_some(T* to, std::int64_t i, const float (&from)[kElements<
     Vector<T, N> values;
 #pragma unroll
     for (int k = 0; k < N; ++k) values.set(k, from[k]);
-    store_vector(to + i, values);
+    if constexpr (N == 1) {
+      to[i] = values.elements[0];
+    } else {
+      // By name: from an assignment the compiler makes a store per element.
+      using Word = std::conditional_t<sizeof(values) == sizeof(uint4), uint4, uint2>;
+      Word word;
+      memcpy(&word, &values, sizeof(word));
+      __stwb(reinterpret_cast<Word*>(to + i), word);
+    }
   }
 }
 
