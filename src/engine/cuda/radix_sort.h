@@ -23,7 +23,7 @@ struct RadixSortPlan {
   static constexpr int kWarps = 16;  // of a block
   static constexpr int kLanes = 32;
   // More share a row only where one would take long. Each looks at the counts of all.
-  static constexpr std::int64_t kKeysOfOneBlock = 8192;
+  static constexpr std::int64_t kKeysOfOneBlock = 2048;
   static constexpr std::int64_t kMostBlocks = 32;
 
   int passes() const { return divided_up(key_bits, kMostDigitBits); }
