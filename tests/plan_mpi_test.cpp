@@ -74,6 +74,8 @@ class Job {
       set_random(inputs, scalars, m, first);
     }
     ticket_ = engine_->run(loaded_, {.record = record});
+    // One engine at a time: on a GPU kernels of the process share counters.
+    engine_->wait(ticket_);
   }
 
   // 0 where this rank has none.
