@@ -8,7 +8,7 @@
 #include <cuda_runtime_api.h>
 
 #include "nadi/engine/cuda/attention_operands.h"
-#include "nadi/engine/cuda/device_traits.h"
+#include "nadi/engine/cuda/device.h"
 
 namespace nadi::cuda {
 
@@ -36,7 +36,7 @@ bool launch_tensor_core_gradient(const AttentionGradient& gradient, const Tensor
 
 // Few queries with a cache of keys and values: reading the cache is what takes the time
 // (few_queries_kernel.cu). `partial_results`: as many bytes as few_queries_workspace() says.
-bool launch_few_queries(const AttentionForward& forward, float* partial_results, const DeviceTraits& traits,
+bool launch_few_queries(const AttentionForward& forward, float* partial_results, const Device& device,
                         cudaStream_t stream);
 
 }  // namespace nadi::cuda

@@ -146,10 +146,8 @@ __device__ void add_rows(const Source& source, std::int64_t column, std::int64_t
   }
 }
 
-// How many blocks of each tile of columns have left their part. The last one makes it 0 again. Launches that
-// use them follow each other on one stream.
-inline constexpr int kMostTiles = 4096;
-static __device__ unsigned parts_left[kMostTiles];
+// So many tiles of columns can have a counter of the blocks that have left their part (Device::counters()).
+inline constexpr int kMostTiles = Device::kCounters;
 
 // By the block that comes last: the sums of a tile's parts, in their order whichever block it is. Threads
 // share out the tile's columns, kWide to a thread, and the parts.
@@ -202,7 +200,8 @@ __device__ void sum_parts(const ColumnSumsPlan& plan, const float* partials, std
 // A block has 32 lanes times kVector columns, and the rows of one part.
 template <class Source>
 __global__ void __launch_bounds__(kThreads, 4)
-    sum_tiles(const Source source, const ColumnSumsPlan plan, float* partials, const SumTarget target) {
+    sum_tiles(const Source source, const ColumnSumsPlan plan, float* partials, unsigned* parts_left,
+              const SumTarget target) {
   constexpr int kVector = Source::kVector;
   __shared__ float shared[kWarps][kWarp * kVector];
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
@@ -281,7 +280,8 @@ void launch_column_sums(const KernelCall& call, const ColumnSumsPlan& plan, cons
   } else {
     auto* partials = reinterpret_cast<float*>(call.workspace.data());
     const dim3 grid(blocks_for(plan.columns, kWarp * Source::kVector), static_cast<unsigned>(plan.parts));
-    column_sums::sum_tiles<<<grid, column_sums::kThreads, 0, call.stream>>>(source, plan, partials, target);
+    column_sums::sum_tiles<<<grid, column_sums::kThreads, 0, call.stream>>>(source, plan, partials,
+                                                                            call.device.counters(), target);
     if (plan.parts > 1 && grid.x > column_sums::kMostTiles)
       finish_column_sums(call, {.parts = partials,
                                 .part_count = plan.parts,

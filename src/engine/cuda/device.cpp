@@ -20,12 +20,18 @@ Device::Device(int number, const MathOptions& options) : number_(number) {
              .cudnn = false,
              .math = options};
   make_current();
-  check_cuda(cudaFree(nullptr), "cudaFree");  // makes the context
+  void* counters = nullptr;
+  check_cuda(cudaMalloc(&counters, kCounters * sizeof(unsigned)), "cudaMalloc");
+  check_cuda(cudaMemset(counters, 0, kCounters * sizeof(unsigned)), "cudaMemset");
+  check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  counters_ = static_cast<unsigned*>(counters);
   attention_ = CudnnAttention::open(*this);
   traits_.cudnn = attention_ != nullptr;
 }
 
-Device::~Device() = default;
+Device::~Device() {
+  cudaFree(counters_);
+}
 
 void Device::make_current() const {
   check_cuda(cudaSetDevice(number_), "cudaSetDevice");

@@ -29,6 +29,11 @@ class Device {
   // Of the thread that calls: everything that follows is on this device.
   void make_current() const;
 
+  // Zeros, with which the blocks of a kernel find out which of them comes last. Each launch leaves zeros, so
+  // that the next may begin with them: those that use them follow each other on one stream.
+  static constexpr int kCounters = 4096;
+  unsigned* counters() const { return counters_; }
+
   // Made on first use, which must not be while a stream is captured: every kernel runs once before.
   MatrixProducts& products();
   // nullptr where cuDNN is not there, or too old.
@@ -38,6 +43,7 @@ class Device {
   int number_;
   std::string name_;
   DeviceTraits traits_;
+  unsigned* counters_ = nullptr;
   std::unique_ptr<MatrixProducts> products_;
   std::unique_ptr<CudnnAttention> attention_;
 };

@@ -18,16 +18,12 @@ constexpr int kFewThreads = kRows > 4 ? 256 : 512;
 constexpr int kPerLane = 8;
 constexpr int kMostColumns = static_cast<int>(kMostHeadWidth);
 
-// Blocks of a head that are done. Each launch leaves zeros, so that the next may begin with them; launches of
-// one process follow each other on one stream.
-constexpr int kCounters = 1024;
-__device__ unsigned parts_done[kCounters];
-
 struct FewQueriesCall {
   AttentionForward forward;
-  float* results;  // [blocks per part][parts][rows][D + 2]: sums, then maximum and denominator
-  int rows;        // of a key-value head
-  int lanes;       // of a row
+  unsigned* parts_done;  // blocks of a head that are done: Device::counters()
+  float* results;        // [blocks per part][parts][rows][D + 2]: sums, then maximum and denominator
+  int rows;              // of a key-value head
+  int lanes;             // of a row
 };
 
 // Eight elements of a row as they are in memory. Behind the row's end they are others of the row.
@@ -250,7 +246,7 @@ __global__ __launch_bounds__(kFewThreads<kRows>, 1) void few_queries_kernel(cons
   __threadfence();
   __syncthreads();
   if (thread == 0) {
-    const unsigned before = atomicInc(&parts_done[block], static_cast<unsigned>(active) - 1);
+    const unsigned before = atomicInc(&call.parts_done[block], static_cast<unsigned>(active) - 1);
     last = before == static_cast<unsigned>(active) - 1;
   }
   __syncthreads();
@@ -287,7 +283,7 @@ void launch_rows(const FewQueriesCall& call, std::int64_t rows, cudaLaunchConfig
 
 }  // namespace
 
-bool launch_few_queries(const AttentionForward& forward, float* partial_results, const DeviceTraits& traits,
+bool launch_few_queries(const AttentionForward& forward, float* partial_results, const Device& device,
                         cudaStream_t stream) {
   const AttentionOperands& in = forward.in;
   const AttentionExtents& e = in.extents;
@@ -296,11 +292,14 @@ bool launch_few_queries(const AttentionForward& forward, float* partial_results,
                      forward.statistics == nullptr && in.query_positions == nullptr && in.k.dtype == dtype &&
                      in.v.dtype == dtype && forward.y.dtype == dtype;
   if (!takes) return false;
-  const FewQueries cut(e, traits);
-  FewQueriesCall call{
-      .forward = forward, .results = partial_results, .rows = static_cast<int>(cut.rows), .lanes = 1};
+  const FewQueries cut(e, device.traits());
+  FewQueriesCall call{.forward = forward,
+                      .parts_done = device.counters(),
+                      .results = partial_results,
+                      .rows = static_cast<int>(cut.rows),
+                      .lanes = 1};
   while (call.lanes * kPerLane < e.D) call.lanes *= 2;
-  check(cut.parts == 1 || cut.heads <= kCounters, "few queries have more blocks than counters");
+  check(cut.parts == 1 || cut.heads <= Device::kCounters, "few queries have more blocks than counters");
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
