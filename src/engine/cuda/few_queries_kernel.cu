@@ -308,7 +308,7 @@ bool launch_few_queries(const AttentionForward& forward, float* partial_results,
                         static_cast<unsigned>(e.B));
   config.stream = stream;
   config.attrs = &overlap;
-  config.numAttrs = traits.compute_capability >= 90 ? 1 : 0;
+  config.numAttrs = device.traits().compute_capability >= 90 ? 1 : 0;
   const bool aligned = e.D % kPerLane == 0 && in.q.aligned(e.D) && in.k.aligned(e.D) && in.v.aligned(e.D);
   with_type(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
