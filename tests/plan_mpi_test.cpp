@@ -74,7 +74,7 @@ class Job {
       set_random(inputs, scalars, m, first);
     }
     ticket_ = engine_->run(loaded_, {.record = record});
-    // One engine at a time: on a GPU kernels of the process share counters.
+    // One engine of the process at a time.
     engine_->wait(ticket_);
   }
 
