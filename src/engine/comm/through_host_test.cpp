@@ -63,7 +63,7 @@ using Floats = std::vector<float>;
 CommBuffer buffer_of(Floats& values) {
   return {std::as_writable_bytes(std::span(values)), DType::kF32};
 }
-std::span<std::byte> bytes_of(Floats& values) {
+std::span<std::byte> bytes_of_floats(Floats& values) {
   return std::as_writable_bytes(std::span(values));
 }
 
@@ -119,7 +119,7 @@ TEST_F(ThroughHostTest, reductions) {
     }
     // Wholes (r, r + 1, r + 2): sums (3, 6, 9).
     Floats whole{side.r, side.r + 1, side.r + 2}, part{-1};
-    side.settle(side.comm.reduce_scatter(line(), buffer_of(whole), bytes_of(part), ReduceOp::kSum));
+    side.settle(side.comm.reduce_scatter(line(), buffer_of(whole), bytes_of_floats(part), ReduceOp::kSum));
     EXPECT_EQ(part, (Floats{3 * (side.r + 1)}));
   });
 }
@@ -127,13 +127,13 @@ TEST_F(ThroughHostTest, reductions) {
 TEST_F(ThroughHostTest, gathers_and_exchanges) {
   run([](Side& side) {
     Floats part{side.r}, whole(3);
-    side.settle(side.comm.all_gather(line(), bytes_of(part), bytes_of(whole)));
+    side.settle(side.comm.all_gather(line(), bytes_of_floats(part), bytes_of_floats(whole)));
     EXPECT_EQ(whole, (Floats{0, 1, 2}));
     Floats told{side.r};
-    side.settle(side.comm.broadcast(line(), bytes_of(told), 2));
+    side.settle(side.comm.broadcast(line(), bytes_of_floats(told), 2));
     EXPECT_EQ(told, (Floats{2}));
     Floats from{10 * side.r, 10 * side.r + 1, 10 * side.r + 2}, to(3);
-    side.settle(side.comm.all_to_all(line(), bytes_of(from), bytes_of(to)));
+    side.settle(side.comm.all_to_all(line(), bytes_of_floats(from), bytes_of_floats(to)));
     EXPECT_EQ(to, (Floats{side.r, 10 + side.r, 20 + side.r}));
   });
 }
@@ -145,13 +145,13 @@ TEST_F(ThroughHostTest, several_messages_under_way) {
     for (int round = 0; round < 3; ++round) {
       const float mark = 100.0F * static_cast<float>(round);
       Floats first{mark + side.r}, second{mark + side.r + 50}, got_first(1), got_second(1);
-      const CommRequest one = side.comm.send(line(), next, 1, bytes_of(first));
-      const CommRequest two = side.comm.send(line(), next, 2, bytes_of(second));
+      const CommRequest one = side.comm.send(line(), next, 1, bytes_of_floats(first));
+      const CommRequest two = side.comm.send(line(), next, 2, bytes_of_floats(second));
       // What was sent may be written at once: there is a copy.
       first = {-1};
       second = {-1};
-      const CommRequest got_one = side.comm.receive(line(), last, 1, bytes_of(got_first));
-      const CommRequest got_two = side.comm.receive(line(), last, 2, bytes_of(got_second));
+      const CommRequest got_one = side.comm.receive(line(), last, 1, bytes_of_floats(got_first));
+      const CommRequest got_two = side.comm.receive(line(), last, 2, bytes_of_floats(got_second));
       side.comm.stream_wait(kComputeStream, got_two);
       side.comm.stream_wait(kComputeStream, got_one);
       for (const CommRequest request : {one, two, got_one, got_two}) side.comm.wait(request);
