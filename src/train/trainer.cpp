@@ -268,6 +268,7 @@ class Trainer {
 
   void step() {
     if (!step_began_) step_began_ = seconds_now();
+    if (feeding_failed_) finish_step_under_way();  // it was fed, and is told of
     StepUnderWay now{.fed = take_fed()};
     const std::int64_t size = now.fed.size;
     if (recorder_) recorder_->set_metadata("batch_size", format("{}", size / plan_.dp));
