@@ -255,7 +255,7 @@ void launch_rows(Products p, const FewRows& few, const KernelCall& call) {
   config.dynamicSmemBytes = static_cast<std::size_t>(shared);
   config.stream = call.stream;
   config.attrs = &overlap;
-  config.numAttrs = few.constant_weights ? 1 : 0;
+  config.numAttrs = few.constant_weights && call.device.traits().compute_capability >= 90 ? 1 : 0;
   cudaLaunchKernelEx(&config, kernel, p);
   check_launch(call);
 }

@@ -213,10 +213,10 @@ __global__ void __launch_bounds__(kThreads, R == 1 ? 2 : 1)
   load(odd);
   // Weights and positions do not depend on the kernel before; x does. The kernel after this one may begin as
   // soon as there is room for it.
-  cudaTriggerProgrammaticLaunchCompletion();
+  let_next_begin();
   prefetch_norm<T, V>(p.norm, p.k);
   bring_angles<R>(p, turn);
-  cudaGridDependencySynchronize();
+  wait_for_kernels_before();
   bring_rows<T, V, R, true>(p, x, scratch, scales);
   __syncthreads();
   while (used.unit < units) {
@@ -263,9 +263,9 @@ __global__ void __launch_bounds__(kThreads, R == 1 ? 2 : 1)
     }
   };
   if (blockIdx.x < p.units) load(blockIdx.x, 0);
-  cudaTriggerProgrammaticLaunchCompletion();
+  let_next_begin();
   prefetch_norm<T, V>(p.norm, p.k);
-  cudaGridDependencySynchronize();
+  wait_for_kernels_before();
   bring_rows<T, V, R, false>(p, x, scratch, scales);
   __syncthreads();
 

@@ -125,6 +125,20 @@ __device__ inline float block_max(float x, float* scratch) {
   return warp_max(lane < warps ? scratch[lane] : -INFINITY);
 }
 
+// With programmatic dependent launch a kernel begins while the one before it ends: it says that the next may
+// begin, and waits before it reads what kernels before have written. GPUs before Hopper have none of it: there
+// a kernel begins when the one before is done.
+__device__ inline void let_next_begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+__device__ inline void wait_for_kernels_before() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
 inline bool is_aligned(const void* address, std::int64_t bytes) {
   return reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(bytes) == 0;
 }

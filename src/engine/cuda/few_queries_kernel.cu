@@ -72,8 +72,8 @@ __global__ __launch_bounds__(kFewThreads<kRows>, 1) void few_queries_kernel(cons
 
   // This kernel may begin while the one before ends, and the next while this one does.
 #if __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-  cudaGridDependencySynchronize();
+  let_next_begin();
+  wait_for_kernels_before();
 #endif
   Elements<T, kAligned> raw_q[kRows];
 #pragma unroll

@@ -48,7 +48,7 @@ template <class Unit, class Source, int kRowThreads>
 __global__ void __launch_bounds__(kThreads)
     copy_rows(const Unit* from, Source source, Unit* to, std::int64_t rows, int units) {
   // While a token is decoded, what follows may load its weights meanwhile.
-  cudaTriggerProgrammaticLaunchCompletion();
+  let_next_begin();
   const std::int64_t row = std::int64_t{blockIdx.x} * (kThreads / kRowThreads) + threadIdx.x / kRowThreads;
   if (row >= rows) return;
   const std::int64_t chosen = source.of(row);
