@@ -101,12 +101,10 @@ class Trainer {
       step();
       const bool epoch_ends = state_.epoch_ends();
       const bool run_ends = state_.step() == state_.total_steps();
-      stop = agreement_.any(stop_asked());
-      const bool save_due = options_.save_steps > 0 ? due(options_.save_steps) : epoch_ends;
-      // What is evaluated, counted or saved has ended well.
-      if (due(options_.eval_steps) || epoch_ends || run_ends || stop || save_due) finish_step_under_way();
       if (due(options_.eval_steps)) evaluate();
       if (epoch_ends || run_ends) end_epoch(epoch_ends);
+      stop = agreement_.any(stop_asked());
+      const bool save_due = options_.save_steps > 0 ? due(options_.save_steps) : epoch_ends;
       if (save_due || run_ends || stop) save();
     }
     result_.stopped = stop && state_.step() < state_.total_steps();
@@ -291,7 +289,10 @@ class Trainer {
                   .consumed_samples = state_.samples_seen(),
                   .memory = engine_->allocated()};
     feed_ahead();
-    finish_step_under_way();
+    if (under_way_) {
+      finish_step_under_way();
+      step_began_ = seconds_now();  // on the device, where one step follows the other
+    }
     under_way_ = std::move(now);
     if (!runs_ahead()) finish_step_under_way();
     if (options_.profiler_range && state_.step() == options_.profiler_range->last) mark_profiler_range({});
@@ -309,7 +310,7 @@ class Trainer {
     in_profiler_range_ = inside;
   }
 
-  // Waits for it.
+  // Waits for it. What is evaluated, counted or saved has ended well: those call this first.
   void finish_step_under_way() {
     if (!under_way_) return;
     StepUnderWay done = *std::exchange(under_way_, std::nullopt);
@@ -318,10 +319,8 @@ class Trainer {
     report.grad_norm = metric("grad_norm");
     const double computed = seconds_now();
     report.loss = agreement_.of(last_stage(), has_loss() ? metric("loss") : 0);
-    const double end = seconds_now();
-    report.seconds = agreement_.maximum(end - *step_began_);
+    report.seconds = agreement_.maximum(seconds_now() - *step_began_);
     step_began_.reset();
-    if (engine_->runs_beside_host()) step_began_ = end;
     if (options_.time_parts)
       report.parts = {{"batch-generator", agreement_.each(done.fed.seconds)},
                       {"forward-backward", agreement_.each(done.forward_backward)},
@@ -388,6 +387,7 @@ class Trainer {
   }
 
   void evaluate() {
+    finish_step_under_way();
     if (!evaluates() || last_evaluated_ == state_.step()) return;
     last_evaluated_ = state_.step();
     const double start = seconds_now();
@@ -437,6 +437,7 @@ class Trainer {
   }
 
   void save() {
+    finish_step_under_way();
     if (options_.save_dir.empty() || last_saved_ == state_.step()) return;
     last_saved_ = state_.step();
     check_counters();
