@@ -33,7 +33,9 @@ PreparedGraph::PreparedGraph(const Graph& graph, const PrepareOptions& options) 
     kernel.first_op = i;
     kernel.end_op = i + 1;
     if (fused != options.fused.end() && fused->first == i) {
-      widen(kernel, *fused);
+      check(kernel.entry != nullptr && kernel.workspace == 0, "fused kernels have no workspace");
+      kernel.end_op = fused->end;
+      joined_.join(graph_, *fused, kernel.inputs, kernel.outputs);
       i = fused->end - 1;
       ++fused;
     }
@@ -68,28 +70,6 @@ PreparedKernel PreparedGraph::prepare(const Op& op, const PrepareOptions& option
     kernel.inputs.push_back(std::move(operand));
   }
   return kernel;
-}
-
-void PreparedGraph::widen(PreparedKernel& kernel, const OpRun& ops) {
-  check(kernel.entry != nullptr && kernel.workspace == 0, "fused kernels have no workspace");
-  kernel.end_op = ops.end;
-  const Op& first = graph_.ops()[ops.first];
-  const Op& last = graph_.ops()[ops.end - 1];
-  std::int64_t elements = 0;
-  for (std::uint32_t i = ops.first; i < ops.end; ++i)
-    elements += graph_.tensor(graph_.ops()[i].outputs[0].tensor).shape.elements();
-  // An input that all of the ops read stays; the others are variables with neighbours.
-  for (std::size_t i = 0; i < first.inputs.size(); ++i)
-    if (first.inputs[i] != last.inputs[i]) widen(kernel.inputs[i], elements);
-  for (PreparedOperand& output : kernel.outputs) widen(output, elements);
-}
-
-void PreparedGraph::widen(PreparedOperand& operand, std::int64_t elements) {
-  Tensor joined = *operand.tensor;
-  joined.shape = Shape{elements};
-  joined_.push_back(std::move(joined));
-  operand.tensor = &joined_.back();
-  operand.strides = {1};
 }
 
 KernelRunner::KernelRunner(const PreparedGraph& prepared, int threads, std::span<std::byte> workspace,

@@ -15,11 +15,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
 #include "nadi/engine/cpu/kernel.h"
+#include "nadi/engine/joined_variables.h"
 #include "nadi/engine/kernel_plan.h"
 #include "nadi/engine/operand_layout.h"
 
@@ -66,13 +66,10 @@ class PreparedGraph {
 
  private:
   PreparedKernel prepare(const Op& op, const PrepareOptions& options);
-  // The same on all the variables that its ops work on.
-  void widen(PreparedKernel& kernel, const OpRun& ops);
-  void widen(PreparedOperand& operand, std::int64_t elements);
 
   const Graph& graph_;
   std::vector<PreparedKernel> kernels_;
-  std::deque<Tensor> joined_;  // several variables as one
+  JoinedVariables joined_;
   std::int64_t workspace_ = 0;
   std::int64_t staging_ = 0;
   std::size_t most_operands_ = 0;

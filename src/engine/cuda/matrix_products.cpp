@@ -287,10 +287,6 @@ ProductPlan& MatrixProducts::State::plan_of(const Product& product, const Produc
 MatrixProducts::MatrixProducts(const Device& device) : state_(std::make_unique<State>(device)) {}
 MatrixProducts::~MatrixProducts() = default;
 
-void MatrixProducts::choose_by_timing(bool on) {
-  state_->timing = on;
-}
-
 std::size_t MatrixProducts::library_version() const {
   return state_->lt.get_version();
 }

@@ -62,9 +62,6 @@ class MatrixProducts {
   MatrixProducts(const MatrixProducts&) = delete;
   MatrixProducts& operator=(const MatrixProducts&) = delete;
 
-  // Off: the library's first candidate is taken, nothing is read from or written to the disk. For tests.
-  void choose_by_timing(bool on);
-
   // False, and nothing was done, when cuBLASLt has no kernel for these types, layouts and addresses. The
   // workspace holds kProductWorkspace bytes.
   bool multiply(const Product& product, const ProductOperands& operands, std::span<std::byte> workspace,

@@ -70,7 +70,8 @@ PreparedKernel PreparedGraph::prepare(const FusedOps& ops, const PrepareOptions&
   kernel.workspace = kernel.kernel_workspace;
   if (single) {
     kernel.ops.push_back(prepare_op(ops.first, true, kernel));
-    if (ops.kind == FusedKind::kUpdates) join(kernel.ops.front(), ops);
+    if (ops.kind == FusedKind::kUpdates)
+      joined_.join(graph_, {ops.first, ops.end}, kernel.ops.front().inputs, kernel.ops.front().outputs);
     return kernel;
   }
   for (std::uint32_t i = ops.first; i < ops.end; ++i)
@@ -111,26 +112,6 @@ PreparedOp PreparedGraph::prepare_op(std::uint32_t number, bool packs, PreparedK
     prepared.inputs.push_back(std::move(taken));
   }
   return prepared;
-}
-
-void PreparedGraph::join(PreparedOp& prepared, const FusedOps& ops) {
-  const Op& first = graph_.ops()[ops.first];
-  const Op& last = graph_.ops()[ops.end - 1];
-  std::int64_t elements = 0;
-  for (std::uint32_t i = ops.first; i < ops.end; ++i)
-    elements += graph_.tensor(graph_.ops()[i].outputs[0].tensor).shape.elements();
-  // An input that all of the ops read stays; the others are variables with neighbours.
-  for (std::size_t i = 0; i < first.inputs.size(); ++i)
-    if (first.inputs[i] != last.inputs[i]) widen(prepared.inputs[i], elements);
-  for (PreparedOperand& output : prepared.outputs) widen(output, elements);
-}
-
-void PreparedGraph::widen(PreparedOperand& operand, std::int64_t elements) {
-  Tensor joined = *operand.tensor;
-  joined.shape = Shape{elements};
-  joined_.push_back(std::move(joined));
-  operand.tensor = &joined_.back();
-  operand.strides = {1};
 }
 
 std::int64_t PreparedGraph::bytes_of(TensorId id) const {

@@ -11,12 +11,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
 #include "nadi/engine/cuda/device_traits.h"
 #include "nadi/engine/cuda/fusing.h"
+#include "nadi/engine/joined_variables.h"
 #include "nadi/engine/kernel_plan.h"
 #include "nadi/engine/operand_layout.h"
 #include "nadi/graph/op_definition.h"
@@ -74,15 +74,12 @@ class PreparedGraph {
   PreparedKernel prepare(const FusedOps& ops, const PrepareOptions& options);
   PreparedOp prepare_op(std::uint32_t op, bool packs, PreparedKernel& kernel);
   PreparedOperand operand(TensorId tensor) const;
-  // The op on all the variables that its kernel's ops work on.
-  void join(PreparedOp& op, const FusedOps& ops);
-  void widen(PreparedOperand& operand, std::int64_t elements);
 
   const Graph& graph_;
   std::vector<std::int64_t> row_strides_;
   std::vector<std::int64_t> spare_rows_;
   std::vector<PreparedKernel> kernels_;
-  std::deque<Tensor> joined_;  // several variables as one
+  JoinedVariables joined_;
   std::int64_t workspace_ = 0;
   std::int64_t staging_ = 0;
 };
