@@ -1,5 +1,6 @@
 #include "nadi/run/run_recorder.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -314,24 +315,33 @@ TEST_F(RecordedRun, TheKinetoFileNests) {
   const Told told = run_.train(options_);
   const JsonDocument document = read_json(told.traces.at(0).kineto);
   const JsonValue events = document.root().at("traceEvents");
-  std::map<std::string, int> categories;
-  std::vector<std::pair<double, double>> intervals;
+  std::set<std::string> annotations;
+  std::set<std::string> ops;  // with step, micro-batch and section; a GPU may take several kernels for one
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::pair<double, double>>> lanes;
   std::vector<std::string> steps;
   for (const JsonValue& event : events.elements()) {
     if (event.at("ph").as_string() != "X") continue;
-    const std::string& category = event.at("cat").as_string();
-    // A kernel of several ops lists them.
-    const auto ops = event.at("args").find("ops");
-    categories[category] += ops ? static_cast<int>(ops->elements().size()) : 1;
     const double begin = event.at("ts").as_double();
-    intervals.emplace_back(begin, begin + event.at("dur").as_double());
-    if (const std::string& name = event.at("name").as_string(); name.starts_with("ProfilerStep#"))
+    lanes[{event.at("pid").as_int64(), event.at("tid").as_int64()}].emplace_back(
+        begin, begin + event.at("dur").as_double());
+    const std::string& name = event.at("name").as_string();
+    if (name.starts_with("ProfilerStep#"))
       steps.push_back(name);
+    else if (event.at("cat").as_string().ends_with("user_annotation"))
+      annotations.insert(name);
+    const JsonValue args = event.at("args");
+    if (!args.find("op")) continue;
+    const std::string run = fmt::format("{} {} {} ", args.at("step").as_int64(),
+                                        args.at("micro_batch").as_int64(), args.at("section").as_string());
+    if (const auto fused = args.find("ops"))  // a kernel of several ops lists them
+      for (const JsonValue& op : fused->elements()) ops.insert(run + op.as_string());
+    else
+      ops.insert(run + args.at("op").as_string());
   }
   EXPECT_THAT(steps, ElementsAre("ProfilerStep#3", "ProfilerStep#4"));
-  EXPECT_EQ(categories["cpu_op"], 2 * static_cast<int>(trace_step(program_).size()));
-  EXPECT_GT(categories["user_annotation"], 2);
-  expect_nested(intervals);
+  EXPECT_EQ(ops.size(), 2 * trace_step(program_).size());
+  EXPECT_GT(annotations.size(), 2u);
+  for (auto& [lane, events_of_lane] : lanes) expect_nested(events_of_lane);
 }
 
 TEST_F(RecordedRun, AShortRunWritesWhatItSaw) {
