@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nadi/analysis/meetings.h"
+#include "nadi/analysis/run_reading.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
@@ -45,11 +46,10 @@ void count_nodes(const Timeline& timeline, RankAnalysis& rank) {
 
 // What the rank's times count from, minus what those of the first rank do.
 Nanoseconds clock_offset(RunAnalysis& run, const Trace& trace) {
-  const TraceAttribute* base = trace.metadata.attributes.find("base_time_ns");
-  const std::optional<std::int64_t> said = base != nullptr ? base->integer() : std::nullopt;
-  if (!said) return {};
-  if (!run.base_time) run.base_time = Nanoseconds{*said};
-  return Nanoseconds{*said} - *run.base_time;
+  const std::optional<Nanoseconds> base = base_time_of(trace);
+  if (!base) return {};
+  if (!run.base_time) run.base_time = base;
+  return *base - *run.base_time;
 }
 
 void add_checked_rank(RunAnalysis& run, const RankInput& input, const AnalysisOptions& options) {

@@ -142,9 +142,9 @@ class AnalyzeCommand : public Command {
     return analyze_files(
         expand_traces(files),
         {.analysis = options,
-         .lenient = flags.given("--lenient"),
-         .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); },
-         .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }});
+         .reading = {.lenient = flags.given("--lenient"),
+                     .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); },
+                     .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }}});
   }
 };
 

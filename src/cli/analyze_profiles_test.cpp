@@ -78,7 +78,7 @@ TEST_F(AnalyzeProfiles, ATraceOfTheHostAloneHasNoTimes) {
 
 TEST_F(AnalyzeProfiles, WhatDoesNotGoTogether) {
   ASSERT_EQ(run("convert run_rank0_device.json -o run.0.et").code, 0);
-  EXPECT_THAT(run("analyze run.0.et run_rank1_device.json").err, HasSubstr("analyze them on their own"));
+  EXPECT_THAT(run("analyze run.0.et run_rank1_device.json").err, HasSubstr("give them on their own"));
   EXPECT_THAT(run("analyze run_rank0_host.json run_rank1_host.json run_rank0_device.json").err,
               HasSubstr("2 traces of the host and 1 profiles"));
   EXPECT_THAT(run("analyze run_rank0_device.json run_rank0_device.json").err, HasSubstr("both of rank 0"));

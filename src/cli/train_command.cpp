@@ -23,7 +23,7 @@
 #include "nadi/megatron/data_paths.h"
 #include "nadi/megatron/defaults.h"
 #include "nadi/megatron/tokenizer.h"
-#include "nadi/megatron_log/megatron_log.h"
+#include "nadi/report/megatron_log.h"
 #include "nadi/report/train_log.h"
 #include "nadi/report/train_result.h"
 #include "nadi/terminal/console.h"

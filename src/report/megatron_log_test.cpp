@@ -1,4 +1,4 @@
-#include "nadi/megatron_log/megatron_log.h"
+#include "nadi/report/megatron_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,6 @@
 #include <regex>
 #include <sstream>
 
-#include "nadi/megatron_log/megatron_tflops.h"
 #include "nadi/model/catalogue.h"
 
 namespace nadi {
@@ -68,23 +67,6 @@ TEST_F(MegatronLogTest, NewerForm) {
       "iteration (ms): 250.0 | throughput per GPU (TFLOP/s/GPU): 52.3 | learning rate: 1.500000E-04 | global "
       "batch size:    16 | lm loss: 1.050000E+01 | loss scale: 1.0 | grad norm: 1.234 | number of skipped "
       "iterations:   0 | number of nan iterations:   0 |\n");
-}
-
-// 12 x 2 x 4 x 1 x 2^2 = 384, times 1 + 2/2 + 4/4 + 8/2 + 8/4 = 9, is 3456 operations; with SwiGLU and one
-// group for two heads 1 + 1/2 + 1 + 6 + 2 = 10.5: 4032.
-TEST(MegatronTflops, CountsAsMegatronDoes) {
-  ModelConfig config{.name = "tiny",
-                     .architecture = Architecture::kGpt2,
-                     .vocabulary = 8,
-                     .layers = 1,
-                     .width = 2,
-                     .heads = 2,
-                     .kv_heads = 2,
-                     .ffn_width = 8};
-  EXPECT_DOUBLE_EQ(megatron_tflops(config, 2, 4, 1e-12), 3456);
-  config.architecture = Architecture::kLlama;
-  config.kv_heads = 1;
-  EXPECT_DOUBLE_EQ(megatron_tflops(config, 2, 4, 2e-12), 2016);
 }
 
 // Two good steps of losses 10.5 and 11.5 and times 0.25 s and 0.75 s, and one that was skipped, of 0.5 s.

@@ -1,4 +1,4 @@
-#include "nadi/megatron_log/megatron_log.h"
+#include "nadi/report/megatron_log.h"
 
 #include <array>
 #include <ctime>
