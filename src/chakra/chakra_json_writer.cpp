@@ -74,7 +74,7 @@ void append_scalar(std::string& out, TraceAttributeKind kind, std::uint64_t bits
   if (kind == TraceAttributeKind::kString) {
     append_json_text(out, text);
   } else if (kind == TraceAttributeKind::kBytes) {
-    append_base64(out, text);
+    append_json_bytes(out, text);
   } else {
     append_proto_number(out, kind, bits);
   }

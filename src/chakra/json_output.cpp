@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "nadi/base/base64.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
@@ -15,7 +16,6 @@
 namespace nadi {
 namespace {
 
-constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
 void append_real(std::string& out, double value, bool single) {
@@ -76,16 +76,9 @@ void append_json_text(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void append_base64(std::string& out, std::string_view bytes) {
+void append_json_bytes(std::string& out, std::string_view bytes) {
   out += '"';
-  while (!bytes.empty()) {
-    const std::size_t taken = std::min<std::size_t>(bytes.size(), 3);
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 3; ++i)
-      group = group << 8 | (i < taken ? static_cast<unsigned char>(bytes[i]) : 0u);
-    for (std::size_t i = 0; i < 4; ++i) out += i <= taken ? kBase64[group >> (18 - 6 * i) & 63] : '=';
-    bytes.remove_prefix(taken);
-  }
+  append_base64(out, bytes);
   out += '"';
 }
 
@@ -95,7 +88,7 @@ void append_json_value(std::string& out, const TraceAttribute& attribute) {
     if (kind == Kind::kString) {
       append_json_text(out, text);
     } else if (kind == Kind::kBytes) {
-      append_base64(out, text);
+      append_json_bytes(out, text);
     } else {
       append_number(out, kind, bits);
     }

@@ -21,6 +21,6 @@ void append_json_text(std::string& out, std::string_view text);
 void append_json_value(std::string& out, const TraceAttribute& attribute);
 
 // Base64 of RFC 4648 with padding, in quotes.
-void append_base64(std::string& out, std::string_view bytes);
+void append_json_bytes(std::string& out, std::string_view bytes);
 
 }  // namespace nadi

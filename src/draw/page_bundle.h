@@ -1,0 +1,18 @@
+// The front-ends of pages, as bundled into the library when it was built: script and style of each, with the
+// hashes by which a page allows just these to run. Their sources are in web/.
+#pragma once
+
+#include <string_view>
+
+namespace nadi {
+
+struct PageBundle {
+  std::string_view script;
+  std::string_view script_sha256;  // hexadecimal
+  std::string_view style;
+  std::string_view style_sha256;
+};
+
+const PageBundle& timeline_bundle();
+
+}  // namespace nadi
