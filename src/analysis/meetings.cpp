@@ -100,6 +100,10 @@ void Meetings::for_each_collective(const UseCollective& use) const {
   }
 }
 
+void Meetings::for_each_message(const UseMessage& use) const {
+  for (const MessagePair& pair : pairs_) use(pair.sender, pair.send, pair.receiver, pair.receive);
+}
+
 void Meetings::match_messages() {
   std::map<std::int64_t, std::size_t> positions;
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) positions.emplace(ranks_[rank].rank, rank);

@@ -66,6 +66,10 @@ class Meetings {
   // Group, number within the group from 0, members in the order of ranks.
   using UseCollective = std::function<void(const std::string&, std::int64_t, Members)>;
   void for_each_collective(const UseCollective& use) const;
+  // Messages whose two ends were found: sender and its message, receiver and its message.
+  using UseMessage =
+      std::function<void(std::size_t sender, std::size_t send, std::size_t receiver, std::size_t receive)>;
+  void for_each_message(const UseMessage& use) const;
 
  private:
   struct Member {
