@@ -178,7 +178,8 @@ int train(int argc, char** argv) {
   }
   const double loss = engine->scalar(before, "loss");
   const double ms = median(times) * 1e3;
-  const EngineMemory memory = engine_memory(program, plan_kernels(options.device, program));
+  const EngineMemory memory =
+      engine_memory(program, plan_kernels(options.device, program, {.math = options.math}));
   std::int64_t parameters = 0;
   for (const Tensor* tensor : engine->variables())
     if (tensor->role == Role::kParameter) parameters += tensor->shape.elements();
