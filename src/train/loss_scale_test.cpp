@@ -82,6 +82,25 @@ TEST_F(LossScaleTest, AnOverflowSkipsTheStepAndHalvesTheScale) {
   EXPECT_LT(told.steps.back().loss, told.steps.front().loss);
 }
 
+// A device beside the host has begun the next step by the time that an overflow is noticed. A run that saves
+// each step waits for it.
+TEST_F(LossScaleTest, WhatIsToldDoesNotDependOnWhenTheHostLooks) {
+  constexpr float kTooLarge = 1 << 28;
+  overwrite(options_.resume_from / kTrainingTensorsFile, "loss_scale", kTooLarge);
+  const Told waiting = run_.train(options_);
+  options_.save_steps = 0;
+  const Told ahead = run_.train(options_);
+  ASSERT_EQ(ahead.steps.size(), waiting.steps.size());
+  for (std::size_t i = 0; i < ahead.steps.size(); ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_EQ(ahead.steps[i].skipped, waiting.steps[i].skipped);
+    EXPECT_EQ(ahead.steps[i].skipped_steps, waiting.steps[i].skipped_steps);
+    EXPECT_EQ(ahead.steps[i].loss_scale, waiting.steps[i].loss_scale);
+    EXPECT_EQ(ahead.steps[i].learning_rate, waiting.steps[i].learning_rate);
+    EXPECT_EQ(ahead.steps[i].next_learning_rate, waiting.steps[i].next_learning_rate);
+  }
+}
+
 // Not even a scale of 1 helps weights that are not numbers.
 TEST_F(LossScaleTest, AScaleThatCannotGoDownAnyMoreIsDivergence) {
   constexpr std::uint16_t kNaN = 0x7e00;

@@ -208,8 +208,12 @@ std::int64_t RunState::updates() const {
 }
 
 std::int64_t RunState::schedule_position() const {
-  if (rate_.unit == ScheduleUnit::kSteps) return updates();
-  return batches_.samples_before(state_.step + 1) - counted(kSkippedSamples) - counted(kEarlierSamples);
+  return schedule_position(state_.step + 1);
+}
+
+std::int64_t RunState::schedule_position(std::int64_t step) const {
+  if (rate_.unit == ScheduleUnit::kSteps) return step - 1 - skipped() - counted(kEarlierUpdates);
+  return batches_.samples_before(step) - counted(kSkippedSamples) - counted(kEarlierSamples);
 }
 
 std::int64_t RunState::schedule_advance() const {
@@ -231,8 +235,8 @@ std::optional<double> RunState::epoch_loss() const {
   return state_.epoch_loss_sum / static_cast<double>(state_.epoch_tokens);
 }
 
-double RunState::learning_rate() const {
-  return learning_rate_at(rate_, static_cast<double>(schedule_position()));
+double RunState::learning_rate(std::int64_t step) const {
+  return learning_rate_at(rate_, static_cast<double>(schedule_position(step)));
 }
 
 OptimizerOptions RunState::optimizer() const {

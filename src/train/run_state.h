@@ -57,7 +57,9 @@ class RunState {
 
   // Of the next step.
   std::int64_t batch_size() const { return batches_.size_of(state_.step + 1); }
-  double learning_rate() const;
+  // Of the step with this number, from 1, as far as is known: a step before it that is found to have changed
+  // nothing holds the schedule back.
+  double learning_rate(std::int64_t step) const;
 
   // The optimizer with its schedules, whose lengths are known now and which may be those of the checkpoint.
   OptimizerOptions optimizer() const;
@@ -68,12 +70,13 @@ class RunState {
   std::int64_t schedule_advance() const;
 
   void finish_step(std::int64_t samples);
-  void skip_update(std::int64_t samples);  // the step that was just finished changed nothing
+  void skip_update(std::int64_t samples);  // a finished step changed nothing
   void add_loss(double loss, std::int64_t tokens);
   void set_best_validation_loss(double loss) { state_.best_validation_loss = loss; }
   void finish_epoch();
 
  private:
+  std::int64_t schedule_position(std::int64_t step) const;  // before it
   std::int64_t counted(const char* name) const;
   TrainingState fresh_state() const;
 

@@ -258,10 +258,9 @@ class Trainer {
   };
 
   // A device beside the host goes on with the next step while the host reads how the one before ended. Not
-  // where the host takes part in a step, or must know how it ended: by then the schedules would be elsewhere.
+  // where the host takes part in a step.
   bool runs_ahead() const {
-    return engine_->runs_beside_host() && options_.dtype != DType::kF16 && !options_.time_parts &&
-           (!recorder_ || recorder_->finished());
+    return engine_->runs_beside_host() && !options_.time_parts && (!recorder_ || recorder_->finished());
   }
 
   void step() {
@@ -271,7 +270,6 @@ class Trainer {
     const std::int64_t size = now.fed.size;
     if (recorder_) recorder_->set_metadata("batch_size", format("{}", size / plan_.dp));
     if (recorder_) recorder_->set_metadata("global_batch_size", format("{}", size));
-    const double learning_rate = state_.learning_rate();
     mark_profiler_range(now.fed.number);
     now.begun = seconds_now();
     const StartedStep started = run_program(
@@ -282,8 +280,6 @@ class Trainer {
     now.report = {.step = state_.step(),
                   .total_steps = state_.total_steps(),
                   .epoch = state_.epoch() + 1,
-                  .learning_rate = learning_rate,
-                  .next_learning_rate = state_.learning_rate(),
                   .tokens = now.fed.tokens,
                   .global_batch = size,
                   .consumed_samples = state_.samples_seen(),
@@ -317,6 +313,7 @@ class Trainer {
     StepReport& report = done.report;
     const auto metric = [&](const char* name) { return engine_->scalar(done.ticket, name); };
     report.grad_norm = metric("grad_norm");
+    report.learning_rate = state_.learning_rate(report.step);
     const double computed = seconds_now();
     report.loss = agreement_.of(last_stage(), has_loss() ? metric("loss") : 0);
     report.seconds = agreement_.maximum(seconds_now() - *step_began_);
@@ -331,8 +328,8 @@ class Trainer {
       report.skipped = !std::isfinite(report.grad_norm) && loss_scale_ > 1;
       loss_scale_ = *report.loss_scale;
       if (report.skipped) state_.skip_update(report.global_batch);
-      report.next_learning_rate = state_.learning_rate();
     }
+    report.next_learning_rate = state_.learning_rate(report.step + 1);
     report.skipped_steps = state_.skipped();
     if (!report.skipped) check_finite(report);
     if (std::isfinite(report.loss)) {
