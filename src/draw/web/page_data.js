@@ -122,21 +122,49 @@ export class VarintReader {
     const value = this.unsigned();
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
+
+  /** Any number of 64 bits. @returns {bigint} */
+  signedBig() {
+    let value = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      const byte = this.bytes[this.at++];
+      if (byte === undefined) throw new Error('a number of this page is cut short');
+      value |= BigInt(byte & 127) << shift;
+      if (byte < 128) break;
+    }
+    return BigInt.asIntN(64, value & 1n ? -(value >> 1n) - 1n : value >> 1n);
+  }
 }
 
 /**
- * Texts of a block, written one after the other, each with a zero byte behind it.
- * @param {Uint8Array} bytes
- * @returns {string[]}
+ * Texts of a block: their number, then length and bytes of each. A text is decoded when it is first asked for.
  */
-export function decodeTexts(bytes) {
-  const decoder = new TextDecoder();
-  const texts = [];
-  for (let begin = 0; begin < bytes.length;) {
-    const end = bytes.indexOf(0, begin);
-    if (end < 0) throw new Error('a text of this page is cut short');
-    texts.push(decoder.decode(bytes.subarray(begin, end)));
-    begin = end + 1;
+export class TextTable {
+  /** @param {Uint8Array} bytes */
+  constructor(bytes) {
+    const reader = new VarintReader(bytes);
+    const count = reader.unsigned();
+    this.bytes = bytes;
+    this.begins = new Uint32Array(count);
+    this.ends = new Uint32Array(count);
+    for (let i = 0; i < count; ++i) {
+      const length = reader.unsigned();
+      this.begins[i] = reader.at;
+      reader.at += length;
+      this.ends[i] = reader.at;
+    }
+    if (reader.at > bytes.length) throw new Error('a text of this page is cut short');
+    this.decoder = new TextDecoder();
+    /** @type {string[]} */
+    this.texts = new Array(count);
   }
-  return texts;
+
+  /** @param {number} number @returns {string} */
+  text(number) {
+    return this.texts[number] ??= this.decoder.decode(this.bytes.subarray(this.begins[number], this.ends[number]));
+  }
+
+  get size() {
+    return this.begins.length;
+  }
 }
