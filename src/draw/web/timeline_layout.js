@@ -40,7 +40,7 @@ export class TimelineLayout {
         const line = this.lines.push({y: y + 3, height: kGroupHeight - 6, tracks, predicted: false, group: group.number, lane: null}) - 1;
         for (const lane of group.lanes) for (const track of data.lanes[lane].tracks) this.lineOfTrack[track] = line;
       }
-      y += kGroupHeight;
+      y += kGroupHeight + (open ? 2 : 0);
       if (open) for (const lane of group.lanes) y = this.addLane(data.lanes[lane], y);
     }
     this.height = y + 8;

@@ -54,7 +54,7 @@ export function buildLevels(data, track) {
  *   const line = new PixelLine(width);
  *   line.clear();
  *   line.add(data, track, levels, palette, kindPalette, begin, end);      // several tracks may share a line
- *   line.paint(pixels, at, background);
+ *   line.paint(pixels, at, background, 1);
  *
  * Palettes hold colours as 0xBBGGRR numbers, by label and by kind.
  */
@@ -145,7 +145,8 @@ export class PixelLine {
           if (right - left < 1) {
             line.dot((left + right) / 2, right - left, colorOf(one));
           } else {
-            line.coverSpan(left, right, colorOf(one));
+            // A gap of a pixel behind a box tells it from the next.
+            line.coverSpan(left, right - left >= 3 ? right - 1 : right, colorOf(one));
             if (onWide !== null && right - left >= wide) onWide(one, left, right);
           }
           continue;
@@ -175,11 +176,20 @@ export class PixelLine {
     if (pixel >= 0 && pixel < this.width) this.cover1(pixel, Math.max(share, 0.05), color);
   }
 
+  /** Gives a pixel a colour, whatever else is there. @param {number} pixel @param {number} color */
+  mark(pixel, color) {
+    this.cover[pixel] = 1;
+    this.red[pixel] = color & 255;
+    this.green[pixel] = color >> 8 & 255;
+    this.blue[pixel] = color >> 16 & 255;
+  }
+
   /**
    * Writes the line over a background: colours mixed by how much they cover, never fainter than a quarter.
    * @param {Uint32Array} pixels @param {number} at @param {number} background as 0xBBGGRR
+   * @param {number} strength below 1: everything fainter
    */
-  paint(pixels, at, background) {
+  paint(pixels, at, background, strength) {
     const {cover, red, green, blue, width} = this;
     const r0 = background & 255;
     const g0 = background >> 8 & 255;
@@ -187,7 +197,7 @@ export class PixelLine {
     for (let pixel = 0; pixel < width; ++pixel) {
       const sum = cover[pixel];
       if (sum === 0) continue;
-      const alpha = sum >= 1 ? 1 : 0.25 + 0.75 * sum;
+      const alpha = strength * (sum >= 1 ? 1 : 0.25 + 0.75 * sum);
       const mix = alpha / sum;
       const rest = 1 - alpha;
       const r = red[pixel] * mix + r0 * rest;

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Runs a test of pages: tests/web/run.sh tests/web/timeline.test.mjs. Exits with 77, which means skipped, where something
+# that it needs is missing: node 18 or later, chromium (CHROMIUM=path for another one), playwright-core (npm ci here).
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+skip() { echo "skipped: $1"; exit 77; }
+command -v node >/dev/null || skip "node is not there (scripts/install_dependencies.sh --web-tests)"
+export CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
+[ -n "$CHROMIUM" ] || skip "chromium is not there (scripts/install_dependencies.sh --web-tests)"
+[ -d "$here/node_modules/playwright-core" ] || skip "playwright-core is not there (npm ci in tests/web)"
+exec node --test "$@"
