@@ -325,10 +325,9 @@ TEST_F(RecordedRun, TheKinetoFileNests) {
     lanes[{event.at("pid").as_int64(), event.at("tid").as_int64()}].emplace_back(
         begin, begin + event.at("dur").as_double());
     const std::string& name = event.at("name").as_string();
-    if (name.starts_with("ProfilerStep#"))
-      steps.push_back(name);
-    else if (event.at("cat").as_string().ends_with("user_annotation"))
-      annotations.insert(name);
+    const std::string& category = event.at("cat").as_string();  // a GPU has annotations of its own
+    if (category.ends_with("user_annotation")) annotations.insert(name);
+    if (category == "user_annotation" && name.starts_with("ProfilerStep#")) steps.push_back(name);
     const JsonValue args = event.at("args");
     if (!args.find("op")) continue;
     const std::string run = fmt::format("{} {} {} ", args.at("step").as_int64(),
