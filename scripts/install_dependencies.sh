@@ -30,7 +30,7 @@ note: this is not a Debian or Ubuntu system, so nothing was installed. Nadi is b
   a C++20 compiler (GCC 12 or later), CMake 3.25 or later, Ninja,
   fmt, nlohmann-json, CLI11, oneDNN or OpenBLAS, utf8proc, SentencePiece, simdjson, zlib, zstd,
   for several ranks an MPI (Open MPI), and, for its tests and benchmarks, GoogleTest with GoogleMock, Google Benchmark, Protocol Buffers (library
-  and compiler) and PCRE2.
+  and compiler) and PCRE2; for tests of pages Node.js with npm, and Chromium.
 CMake will name what it does not find.
 MESSAGE
   exit 0
@@ -41,20 +41,38 @@ for package in "${packages[@]}"; do
   status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$status" = installed ] || missing+=("$package")
 done
-[ ${#missing[@]} -gt 0 ] || exit 0
 
 as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-  if ! command -v sudo >/dev/null; then
-    echo "error: packages are missing, and installing them needs root. Run as root:" >&2
-    echo "  apt-get update && apt-get install --no-install-recommends ${missing[*]}" >&2
-    exit 1
+[ "$(id -u)" -eq 0 ] || ! command -v sudo >/dev/null || as_root=(sudo)
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "$@"; } # `env` carries the setting through sudo
+
+# What the tests of pages need besides.
+install_browser() {
+  local wanted=() web
+  command -v node >/dev/null || wanted+=(nodejs)
+  command -v npm >/dev/null || wanted+=(npm)
+  command -v chromium >/dev/null || wanted+=(chromium)
+  if [ ${#wanted[@]} -gt 0 ]; then
+    echo "installing: ${wanted[*]}"
+    apt update -qq && apt install --yes -qq --no-install-recommends "${wanted[@]}" || return 1
   fi
-  as_root=(sudo)
+  web=$(dirname "$0")/../tests/web
+  [ -d "$web/node_modules/playwright-core" ] || (cd "$web" && npm ci --no-audit --no-fund --loglevel=error)
+}
+finish() {
+  [ "${1:-}" != --tests ] || install_browser || echo "note: tests of pages in a browser will be skipped" >&2
+  exit 0
+}
+
+[ ${#missing[@]} -gt 0 ] || finish "$@"
+
+if [ "$(id -u)" -ne 0 ] && [ ${#as_root[@]} -eq 0 ]; then
+  echo "error: packages are missing, and installing them needs root. Run as root:" >&2
+  echo "  apt-get update && apt-get install --no-install-recommends ${missing[*]}" >&2
+  exit 1
 fi
 
 echo "installing: ${missing[*]}"
-# `env` carries the setting through sudo.
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install --yes -qq --no-install-recommends "${missing[@]}"
+apt update -qq
+apt install --yes -qq --no-install-recommends "${missing[@]}"
+finish "$@"

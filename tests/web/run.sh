@@ -4,8 +4,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 skip() { echo "skipped: $1"; exit 77; }
-command -v node >/dev/null || skip "node is not there (scripts/install_dependencies.sh --web-tests)"
+command -v node >/dev/null || skip "node is not there (scripts/install_dependencies.sh --tests)"
 export CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
-[ -n "$CHROMIUM" ] || skip "chromium is not there (scripts/install_dependencies.sh --web-tests)"
+[ -n "$CHROMIUM" ] || skip "chromium is not there (scripts/install_dependencies.sh --tests)"
 [ -d "$here/node_modules/playwright-core" ] || skip "playwright-core is not there (npm ci in tests/web)"
 exec node --test "$@"

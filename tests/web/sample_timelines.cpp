@@ -169,6 +169,7 @@ TimelineView pipeline() {
 
 // Names that try to be something else.
 TimelineView hostile() {
+  using namespace std::string_literals;
   const std::string names[] = {
       "</script><script>globalThis.broken = 1</script>",
       "<img src=x onerror='globalThis.broken = 1'>",
@@ -176,7 +177,7 @@ TimelineView hostile() {
       std::string(10'000, 'x') + "end",
       "\xE2\x80\xAE"
       "right to left override, \xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D",
-      std::string("control \x01\x02\x1b[31m\r\n\t and a zero: \0 after it", 48),
+      "control \x01\x02\x1b[31m\r\n\t and a zero: \0 after it"s,
       "not UTF-8: \xff\xfe\xc0\xaf",
       "-->]]>&lt;&#60;",
       "",

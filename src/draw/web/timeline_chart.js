@@ -282,7 +282,9 @@ export class TimelineChart {
       if (x1 - x0 < (batch !== null ? 9 : kLeastTextWidth) || line.height < 10 || texts >= kMostTexts) continue;
       ++texts;
       const text = batch !== null && data.pipeline ? String(batch) : this.shortName(label);
-      const color = line.predicted ? mixColors(colorOf(event), palette.background, 0.4) : colorOf(event);
+      // One colour of text for all shades of a pipeline's boxes.
+      let color = batch !== null ? palette.kinds[data.labelKind[label]] : colorOf(event);
+      if (line.predicted) color = mixColors(color, palette.background, 0.4);
       context.fillStyle = isLight(color) ? dark : light;
       const y = y0 + line.height / 2 + 0.5;
       if (batch !== null && data.pipeline) {

@@ -52,6 +52,7 @@ export class TimelineLabels {
     }
     made.style.top = `${label.y + kRulerHeight - chart.scroll}px`;
     made.style.height = `${label.height}px`;
+    if (label.kind === 'lane' && label.height < 36) made.style.lineHeight = `${label.height - 2}px`;
     return made;
   }
 }
