@@ -122,8 +122,13 @@ class TimelineEncoder {
     }
     for (const TimelineMark& mark : view_.marks)
       marks.push_back({{"time", mark.time - span_.begin}, {"name", mark.name}});
-    for (const TimelineView::NumberColumn& column : view_.number_columns())
-      columns.push_back({{"name", column.name}, {"unit", column.unit}});
+    for (std::uint32_t i = 0; i < view_.number_columns().size(); ++i) {
+      std::size_t count = 0;
+      for (std::uint32_t lane = 0; lane < view_.lane_count(); ++lane)
+        if (i < view_.events(lane).numbers.size()) count += view_.events(lane).numbers[i].size();
+      const TimelineView::NumberColumn& column = view_.number_columns()[i];
+      columns.push_back({{"name", column.name}, {"unit", column.unit}, {"count", count}});
+    }
     Json kinds = Json::array();
     for (int kind = 0; kind < kTimelineKinds; ++kind)
       kinds.push_back(to_string(static_cast<TimelineKind>(kind)));

@@ -123,6 +123,13 @@ export class VarintReader {
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 
+  /** How many bytes the next number has. */
+  bytesOfNext() {
+    let bytes = 1;
+    while (this.bytes[this.at + bytes - 1] >= 128) ++bytes;
+    return bytes;
+  }
+
   /** Any number of 64 bits. @returns {bigint} */
   signedBig() {
     let value = 0n;

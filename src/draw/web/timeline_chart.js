@@ -191,7 +191,7 @@ export class TimelineChart {
       this.show(start - around, start + length + around);
     } else if (start + length < this.begin || start > this.end || length * this.width / (this.end - this.begin) < 2) {
       let span = this.end - this.begin;
-      if (length * this.width / span < 2) span = Math.max(length * 40, 200);
+      if (length * this.width / span < 2) span = Math.max(length * 100, 200);
       this.show(start + length / 2 - span / 2, start + length / 2 + span / 2);
     } else {
       this.changed();

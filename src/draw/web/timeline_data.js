@@ -64,10 +64,17 @@ export class TimelineData {
       else this.groups[lane.group].lanes.push(number);
     });
     if (at !== this.count) throw new Error(`lanes of this page have ${at} events in place of ${this.count}`);
-    /** @type {BigInt64Array[]} */
+    /** Figures by column; those that a double does not hold stand in a map by their place. @type {Float64Array[]} */
     this.numberValues = [];
+    /** @type {Array<Map<number, bigint>>} */
+    this.largeNumbers = [];
     /** @type {Uint32Array[]} */
     this.numberEvents = [];
+    /** @type {Promise<void>[]} */
+    this.numbersLoaded = [];
+    /** @type {Promise<void>|null} */
+    this.detailsLoaded = null;
+    /** @type {Promise<import('./timeline_links.js').TimelineLinks>|null} */
     this.links = null;
   }
 
@@ -147,20 +154,8 @@ export class TimelineData {
 
   /** Pairs of texts that belong to an event. @param {number} event @returns {Promise<Array<[string, string]>>} */
   async detailsOf(event) {
-    if (this.details === undefined) {
-      this.details = null;
-      if (hasBlock('detail')) {
-        const reader = new VarintReader(await readBlock('details'));
-        /** @type {number[][]} */
-        this.detailTexts = [];
-        while (!reader.atEnd()) {
-          const words = new Array(2 * reader.unsigned());
-          for (let i = 0; i < words.length; ++i) words[i] = reader.unsigned();
-          this.detailTexts.push(words);
-        }
-        this.details = decodeColumn(await readBlock('detail'), this.count, this.detailTexts.length);
-      }
-    }
+    this.detailsLoaded ??= this.loadDetails();
+    await this.detailsLoaded;
     if (!this.details) return [];
     const words = this.detailTexts[this.details[event]];
     const pairs = [];
@@ -172,19 +167,8 @@ export class TimelineData {
   async numbersOf(event) {
     const found = [];
     for (let column = 0; column < this.head.columns.length; ++column) {
-      if (!this.numberEvents[column]) {
-        const reader = new VarintReader(await readBlock('number.' + column));
-        const events = [];
-        const values = [];
-        let at = -1;
-        let last = 0n;
-        while (!reader.atEnd()) {
-          events.push(at += reader.unsigned());
-          values.push(last = BigInt.asIntN(64, last + reader.signedBig()));
-        }
-        this.numberEvents[column] = Uint32Array.from(events);
-        this.numberValues[column] = BigInt64Array.from(values);
-      }
+      this.numbersLoaded[column] ??= this.loadNumbers(column);
+      await this.numbersLoaded[column];
       const events = this.numberEvents[column];
       let low = 0;
       let high = events.length;
@@ -193,8 +177,59 @@ export class TimelineData {
         if (events[middle] < event) low = middle + 1;
         else high = middle;
       }
-      if (events[low] === event) found.push({...this.head.columns[column], value: this.numberValues[column][low]});
+      if (events[low] !== event) continue;
+      const {name, unit} = this.head.columns[column];
+      found.push({name, unit, value: this.largeNumbers[column].get(low) ?? BigInt(this.numberValues[column][low])});
     }
     return found;
+  }
+
+  async loadDetails() {
+    if (!hasBlock('detail')) return;
+    const reader = new VarintReader(await readBlock('details'));
+    /** Keys and values in turn, as texts. @type {number[][]} */
+    this.detailTexts = [];
+    while (!reader.atEnd()) {
+      const words = new Array(2 * reader.unsigned());
+      for (let i = 0; i < words.length; ++i) words[i] = reader.unsigned();
+      this.detailTexts.push(words);
+    }
+    this.details = decodeColumn(await readBlock('detail'), this.count, this.detailTexts.length);
+  }
+
+  /** @param {number} column */
+  async loadNumbers(column) {
+    const {count} = this.head.columns[column];
+    const reader = new VarintReader(await readBlock('number.' + column));
+    const events = new Uint32Array(count);
+    const values = new Float64Array(count);
+    const large = new Map();
+    let at = -1;
+    let last = 0;
+    /** The last figure where a double does not hold it. @type {bigint|null} */
+    let lastLarge = null;
+    for (let i = 0; i < count; ++i) {
+      events[i] = at += reader.unsigned();
+      if (lastLarge === null && reader.bytesOfNext() <= 7) {
+        const value = last + reader.signed();
+        if (Number.isSafeInteger(value)) {
+          values[i] = last = value;
+          continue;
+        }
+        lastLarge = BigInt(value);
+      } else {
+        lastLarge = BigInt.asIntN(64, (lastLarge ?? BigInt(last)) + reader.signedBig());
+      }
+      const value = Number(lastLarge);
+      if (Number.isSafeInteger(value)) {
+        values[i] = last = value;
+        lastLarge = null;
+      } else {
+        large.set(i, lastLarge);
+      }
+    }
+    this.numberEvents[column] = events;
+    this.numberValues[column] = values;
+    this.largeNumbers[column] = large;
   }
 }

@@ -113,7 +113,12 @@ export function drawFlows(chart) {
       }
     }
     flows.tooMany ||= ends.length > kMostFlows;
-    if (!flows.tooMany) {
+    if (flows.tooMany) {
+      context.fillStyle = palette.muted;
+      context.textAlign = 'right';
+      context.textBaseline = 'alphabetic';
+      context.fillText('lines of messages and collectives: zoom in', chart.width - 10, chart.height - 8);
+    } else {
       context.strokeStyle = palette.critical;
       context.globalAlpha = ends.length > 150 ? 0.3 : 0.55;
       context.lineWidth = 1;

@@ -49,6 +49,7 @@ export class TimelineMinimap {
       const bottom = Math.max(Math.floor((i + 1) * height) - (height > 3 ? 1 : 0), top + 1);
       line.clear();
       line.add(data, data.tracks[lane.tracks[0]], chart.levels[lane.tracks[0]], colorOf, palette.levelColors, 0, data.span, null, 0);
+      if (chart.search) chart.search.addMatches(line, lane.tracks, 0, data.span);
       line.paint(pixels, top * canvas.width, palette.panel, 1);
       for (let y = top + 1; y < bottom && y < canvas.height; ++y)
         pixels.copyWithin(y * canvas.width, top * canvas.width, (top + 1) * canvas.width);

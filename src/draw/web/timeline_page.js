@@ -241,6 +241,7 @@ class TimelinePage {
       this.applySearch(new TimelineSearch(this.data, wanted));
       this.searchResult.textContent = this.chart.search.count === 0 ? 'no match' : `${formatCount(this.chart.search.count)} found`;
     }
+    this.minimap.resize();
     this.chart.redraw();
   }
 

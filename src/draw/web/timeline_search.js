@@ -15,10 +15,13 @@ export class TimelineSearch {
     this.count = 0;
     /** Matching events by track. @type {Uint32Array[]} */
     this.byTrack = data.tracks.map((track) => {
-      const found = [];
-      for (let event = track.begin; event < track.end; ++event) if (this.labels[labels[event]]) found.push(event);
-      this.count += found.length;
-      return Uint32Array.from(found);
+      let matches = 0;
+      for (let event = track.begin; event < track.end; ++event) matches += this.labels[labels[event]];
+      const found = new Uint32Array(matches);
+      let at = 0;
+      for (let event = track.begin; at < matches; ++event) if (this.labels[labels[event]]) found[at++] = event;
+      this.count += matches;
+      return found;
     });
   }
 
