@@ -1,9 +1,14 @@
 // One training step, or one token, on a GPU, on random tokens: what bench/gpu.sh measures beside PyTorch.
 //   gpu_step MODEL BATCH TOKENS [--dtype bf16|fp16|fp32] [--dropout] [--deterministic] [--tf32]
-//   [--per-kernel] gpu_step decode MODEL PROMPT TOKENS [--dtype ...] [--per-kernel]
+//   [--per-kernel] [--traced]
+//   gpu_step decode MODEL PROMPT TOKENS [--dtype ...] [--per-kernel]
 // MODEL: a built-in one, bert-base, llama-1b or llama-8b-4l. Prints one line of JSON: ms is the median of the
-// steps after half a second of load, the steps following one another without a pause; host_ms what launching
-// one took. With --per-kernel also where the time of one recorded step went.
+// steps after half a second of load, the steps following one another without a pause; launch_ms how long the
+// call that launches one takes, which may wait until the driver has room for more kernels; host_ms the time
+// of a processor that it takes. With --per-kernel also where the time of one recorded step went. With
+// --traced also what recording costs: steps alone, each waited for, with and without it.
+
+#include <ctime>
 
 #include <algorithm>
 #include <chrono>
@@ -28,6 +33,13 @@ namespace {
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Of a processor, spent by the calling thread.
+double processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 double median(std::vector<double> values) {
@@ -61,7 +73,7 @@ ModelConfig model_named(const std::string& name) {
 
 struct Options {
   DType dtype = DType::kBF16;
-  bool dropout = false, per_kernel = false;
+  bool dropout = false, per_kernel = false, traced = false;
   DeviceKind device = DeviceKind::kCuda;
   cuda::MathOptions math = {};
 };
@@ -72,6 +84,7 @@ Options options_of(int argc, char** argv, int first) {
     const std::string flag = argv[i];
     if (flag == "--dropout") options.dropout = true;
     if (flag == "--per-kernel") options.per_kernel = true;
+    if (flag == "--traced") options.traced = true;
     if (flag == "--deterministic") options.math.deterministic = true;
     if (flag == "--tf32") options.math.tf32 = true;
     if (flag == "--cpu") options.device = DeviceKind::kCpu;
@@ -114,9 +127,51 @@ void print_kernels(const Program& program, const ExecutedStep& step) {
       std::printf("  %9.1f us %5d  %s\n", sorted[i].second.us, sorted[i].second.count,
                   sorted[i].first.c_str());
   };
-  std::printf("recorded step: %.3f ms\n", static_cast<double>((step.end - step.start).count()) * 1e-6);
+  // A run that is not the first of its step has no start.
+  const Nanoseconds start = step.start.count() != 0 ? step.start : step.kernels.front().start;
+  std::printf("recorded step: %.3f ms\n", static_cast<double>((step.end - start).count()) * 1e-6);
   print(ops, 30);
   print(work, 40);
+}
+
+// Steps alone, each waited for: how long they take without a record and with one, and of each record when the
+// device began, how long it was at work, and how long its kernels and gaps took together.
+void print_cost_of_tracing(Engine& engine, ProgramHandle loaded, InputSet inputs) {
+  constexpr int kSteps = 9;
+  const auto milliseconds = [](Nanoseconds time) { return static_cast<double>(time.count()) * 1e-6; };
+  std::vector<double> alone, recorded;
+  for (int i = 0; i < kSteps; ++i) {
+    const double start = now();
+    engine.wait(engine.run(loaded, {.inputs = inputs}));
+    alone.push_back((now() - start) * 1e3);
+  }
+  std::printf("%6s %9s %9s %9s %9s %9s %8s %9s\n", "record", "step", "first", "work", "busy", "span", "works",
+              "launches");
+  std::size_t works = 0;
+  for (int i = 0; i < kSteps; ++i) {
+    ExecutedStep step;
+    engine.wait(engine.run(loaded, {.inputs = inputs, .record = &step}));
+    std::vector<DeviceWork> work = step.device_work;
+    work.insert(work.end(), step.work_besides.begin(), step.work_besides.end());
+    std::ranges::sort(work, {}, &DeviceWork::start);
+    Nanoseconds sum = {}, busy = {}, until = work.front().start;
+    for (const DeviceWork& item : work) {
+      sum = sum + (item.end - item.start);
+      if (item.end > until) busy = busy + (item.end - std::max(until, item.start));
+      until = std::max(until, item.end);
+    }
+    Nanoseconds launching = {};
+    for (const HostLaunch& launch : step.launches) launching = launching + (launch.end - launch.start);
+    std::printf("%6d %9.4f %9.4f %9.4f %9.4f %9.4f %8zu %9.4f\n", i, milliseconds(step.end - step.start),
+                milliseconds(work.front().start - step.start), milliseconds(sum), milliseconds(busy),
+                milliseconds(until - work.front().start), work.size(), milliseconds(launching));
+    // The first is run kernel by kernel or captured, the second launched for the first time.
+    if (i >= 2) recorded.push_back(milliseconds(step.end - step.start));
+    works = work.size();
+  }
+  std::printf("{\"alone_ms\": %.4f, \"recorded_ms\": %.4f, \"works\": %zu, \"us_per_work\": %.3f}\n",
+              median(alone), median(recorded), works,
+              (median(recorded) - median(alone)) * 1e3 / static_cast<double>(works));
 }
 
 int train(int argc, char** argv) {
@@ -150,12 +205,13 @@ int train(int argc, char** argv) {
   set("schedule_advance", std::vector<std::int64_t>{1});
   set("random", std::vector<std::int64_t>{1, 1, 0});
 
-  std::vector<double> times, launches;
+  std::vector<double> times, launches, processor;
   InputSet inputs = InputSet::kFirst;
   const auto launch = [&] {
-    const double start = now();
+    const double start = now(), used = processor_time();
     const Ticket ticket = engine->run(loaded, {.inputs = inputs});
     launches.push_back(now() - start);
+    processor.push_back(processor_time() - used);
     inputs = other(inputs);
     return ticket;
   };
@@ -165,6 +221,7 @@ int train(int argc, char** argv) {
     std::fprintf(stderr, "loss %d: %.6f\n", i, engine->scalar(before, "loss"));
   }
   launches.clear();
+  processor.clear();
   const double start = now();
   double last = start;
   before = launch();
@@ -184,15 +241,17 @@ int train(int argc, char** argv) {
   for (const Tensor* tensor : engine->variables())
     if (tensor->role == Role::kParameter) parameters += tensor->shape.elements();
   std::printf(
-      "{\"model\": \"%s\", \"batch\": %ld, \"tokens\": %ld, \"ms\": %.3f, \"host_ms\": %.4f, "
-      "\"steps\": %zu, \"tokens_per_s\": %.0f, \"mfu\": %.4f, \"loss\": %.4f, \"allocated_gb\": %.3f, "
+      "{\"model\": \"%s\", \"batch\": %ld, \"tokens\": %ld, \"ms\": %.3f, \"launch_ms\": %.4f, "
+      "\"host_ms\": %.4f, \"steps\": %zu, \"tokens_per_s\": %.0f, \"mfu\": %.4f, \"loss\": %.4f, "
+      "\"allocated_gb\": %.3f, "
       "\"predicted_gb\": %.3f}\n",
-      name.c_str(), batch, tokens, ms, median(launches) * 1e3, times.size(),
+      name.c_str(), batch, tokens, ms, median(launches) * 1e3, median(processor) * 1e3, times.size(),
       static_cast<double>(batch * tokens) / ms * 1e3,
       6.0 * static_cast<double>(parameters * batch * tokens) / ms * 1e3 / 989e12, loss,
       static_cast<double>(engine->allocated().count()) / 1e9,
       static_cast<double>(memory.total().count()) / 1e9);
   std::fflush(stdout);
+  if (options.traced) print_cost_of_tracing(*engine, loaded, inputs);
   if (options.per_kernel) {
     ExecutedStep warm, step;
     engine->wait(engine->run(loaded, {.inputs = inputs, .record = &warm}));
@@ -220,7 +279,7 @@ int decode(int argc, char** argv) {
                                   random_tokens(1, prompt, config.vocabulary));
   engine->set_input<std::int32_t>(loaded, InputSet::kFirst, "lengths",
                                   std::vector<std::int32_t>{static_cast<std::int32_t>(prompt)});
-  std::vector<double> times;
+  std::vector<double> times, processor;
   std::uint64_t sum = 0;
   ExecutedStep step;
   double begin = 0, end = 0;
@@ -228,7 +287,9 @@ int decode(int argc, char** argv) {
     Ticket before{};
     double last = 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(tokens); ++i) {
+      const double used = processor_time();
       const Ticket ticket = engine->run(loaded, {.inputs = InputSet::kFirst, .first = i, .end = i + 1});
+      processor.push_back(processor_time() - used);
       if (i > 0) sum = sum * 31 + static_cast<std::uint64_t>(engine->scalar(before, "next_token"));
       if (i == 4) begin = now();
       const double time = now();
@@ -241,9 +302,10 @@ int decode(int argc, char** argv) {
   }
   std::printf(
       "{\"model\": \"%s\", \"prompt\": %ld, \"tokens\": %ld, \"ms_per_token\": %.4f, \"mean\": %.4f, "
-      "\"check\": %llu}\n",
+      "\"host_ms\": %.4f, \"check\": %llu}\n",
       name.c_str(), prompt, tokens, median(times) * 1e3,
-      (end - begin) * 1e3 / static_cast<double>(tokens - 4), static_cast<unsigned long long>(sum));
+      (end - begin) * 1e3 / static_cast<double>(tokens - 4), median(processor) * 1e3,
+      static_cast<unsigned long long>(sum));
   std::fflush(stdout);
   if (options.per_kernel) {
     for (std::size_t i = 0; i < 6; ++i) {

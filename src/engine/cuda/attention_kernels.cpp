@@ -13,7 +13,8 @@ void attention_kernel(const KernelCall& call) {
   const DeviceTraits& traits = call.device.traits();
   auto* const partial_results = reinterpret_cast<float*>(call.workspace.data());
   CudnnAttention* const cudnn = call.device.attention();
-  if (!launch_few_queries(forward, partial_results, call.device, call.stream)) {
+  if (!launch_short_cache(forward, call.device, call.stream) &&
+      !launch_few_queries(forward, partial_results, call.device, call.stream)) {
     if (cudnn != nullptr && cudnn->run_forward(call)) return;
     if (!launch_tensor_core_forward(forward, traits, call.stream))
       launch_attention_forward(forward, traits, call.stream);

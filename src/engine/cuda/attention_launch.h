@@ -38,5 +38,7 @@ bool launch_tensor_core_gradient(const AttentionGradient& gradient, const Tensor
 // (few_queries_kernel.cu). `partial_results`: as many bytes as few_queries_workspace() says.
 bool launch_few_queries(const AttentionForward& forward, float* partial_results, const Device& device,
                         cudaStream_t stream);
+// The same with a cache that is short, where waiting is what takes the time (short_cache_kernel.cu).
+bool launch_short_cache(const AttentionForward& forward, const Device& device, cudaStream_t stream);
 
 }  // namespace nadi::cuda

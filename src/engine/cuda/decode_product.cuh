@@ -216,6 +216,7 @@ __global__ void __launch_bounds__(kThreads, R == 1 ? 2 : 1)
   let_next_begin();
   prefetch_norm<T, V>(p.norm, p.k);
   bring_angles<R>(p, turn);
+  prefetch_caches(p);
   wait_for_kernels_before();
   bring_rows<T, V, R, true>(p, x, scratch, scales);
   __syncthreads();

@@ -148,6 +148,25 @@ __device__ void prefetch_norm(const Norm& norm, std::int64_t width) {
   }
 }
 
+// Asks for the rows of the caches that are there already, which attention will read next: a line per thread
+// and sequence, of short caches all.
+__device__ inline void prefetch_caches(const Products& p) {
+  constexpr std::int64_t kLine = 128;
+  for (int q = 0; q < p.count; ++q) {
+    const OneProduct& product = p.product[q];
+    if (product.cache == nullptr || product.cache_positions == nullptr) continue;
+    const std::int64_t row = product.n * (product.cache_dtype == DType::kF32 ? 4 : 2);
+    for (int b = p.first_row / p.tokens; b * p.tokens < p.first_row + p.rows; ++b) {
+      const std::int64_t rows =
+          min(static_cast<std::int64_t>(product.cache_positions[b]), product.cache_rows);
+      const std::int64_t at = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) * kLine;
+      if (at < rows * row)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(static_cast<const std::byte*>(product.cache) +
+                                                      b * product.cache_rows * row + at));
+    }
+  }
+}
+
 // Rows of x to shared memory, up to a factor of each row that is left for the sums (`scales`); zeros up to
 // padded_k and for rows that are not there. Of RMS norm x * weight is brought, and the factor is the
 // reciprocal root: nobody waits for it before the products. A thread comes back to its own elements only,

@@ -39,6 +39,7 @@ if(NADI_HAS_CUDA)
     cuda/elementwise_kernels.cu
     cuda/embedding_grad_kernel.cu
     cuda/few_queries_kernel.cu
+    cuda/short_cache_kernel.cu
     cuda/gradient_scaling_kernels.cu
     cuda/kernel_activity.cpp
     cuda/kernel_runner.cpp
