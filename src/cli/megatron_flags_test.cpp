@@ -227,6 +227,8 @@ std::vector<Effect> training_effects() {
       {"--use-flash-attn", gpt,
        [](const ResolvedTrain&, const ResolvedTrain& with) { return with.options.fused_attention; }},
       {"--attention-backend unfused", gpt, option(&TrainOptions::fused_attention, false)},
+      {"--deterministic-mode", gpt,
+       whole([](const ResolvedTrain& run) { return run.options.math.deterministic; })},
   };
 }
 

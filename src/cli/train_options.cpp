@@ -181,6 +181,7 @@ ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank) {
       static_cast<std::uint64_t>(flags.integer("--seed", 0).value_or(static_cast<std::int64_t>(seed)));
   options.device = resolve_device(flags);
   options.math = resolve_math(flags, options.device);
+  if (flags.given("--deterministic-mode")) options.math.deterministic = true;
   options.threads = resolve_threads(flags);
   options.tensorboard_dir = flags.text("--tensorboard-dir").value_or("");
   resolve_evaluation(flags, run);

@@ -91,6 +91,7 @@ bool DeviceEngine::has_input(ProgramHandle program, std::string_view name) const
 void DeviceEngine::set_input_bytes(ProgramHandle program, InputSet set, std::string_view name,
                                    std::span<const std::byte> values,
                                    std::optional<std::int64_t> micro_batch) {
+  check_input(static_cast<std::size_t>(program), name, values);
   if (const std::uint64_t runs = runs_of_set_[static_cast<std::size_t>(set)]; runs > 0) wait_for(runs - 1);
   program_of(program).set_input(set, name, values, micro_batch);
 }

@@ -58,6 +58,9 @@ class DeviceEngine : public Engine {
 
   // Chooses the kernels of a program; called by load(), once for each program, in order.
   virtual KernelPlan prepare(const Program& program) = 0;
+  // Refuses numbers of an input with which kernels cannot compute, where these cannot say so themselves.
+  virtual void check_input(std::size_t /*number*/, std::string_view /*name*/,
+                           std::span<const std::byte> /*values*/) const {}
   // Takes what all programs share besides variables and values: so much for workspaces and for messages.
   virtual void reserve(Bytes workspace, Bytes staging) = 0;
   // Does what an earlier run of the same instructions on the same inputs has left to be done again, in place

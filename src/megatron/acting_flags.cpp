@@ -143,6 +143,7 @@ std::vector<MegatronFlag> split_rows() {
   rows.toggle("--use-flash-attn", "the same as --attention fused");
   rows.value("--attention-backend", "HOW", "unfused and local: --attention unfused", "auto").spec.choices = {
       "auto", "flash", "fused", "unfused", "local"};
+  rows.toggle("--deterministic-mode", "the same as --deterministic");
   return std::move(rows.list);
 }
 

@@ -21,7 +21,6 @@ std::vector<MegatronFlagGroup> megatron_flags_without_effect() {
         "--no-persist-layer-norm",
         "--openai-gelu",
         "--onnx-safe",
-        "--deterministic-mode",
         "--use-cpu-initialization",
         "--data-parallel-random-init",
         "--no-initialization",

@@ -2,14 +2,20 @@
 // width.
 //
 // Numbers are checked before threads start, since an error cannot leave a parallel region.
-#include "nadi/base/format.h"
 #include "nadi/base/round_up.h"
 #include "nadi/engine/cpu/blocks.h"
+#include "nadi/engine/input_numbers.h"
 
 namespace nadi::cpu {
 namespace {
 
 constexpr std::int64_t kElsewhere = -1;
+
+void check_numbers(const KernelCall& call, std::size_t input) {
+  const Operand& numbers = call.inputs[input];
+  refuse_wrong_numbers(call.op, input, numbers.elements(),
+                       [&](std::int64_t i) { return integer_at(numbers, i); });
+}
 
 // The rows that ids name. With `place` the table is part number place[0] of several, and an id may name a row
 // of another rank.
@@ -17,11 +23,7 @@ class TableRows {
  public:
   TableRows(const KernelCall& call, std::int64_t rows)
       : ids_(call.inputs[0]), rows_(rows), first_(call.has(2) ? integer_at(call.inputs[2], 0) * rows : 0) {
-    if (call.has(2)) return;
-    for (std::int64_t i = 0; i < ids_.elements(); ++i)
-      if ((*this)[i] == kElsewhere)
-        call.op.refuse(format("id {} at element {} of '{}' is not in a table of {} rows", integer_at(ids_, i),
-                              i, ids_.tensor->name, rows));
+    check_numbers(call, 0);
   }
 
   // Of element i of the ids; kElsewhere when another rank has it.
@@ -106,10 +108,9 @@ void select_rows_kernel(const KernelCall& call) {
   const std::int64_t B = call.shape(0)[0], T = call.shape(0)[1], W = call.shape(0)[2];
   const Source x(call.inputs[0]);
   const Target y(call, 0);
+  check_numbers(call, 1);
   for (std::int64_t b = 0; b < B; ++b) {
     const std::int64_t length = integer_at(call.inputs[1], b);
-    if (!(length >= 1 && length <= T))
-      call.op.refuse(format("length {} of sequence {} is not between 1 and {}", length, b, T));
     transfer(x, (b * T + length - 1) * W, y, b * W, W);
   }
 }
@@ -118,10 +119,9 @@ void take_tokens_kernel(const KernelCall& call) {
   const std::int64_t B = call.shape(0)[0], T = call.shape(0)[1], n = call.shape(1)[0];
   const Source ids(call.inputs[0]);
   const Target y(call, 0);
+  check_numbers(call, 1);
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t index = integer_at(call.inputs[1], i);
-    if (!(index >= 0 && index < T))
-      call.op.refuse(format("index {} at {} is not in a sequence of {} tokens", index, i, T));
     for (std::int64_t b = 0; b < B; ++b) transfer(ids, b * T + index, y, b * n + i, 1);
   }
 }
@@ -132,10 +132,7 @@ void cache_write_kernel(const KernelCall& call) {
   const Source before(call.inputs[0]), rows(call.inputs[1]);
   const Target cache(call, 0);
   const auto position_of = [&](std::int64_t b) { return call.has(2) ? integer_at(call.inputs[2], b) : 0; };
-  for (std::int64_t b = 0; b < B; ++b)
-    if (const std::int64_t position = position_of(b); !(position >= 0 && position + T <= L))
-      call.op.refuse(
-          format("{} rows from position {} of sequence {} do not fit a cache of {}", T, position, b, L));
+  if (call.has(2)) check_numbers(call, 2);
   transfer(before, 0, cache, 0, B * L * W);
   parallel_for(B, worthwhile_threads(B * T * W, call.threads),
                [&](std::int64_t first, std::int64_t end, int) {

@@ -6,9 +6,9 @@
 // on the number of threads.
 #include <cmath>
 
-#include "nadi/base/format.h"
 #include "nadi/engine/cpu/blocks.h"
 #include "nadi/engine/cpu/vector_math.h"
+#include "nadi/engine/input_numbers.h"
 #include "nadi/graph/ops/cross_entropy.h"
 
 namespace nadi::cpu {
@@ -19,11 +19,8 @@ using namespace cross_entropy_input;
 // Targets are checked before threads start, since an error cannot leave a parallel region.
 void check_targets(const KernelCall& call) {
   const Operand& targets = call.inputs[kTargets];
-  const std::int64_t vocabulary = call.attributes().integer("vocabulary");
-  for (std::int64_t row = 0; row < targets.elements(); ++row)
-    if (const std::int64_t target = integer_at(targets, row);
-        !(target == kIgnoredTarget || (target >= 0 && target < vocabulary)))
-      call.op.refuse(format("target {} of row {} is not in a vocabulary of {}", target, row, vocabulary));
+  refuse_wrong_numbers(call.op, kTargets, targets.elements(),
+                       [&](std::int64_t row) { return integer_at(targets, row); });
 }
 
 // The first vocabulary entry of this rank's columns, and how many of them are no padding.

@@ -25,6 +25,7 @@
 #include "nadi/engine/cuda/prepared_graph.h"
 #include "nadi/engine/device_engine.h"
 #include "nadi/engine/host_threads.h"
+#include "nadi/engine/input_numbers.h"
 #include "nadi/engine/make_engine.h"
 #include "nadi/recording/executed_step.h"
 
@@ -118,6 +119,7 @@ class ScalarCopies {
 };
 
 struct LoadedProgram {
+  std::optional<InputNumbers> numbers;
   std::vector<std::unique_ptr<PreparedGraph>> graphs;
   std::vector<std::unique_ptr<KernelRunner>> runners;
   std::set<SectionId> has_run;  // sections whose kernels have what they need
@@ -215,6 +217,10 @@ class CudaEngine : private std::unique_ptr<CudaEngineState>, public DeviceEngine
 
  protected:
   KernelPlan prepare(const Program& program) override;
+  void check_input(std::size_t number, std::string_view name,
+                   std::span<const std::byte> values) const override {
+    state_.programs[number].numbers->check(name, values);
+  }
   void reserve(Bytes workspace, Bytes staging) override;
   bool replay(std::size_t number, BoundProgram& program, const RunRequest& request) override;
   void begin_run(std::size_t number, const BoundProgram& program, const RunRequest& request) override;
@@ -243,6 +249,7 @@ class CudaEngine : private std::unique_ptr<CudaEngineState>, public DeviceEngine
 
 KernelPlan CudaEngine::prepare(const Program& program) {
   LoadedProgram& loaded = state_.programs.emplace_back();
+  loaded.numbers.emplace(program);
   std::vector<const PreparedGraph*> graphs;
   for (std::size_t g = 0; g < program.graphs.size(); ++g) {
     loaded.graphs.push_back(std::make_unique<PreparedGraph>(
