@@ -37,7 +37,8 @@ using Joins = std::vector<std::map<std::uint32_t, Join>>;
 
 class PathWalk {
  public:
-  PathWalk(const std::vector<PathForest>& forests, const Joins& joins) : forests_(forests), joins_(joins) {
+  PathWalk(const std::vector<PathForest>& forests, const Joins& joins, KeepStretches keep)
+      : forests_(forests), joins_(joins), keep_(keep) {
     for (const PathForest& forest : forests) visited_.emplace_back(forest.size());
   }
 
@@ -54,7 +55,7 @@ class PathWalk {
       if (const Join* join = join_of(rank, at)) {
         // Only the transfer: the wait before it is the late rank's.
         const Nanoseconds complete = std::min(until, join->complete);
-        charge(rank, node, until - complete);
+        charge(rank, node, complete, until);
         until = complete;
         ++path_.crossings;
         came_across = true;
@@ -64,12 +65,12 @@ class PathWalk {
       }
       const Nanoseconds begun = std::min(until, node.begin);
       // Of the late rank's call the transfer was charged already.
-      if (!came_across || until > begun) charge(rank, node, until - begun);
+      if (!came_across || until > begun) charge(rank, node, begun, until);
       came_across = false;
       until = begun;
       if (node.parent != kNoRow) {
         for (const PathGap& gap : forest.gaps(at))
-          charge_gap(rank, gap, std::min(gap.to, until) - std::min(gap.from, until));
+          charge_gap(rank, gap, std::min(gap.from, until), std::min(gap.to, until));
         until = std::min(until, forest.node(node.parent).end);
       }
       at = node.parent;
@@ -86,22 +87,31 @@ class PathWalk {
     return join == joins_[rank].end() ? nullptr : &join->second;
   }
 
-  void charge(std::uint32_t rank, const PathNode& node, Nanoseconds time) {
+  void charge(std::uint32_t rank, const PathNode& node, Nanoseconds from, Nanoseconds to) {
     ++path_.nodes;
     ++ranks_[rank].nodes;
-    add(rank, {node.activity, std::string(forests_[rank].name(node.name))}, forests_[rank].phase(node.phase),
-        time);
+    add({rank, node.activity, node.name, node.phase}, from, to);
   }
 
-  void charge_gap(std::uint32_t rank, const PathGap& gap, Nanoseconds time) {
-    if (time == Nanoseconds{}) return;
-    add(rank, {gap.activity, std::string(forests_[rank].name(gap.name))}, forests_[rank].phase(gap.phase),
-        time);
+  void charge_gap(std::uint32_t rank, const PathGap& gap, Nanoseconds from, Nanoseconds to) {
+    if (from == to) return;
+    add({rank, gap.activity, gap.name, gap.phase}, from, to);
   }
 
-  void add(std::uint32_t rank, const std::pair<Activity, std::string>& key, std::string_view phase,
-           Nanoseconds time) {
+  struct Piece {
+    std::uint32_t rank;
+    Activity activity;
+    std::uint32_t name, phase;
+  };
+
+  void add(const Piece& piece, Nanoseconds from, Nanoseconds to) {
+    const std::uint32_t rank = piece.rank;
+    const std::pair key{piece.activity, std::string(forests_[rank].name(piece.name))};
+    const std::string_view phase = forests_[rank].phase(piece.phase);
+    const Nanoseconds time = to - from;
     CriticalRow& entry = rows_[key];
+    if (keep_ == KeepStretches::kYes && time > Nanoseconds{})
+      kept_.push_back({.rank = rank, .from = from, .to = to, .row = &entry});
     ++entry.nodes;
     entry.time += time;
     phases_[std::string(phase)] += time;
@@ -118,6 +128,7 @@ class PathWalk {
     std::ranges::sort(path_.rows, [](const CriticalRow& a, const CriticalRow& b) {
       return std::tie(b.time, a.activity, a.name) < std::tie(a.time, b.activity, b.name);
     });
+    order_stretches();
     for (const auto& [phase, time] : phases_) path_.phases.push_back({phase, time});
     std::ranges::sort(path_.phases, [](const CriticalPhase& a, const CriticalPhase& b) {
       return std::tie(b.time, a.phase) < std::tie(a.time, b.phase);
@@ -129,8 +140,29 @@ class PathWalk {
     std::ranges::sort(path_.ranks, {}, &CriticalRank::rank);
   }
 
+  // The walk went backward.
+  void order_stretches() {
+    std::map<std::pair<Activity, std::string_view>, std::size_t> places;
+    for (std::size_t row = 0; row < path_.rows.size(); ++row)
+      places.emplace(std::pair(path_.rows[row].activity, std::string_view(path_.rows[row].name)), row);
+    for (auto stretch = kept_.rbegin(); stretch != kept_.rend(); ++stretch)
+      path_.stretches.push_back({.rank = forests_[stretch->rank].rank(),
+                                 .from = stretch->from,
+                                 .to = stretch->to,
+                                 .row = places.at({stretch->row->activity, stretch->row->name})});
+  }
+
+  // A stretch while the rows have no order yet.
+  struct Kept {
+    std::uint32_t rank;
+    Nanoseconds from, to;
+    const CriticalRow* row;
+  };
+
   const std::vector<PathForest>& forests_;
   const Joins& joins_;
+  const KeepStretches keep_;
+  std::vector<Kept> kept_;
   std::vector<std::vector<bool>> visited_;
   CriticalPath path_;
   std::map<std::pair<Activity, std::string>, CriticalRow> rows_;
@@ -167,7 +199,7 @@ Joins joins_of(const std::vector<PathForest>& forests, const std::vector<RankCal
 CriticalPath critical_path(const Timeline& timeline) {
   const std::vector<PathForest> forests{PathForest(timeline, {})};
   const Joins none;
-  return PathWalk(forests, none).run(0);
+  return PathWalk(forests, none, KeepStretches::kNo).run(0);
 }
 
 bool joins_paths(const Meetings& meetings) {
@@ -175,7 +207,8 @@ bool joins_paths(const Meetings& meetings) {
 }
 
 std::vector<CriticalPath> critical_paths(const std::vector<PathForest>& forests,
-                                         const std::vector<RankCalls>& ranks, const Meetings& meetings) {
+                                         const std::vector<RankCalls>& ranks, const Meetings& meetings,
+                                         KeepStretches keep) {
   const bool joined = joins_paths(meetings);
   const Joins joins = joined ? joins_of(forests, ranks, meetings) : Joins();
   std::vector<CriticalPath> paths;
@@ -183,11 +216,11 @@ std::vector<CriticalPath> critical_paths(const std::vector<PathForest>& forests,
   for (std::uint32_t rank = 0; rank < forests.size(); ++rank) {
     const auto end = [&](std::uint32_t of) { return forests[of].node(forests[of].last()).end; };
     if (!joined)
-      paths.push_back(PathWalk(forests, joins).run(rank));
+      paths.push_back(PathWalk(forests, joins, keep).run(rank));
     else if (forests[rank].last() != kNoRow && (forests[last].last() == kNoRow || end(rank) > end(last)))
       last = rank;
   }
-  if (joined) paths.push_back(PathWalk(forests, joins).run(last));
+  if (joined) paths.push_back(PathWalk(forests, joins, keep).run(last));
   return paths;
 }
 

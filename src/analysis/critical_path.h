@@ -49,21 +49,33 @@ struct CriticalRank : CriticalSums {
   std::int64_t rank = 0;
 };
 
+// A part of a path: from when to when, on which rank, in which of the path's rows.
+struct CriticalStretch {
+  std::int64_t rank = 0;
+  Nanoseconds from = {}, to = {};
+  std::size_t row = 0;
+};
+
 struct CriticalPath : CriticalSums {
   Nanoseconds start = {}, end = {};
   std::int64_t crossings = 0;              // from one rank to another
   std::vector<CriticalRank> ranks = {};    // what is spent on each rank that it touches, by rank
   std::vector<CriticalRow> rows = {};      // the longest first
   std::vector<CriticalPhase> phases = {};  // the longest first
+  // All of the path in the order of time, where asked for; stretches of no time are left out.
+  std::vector<CriticalStretch> stretches = {};
 };
 
 // Empty (nodes is 0) for a trace without nodes.
 CriticalPath critical_path(const Timeline& timeline);
 
+enum class KeepStretches { kNo, kYes };
+
 // One path across all ranks, or one for each rank; see above. `forests` and `ranks` are in the same order,
 // that of the meetings.
 std::vector<CriticalPath> critical_paths(const std::vector<PathForest>& forests,
-                                         const std::vector<RankCalls>& ranks, const Meetings& meetings);
+                                         const std::vector<RankCalls>& ranks, const Meetings& meetings,
+                                         KeepStretches keep = KeepStretches::kNo);
 
 // Whether there is one path for all ranks.
 bool joins_paths(const Meetings& meetings);

@@ -1,6 +1,7 @@
 #include "nadi/analysis/run_analysis.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
@@ -44,6 +45,27 @@ void count_nodes(const Timeline& timeline, RankAnalysis& rank) {
   }
 }
 
+// Runs of ours write numbers as texts.
+std::optional<std::int64_t> metadata_count(const Trace& trace, std::string_view name) {
+  const TraceAttribute* attribute = trace.metadata.attributes.find(name);
+  if (attribute == nullptr) return std::nullopt;
+  std::optional<std::int64_t> count = attribute->integer();
+  if (const auto text = attribute->string(); !count && text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    if (error == std::errc{} && end == text->data() + text->size()) count = value;
+  }
+  return count && *count > 0 ? count : std::nullopt;
+}
+
+void read_batch(const Trace& trace, RankAnalysis& rank) {
+  rank.samples_per_step = metadata_count(trace, "global_batch_size");
+  const std::optional<std::int64_t> length = metadata_count(trace, "seq_length");
+  std::int64_t tokens = 0;
+  if (rank.samples_per_step && length && !__builtin_mul_overflow(*rank.samples_per_step, *length, &tokens))
+    rank.tokens_per_step = tokens;
+}
+
 // What the rank's times count from, minus what those of the first rank do.
 Nanoseconds clock_offset(RunAnalysis& run, const Trace& trace) {
   const std::optional<Nanoseconds> base = base_time_of(trace);
@@ -62,6 +84,7 @@ void add_checked_rank(RunAnalysis& run, const RankInput& input, const AnalysisOp
   rank.clock = timeline.clock();
   rank.steps = timeline.steps();
   count_nodes(timeline, rank);
+  read_batch(input.trace, rank);
   rank.breakdown = break_down(timeline);
   rank.communications = communication_rows(timeline, options.groups);
   rank.step_rows = group_rows(timeline, Grouping::kStep);
@@ -81,6 +104,8 @@ void add_checked_rank(RunAnalysis& run, const RankInput& input, const AnalysisOp
   const Nanoseconds offset = clock_offset(run, input.trace);
   run.calls.push_back(calls_of(timeline, input.rank, offset));
   run.forests.emplace_back(timeline, run.calls.back(), offset);
+  run.durations.add(timeline);
+  if (options.picture) run.strips.ranks.push_back(strip_of(timeline, input.rank, offset));
   if (options.profile) run.profile.add(timeline);
 }
 
@@ -106,13 +131,20 @@ void join_ranks(RunAnalysis& run) {
   run.stragglers = find_stragglers(run.calls, meetings);
   run.matched_messages = meetings.matched_messages();
   run.unmatched_messages = meetings.unmatched_messages();
-  run.paths = critical_paths(run.forests, run.calls, meetings);
+  run.paths = critical_paths(run.forests, run.calls, meetings,
+                             run.strips.ranks.empty() ? KeepStretches::kNo : KeepStretches::kYes);
   run.path_crosses_ranks = joins_paths(meetings);
   for (std::size_t position = 0; position < run.calls.size(); ++position)
     split_waits(*std::ranges::find(run.ranks, run.calls[position].rank, &RankAnalysis::rank),
                 run.calls[position], meetings, position);
   run.calls.clear();
   run.forests.clear();
+  std::ranges::sort(run.strips.ranks, {}, &RankStrip::rank);
+  for (CriticalPath& path : run.paths) {
+    add_path(run.strips, path);
+    path.stretches = {};
+  }
+  fit_strips(run.strips);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@
 #include "nadi/analysis/breakdown.h"
 #include "nadi/analysis/comparison.h"
 #include "nadi/analysis/critical_path.h"
+#include "nadi/analysis/duration_histogram.h"
 #include "nadi/analysis/idle.h"
 #include "nadi/analysis/launches.h"
 #include "nadi/analysis/op_table.h"
@@ -31,6 +32,7 @@
 #include "nadi/analysis/path_forest.h"
 #include "nadi/analysis/rank_calls.h"
 #include "nadi/analysis/stragglers.h"
+#include "nadi/analysis/strip.h"
 #include "nadi/analysis/work_kind.h"
 
 namespace nadi {
@@ -41,6 +43,7 @@ struct AnalysisOptions {
   LaunchOptions launches = {};
   GroupSizes groups = {};  // what the process-group file says
   bool profile = false;    // for compare()
+  bool picture = false;    // for RunAnalysis::strips
 };
 
 struct RankAnalysis {
@@ -62,6 +65,8 @@ struct RankAnalysis {
   LongestChain chain = {};   // where there is no clock
   bool has_streams = false;  // some node of the device names its stream: it ran on a GPU
   bool is_own_run = false;   // the trace is of a run of Nadi on a CPU, or of a step that it would run
+  // Of one step of all ranks, where the metadata says it.
+  std::optional<std::int64_t> samples_per_step = {}, tokens_per_step = {};
 };
 
 struct RunAnalysis {
@@ -70,11 +75,13 @@ struct RunAnalysis {
   std::vector<OpRow> ops = {};
   std::vector<KindRow> kinds = {};
   std::vector<GroupRow> layers = {}, phases = {};
+  DurationHistogram durations;
   OpProfile profile;
   Stragglers stragglers;
   std::int64_t matched_messages = 0, unmatched_messages = 0;
   std::vector<CriticalPath> paths = {};  // one across all ranks, or one for each (critical_path.h)
   bool path_crosses_ranks = false;       // the former
+  Strips strips = {};                    // with AnalysisOptions::picture
   // Of the ranks with times, until finish() has used them.
   std::vector<RankCalls> calls = {};
   std::vector<PathForest> forests = {};

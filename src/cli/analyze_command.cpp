@@ -6,12 +6,14 @@
 #include <ostream>
 
 #include "nadi/analysis/analyze_files.h"
+#include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/nearest.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/draw/analysis_page.h"
 #include "nadi/report/analysis_report.h"
 #include "nadi/report/analysis_tables.h"
 #include "nadi/terminal/console.h"
@@ -79,23 +81,37 @@ class AnalyzeCommand : public Command {
                .help = "with --csv: the folder for NAME.csv of each table",
                .fallback = "none",
                .group = "output"});
+    flags.add({.names = {"--html"},
+               .value = "FILE",
+               .help =
+                   "write a page with everything: verdict, bars, timeline, tables, and how each figure was "
+                   "computed",
+               .fallback = "none",
+               .group = "output"});
     flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
   }
 
   void run(const Flags& flags, Console& console) const override {
     const bool compares = flags.given("--against");
     const Output output = resolve_output(flags, compares);
+    const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
+    // A page that cannot be written is refused before the traces are read.
+    if (const auto html = flags.text("--html")) AtomicFile(*html, overwrite);
     const AnalysisOptions options = resolve_analysis(flags);
     const RunAnalysis run = read_run(flags.positionals(), options, flags, console);
     std::optional<RunAnalysis> before;
     if (compares) before = read_run(flags.texts("--against"), options, flags, console);
 
+    if (const auto html = flags.text("--html")) {
+      write_analysis_page({.run = run, .before = before ? &*before : nullptr}, *html, overwrite);
+      console.out << *html << "\n";
+      return;
+    }
     AnalysisReport report(run, before ? &*before : nullptr);
     if (output.table) report.keep_only(*output.table);
     if (flags.given("--json")) {
       console.out << dump_json(report.json());
     } else if (flags.given("--csv") && flags.given("--output")) {
-      const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
       for (const std::filesystem::path& file : report.write_csv(*flags.text("--output"), overwrite))
         console.out << file.string() << "\n";
     } else if (flags.given("--csv")) {
@@ -122,6 +138,10 @@ class AnalyzeCommand : public Command {
     if (output.all && output.table) throw usage_error("--all and --table exclude each other");
     if (flags.given("--csv") && flags.given("--json"))
       throw usage_error("--csv and --json exclude each other");
+    for (const char* other : {"--json", "--csv", "--table", "--all", "--top"})
+      if (flags.given("--html") && flags.given(other))
+        throw usage_error(format("--html and {} exclude each other", other),
+                          "the page has all tables with all rows");
     if (flags.given("--csv") && !flags.given("--output") && !output.table)
       throw usage_error("--csv prints one table, and there are many",
                         "name it with --table, or write all of them with -o FOLDER");
@@ -130,7 +150,9 @@ class AnalyzeCommand : public Command {
   }
 
   static AnalysisOptions resolve_analysis(const Flags& flags) {
-    AnalysisOptions options{.step = flags.integer("--step", 0), .profile = flags.given("--against")};
+    AnalysisOptions options{.step = flags.integer("--step", 0),
+                            .profile = flags.given("--against"),
+                            .picture = flags.given("--html")};
     if (const auto gap = flags.integer("--consecutive-gap", 0)) options.idle.kernel_gap = Nanoseconds{*gap};
     if (const auto length = flags.integer("--full-queue")) options.launches.full_queue = *length;
     return options;

@@ -119,6 +119,8 @@ TEST(Analyze, Text) {
       result.out,
       StartsWith("compute-bound: the device computes 60.0% of the time, mainly matrix products (40.0% of the "
                  "time of\n  all ops)\n"
+                 "a step takes 50.0 us: 20000.00 steps/s\n"
+                 "largest losses: transfer 20.0%, waiting for a late rank 20.0%\n"
                  "of 100 us on 2 ranks: compute 60.0%, transfer 20.0%, waiting for a late rank 20.0%, idle "
                  "0.0%\n"
                  "ops: matrix product 40.0%, communication 40.0%, elementwise 20.0%\n"
@@ -240,9 +242,30 @@ TEST(Analyze, WhatIsWrongWithTheCommandLine) {
   EXPECT_EQ(run("analyze bad.et").code, 3);
 }
 
+TEST(Analyze, HtmlPage) {
+  const WorkingFolder folder;
+  write_run("out/run");
+  const CliRun written = run("analyze 'out/run.*.et' --html report.html");
+  EXPECT_EQ(written.code, 0) << written.err;
+  EXPECT_EQ(written.out, "report.html\n");
+  const std::string page = read_text("report.html");
+  EXPECT_THAT(page, StartsWith("<!doctype html>"));
+  EXPECT_THAT(refusal("analyze 'out/run.*.et' --html report.html"), HasSubstr("report.html"));
+  EXPECT_EQ(run("analyze 'out/run.*.et' --html report.html --force").code, 0);
+  EXPECT_EQ(read_text("report.html"), page);  // same input, same bytes
+  EXPECT_EQ(run("analyze out/run.1.et --against out/run.0.et --html two.html").code, 0);
+  EXPECT_NE(read_text("two.html"), page);
+  EXPECT_THAT(refusal("analyze out/run.0.et --html a.html --json"),
+              HasSubstr("--html and --json exclude each other"));
+  EXPECT_THAT(refusal("analyze out/run.0.et --html a.html --top 3"),
+              HasSubstr("--html and --top exclude each other"));
+  EXPECT_THAT(refusal("analyze missing.et --html nowhere/a.html"), HasSubstr("missing.et"));
+  EXPECT_FALSE(std::filesystem::exists("a.html"));
+}
+
 TEST(Analyze, NamesOfTables) {
   EXPECT_THAT(comparison_table_names(), ElementsAre("totals", "changes", "occurrences"));
-  EXPECT_EQ(analysis_table_names().size(), 18);
+  EXPECT_EQ(analysis_table_names().size(), 20);
   EXPECT_EQ(analysis_table_names().front(), "breakdown");
 }
 

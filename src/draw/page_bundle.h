@@ -13,6 +13,7 @@ struct PageBundle {
   std::string_view style_sha256;
 };
 
+const PageBundle& report_bundle();
 const PageBundle& timeline_bundle();
 
 }  // namespace nadi

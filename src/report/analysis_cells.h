@@ -1,6 +1,8 @@
-// Cells that the tables of an analysis share. Internal to analysis_tables.cpp and analysis_rank_tables.cpp.
+// Cells that the tables of an analysis share. Internal to analysis_tables.cpp,
+// analysis_op_tables.cpp and analysis_rank_tables.cpp.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +37,11 @@ inline ReportCell rate(const KnownAmount& known) {
                                                                           : ReportCell(known.per_second());
 }
 
+inline bool any_clock(const RunAnalysis& run) {
+  return std::ranges::any_of(run.ranks,
+                             [](const RankAnalysis& rank) { return rank.clock != TimelineClock::kNone; });
+}
+
 // A rank, or all of them where the cell is empty.
 inline ReportColumn rank_column() {
   return {"rank", "rank", CellKind::kCount, Shown::kAlways, "all"};
@@ -43,6 +50,12 @@ inline ReportColumn rank_column() {
 }  // namespace nadi::analysis_cells
 
 namespace nadi {
+
+// In analysis_op_tables.cpp: ops, and what they belong to.
+ReportTable op_table(const RunAnalysis& run);
+ReportTable duration_table(const RunAnalysis& run);
+ReportTable host_op_table(const RunAnalysis& run);
+ReportTable group_table(std::string name, std::string title, const std::vector<GroupRow>& groups, bool clock);
 
 // In analysis_rank_tables.cpp: what ranks say to each other, and the path through them.
 ReportTable communication_table(const RunAnalysis& run);

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <ostream>
 #include <string_view>
-#include <utility>
 
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/base/atomic_file_set.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
+#include "nadi/report/analysis_heading.h"
 #include "nadi/report/analysis_tables.h"
+#include "nadi/report/headline_text.h"
+#include "nadi/report/report_facts.h"
 #include "nadi/report/verdict_text.h"
 #include "nadi/terminal/wrap.h"
 
@@ -72,50 +74,16 @@ std::string wrapped(std::string_view sentence, std::size_t width) {
 
 void print_heading(const RunAnalysis& run, std::string_view label, std::ostream& out,
                    const ReportStyle& style) {
-  std::int64_t nodes = 0, untimed = 0, without_launch = 0;
-  Nanoseconds span;
-  bool replayed = false;
-  for (const RankAnalysis& rank : run.ranks) {
-    nodes += rank.nodes;
-    span = std::max(span, rank.end - rank.start);
-    untimed += rank.clock == TimelineClock::kNone ? 0 : rank.without_times;
-    replayed = replayed || rank.clock == TimelineClock::kReplayed;
-    if (!rank.launches.rows.empty()) without_launch += rank.launches.without_launch;
-  }
-  const RankAnalysis& first = run.ranks.front();
-  std::string line = run.ranks.size() == 1 ? format("{} (rank {})", first.file, first.rank)
-                     : first.file == run.ranks.back().file
-                         ? format("{} ({} ranks)", first.file, run.ranks.size())
-                         : format("{} ranks, {} to {}", run.ranks.size(), first.file, run.ranks.back().file);
-  out << label << style.heading(line) << "\n";
-  line = format("{} nodes", with_thousands(nodes));
-  if (!first.steps.empty())
-    line += first.steps.size() == 1 ? format(", step {}", first.steps[0])
-                                    : format(", {} steps ({} to {})", first.steps.size(), first.steps.front(),
-                                             first.steps.back());
-  line += span.count() > 0 ? format(", {}", nadi::to_string(span)) : ", without times";
-  out << line << "\n";
-  if (first.left_out > 0)
-    out << format("{} nodes of other steps are left out\n", with_thousands(first.left_out));
-  if (replayed) out << "the files have no start times: those of a replay are used\n";
-  if (untimed > 0) out << format("{} nodes have no times\n", with_thousands(untimed));
-  if (without_launch > 0)
-    out << format("{} nodes of the device have no launch call\n", with_thousands(without_launch));
-  if (run.ranks.size() > 1 && span.count() > 0)
-    out << (run.stragglers.measure == WaitMeasure::kArrival
-                ? "clocks of ranks are taken as recorded\n"
-                : "clocks of ranks look unrelated: waiting is computed from durations\n");
-  if (run.stragglers.unmatched > 0)
-    out << format("{} collectives have no partner on another rank\n",
-                  with_thousands(run.stragglers.unmatched));
+  const AnalysisHeading heading = analysis_heading(run);
+  out << label << style.heading(heading.title) << "\n";
+  for (const std::string& line : heading.lines) out << line << "\n";
 }
 
 void print_verdict(const RunAnalysis& run, std::ostream& out, const ReportStyle& style) {
-  bool first = true;
-  for (const std::string& line : verdict_lines(run)) {
-    const std::string text = wrapped(line, style.width);
-    out << (std::exchange(first, false) ? style.heading(text) : text);
-  }
+  const std::vector<std::string> verdict = verdict_lines(run);
+  out << style.heading(wrapped(verdict[0], style.width));
+  for (const std::string& line : headline_lines(run)) out << wrapped(line, style.width);
+  for (std::size_t i = 1; i < verdict.size(); ++i) out << wrapped(verdict[i], style.width);
   out << "\n";
 }
 
@@ -157,16 +125,21 @@ void AnalysisReport::keep_only(const std::string& table) {
   std::erase_if(tables_, [&](const ReportTable& entry) { return entry.name != table; });
 }
 
+Json AnalysisReport::facts_json() const {
+  return {{"nadi_version", version()},
+          {"verdict", verdict_json(run_)},
+          {"headline", nadi::facts_json(headline_facts(run_))},
+          {"ranks", ranks_json(run_)},
+          {"before", before_ != nullptr ? ranks_json(*before_) : Json(nullptr)},
+          {"matched_collectives", run_.stragglers.matched},
+          {"unmatched_collectives", run_.stragglers.unmatched},
+          {"matched_messages", run_.matched_messages},
+          {"unmatched_messages", run_.unmatched_messages},
+          {"path_crosses_ranks", run_.path_crosses_ranks}};
+}
+
 Json AnalysisReport::json() const {
-  Json root{{"nadi_version", version()},
-            {"verdict", verdict_json(run_)},
-            {"ranks", ranks_json(run_)},
-            {"before", before_ != nullptr ? ranks_json(*before_) : Json(nullptr)},
-            {"matched_collectives", run_.stragglers.matched},
-            {"unmatched_collectives", run_.stragglers.unmatched},
-            {"matched_messages", run_.matched_messages},
-            {"unmatched_messages", run_.unmatched_messages},
-            {"path_crosses_ranks", run_.path_crosses_ranks}};
+  Json root = facts_json();
   for (const ReportTable& table : tables_) root["tables"][json_key(table.name)] = table_json(table);
   return root;
 }
@@ -176,8 +149,10 @@ void AnalysisReport::print(std::ostream& out, const AnalysisTextOptions& options
   if (before_ != nullptr) {
     print_heading(*before_, "before  ", out, style);
     out << wrapped(verdict_lines(*before_)[0], style.width);
+    for (const std::string& line : headline_lines(*before_)) out << wrapped(line, style.width);
     print_heading(run_, "after   ", out, style);
     out << wrapped(verdict_lines(run_)[0], style.width);
+    for (const std::string& line : headline_lines(run_)) out << wrapped(line, style.width);
   } else {
     print_verdict(run_, out, style);
     print_heading(run_, "", out, style);

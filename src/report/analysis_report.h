@@ -44,6 +44,9 @@ class AnalysisReport {
 
   void print(std::ostream& out, const AnalysisTextOptions& options) const;
   Json json() const;
+  // The same without tables, and the tables.
+  Json facts_json() const;
+  const std::vector<ReportTable>& tables() const { return tables_; }
 
   // The tables that have rows; or the one that was kept.
   void print_csv(std::ostream& out) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "nadi/analysis/headline.h"
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/analysis/verdict.h"
 #include "nadi/base/error.h"
@@ -12,11 +13,6 @@ namespace nadi {
 namespace {
 
 using namespace analysis_cells;
-
-bool any_clock(const RunAnalysis& run) {
-  return std::ranges::any_of(run.ranks,
-                             [](const RankAnalysis& rank) { return rank.clock != TimelineClock::kNone; });
-}
 
 std::int64_t timed_ranks(const RunAnalysis& run) {
   return std::ranges::count_if(run.ranks,
@@ -106,6 +102,21 @@ ReportTable breakdown_table(const RunAnalysis& run) {
   if (timed_ranks(run) > 1) add({}, sum_of(run));
   for (const RankAnalysis& rank : run.ranks)
     if (rank.clock != TimelineClock::kNone) add(rank.rank, rank.breakdown);
+  return table;
+}
+
+ReportTable loss_table(const RunAnalysis& run) {
+  ReportTable table{
+      .name = "losses",
+      .title = "What the time of the device was lost to",
+      .note = "time in which nothing computed, by cause; the share is of the time of all devices",
+      .columns = {{"cause", "cause", CellKind::kText},
+                  {"time_ns", "time", CellKind::kTime},
+                  {"time_share", "", CellKind::kShare}}};
+  const Headline headline = headline_of(run);
+  for (const Loss& loss : headline.losses)
+    table.rows.push_back(
+        {text(to_string(loss.cause)), time(loss.time), share(loss.time, headline.device_time)});
   return table;
 }
 
@@ -249,95 +260,6 @@ ReportTable idle_table(const RunAnalysis& run) {
   return table;
 }
 
-ReportTable op_table(const RunAnalysis& run) {
-  const bool clock = any_clock(run);
-  ReportTable table{.name = "ops",
-                    .title = "Ops of the device",
-                    .columns = {{"name", "op", CellKind::kKernel},
-                                {"activity", "activity", CellKind::kText, Shown::kIfRoom},
-                                {"nodes", "nodes"},
-                                {"time_ns", "time", CellKind::kTime},
-                                {"time_share", "", CellKind::kShare},
-                                {"mean_ns", "mean", CellKind::kTime, Shown::kIfRoom},
-                                {"least_ns", "", CellKind::kTime, Shown::kToPrograms},
-                                {"most_ns", "most", CellKind::kTime, Shown::kIfRoom},
-                                {"standard_deviation_ns", "", CellKind::kTime, Shown::kToPrograms},
-                                {"flops", "", CellKind::kFlops, clock ? Shown::kToPrograms : Shown::kAlways},
-                                {"bytes", "", CellKind::kBytes, clock ? Shown::kToPrograms : Shown::kAlways},
-                                {"flops_per_second", "FLOP/s", CellKind::kFlopRate},
-                                {"bytes_per_second", "bytes/s", CellKind::kByteRate, Shown::kIfRoom}}};
-  if (!clock) table.columns[9].title = "work", table.columns[10].title = "bytes";
-  Nanoseconds all;
-  for (const OpRow& row : run.ops)
-    if (is_device(row.activity)) all += row.time.total();
-  for (const OpRow& row : run.ops) {
-    if (!is_device(row.activity)) continue;
-    table.rows.push_back({text(row.name), text(to_string(row.activity)), row.time.count(),
-                          measured(row.time.total(), clock), share(row.time.total(), all),
-                          clock ? ReportCell(row.time.mean_ns()) : ReportCell(),
-                          measured(row.time.least(), clock), measured(row.time.most(), clock),
-                          clock ? ReportCell(row.time.standard_deviation_ns()) : ReportCell(),
-                          amount(row.work), amount(row.bytes), rate(row.work), rate(row.bytes)});
-  }
-  return table;
-}
-
-ReportTable host_op_table(const RunAnalysis& run) {
-  const bool clock = any_clock(run);
-  ReportTable table{.name = "host-ops",
-                    .title = "Ops of the host",
-                    .note = "time: without nested ops; device: all work launched within the op, at any depth",
-                    .columns = {{"name", "op", CellKind::kText},
-                                {"nodes", "nodes"},
-                                {"time_ns", "time", CellKind::kTime},
-                                {"time_share", "", CellKind::kShare},
-                                {"mean_ns", "mean", CellKind::kTime, Shown::kIfRoom},
-                                {"least_ns", "", CellKind::kTime, Shown::kToPrograms},
-                                {"most_ns", "most", CellKind::kTime, Shown::kIfRoom},
-                                {"standard_deviation_ns", "", CellKind::kTime, Shown::kToPrograms},
-                                {"launched_nodes", "launched", CellKind::kCount, Shown::kUnlessZero},
-                                {"device_time_ns", "device", CellKind::kTime, Shown::kUnlessZero},
-                                {"device_time_share", "", CellKind::kShare, Shown::kUnlessZero}}};
-  Nanoseconds host, device;
-  for (const OpRow& row : run.ops) (is_device(row.activity) ? device : host) += row.time.total();
-  for (const OpRow& row : run.ops) {
-    if (is_device(row.activity)) continue;
-    table.rows.push_back({text(row.name), row.time.count(), measured(row.time.total(), clock),
-                          share(row.time.total(), host),
-                          clock ? ReportCell(row.time.mean_ns()) : ReportCell(),
-                          measured(row.time.least(), clock), measured(row.time.most(), clock),
-                          clock ? ReportCell(row.time.standard_deviation_ns()) : ReportCell(), row.launched,
-                          measured(row.device_time, clock), share(row.device_time, device)});
-  }
-  return table;
-}
-
-ReportTable group_table(std::string name, std::string title, const std::vector<GroupRow>& groups,
-                        bool clock) {
-  ReportTable table{
-      .name = std::move(name),
-      .title = std::move(title),
-      .columns = {{"name", "name", CellKind::kText},
-                  {"nodes", "nodes"},
-                  {"compute_ns", "compute", CellKind::kTime, Shown::kUnlessZero},
-                  {"communication_ns", "communication", CellKind::kTime, Shown::kUnlessZero},
-                  {"memory_ns", "memory", CellKind::kTime, Shown::kUnlessZero},
-                  {"device_share", "of device", CellKind::kShare},
-                  {"host_ns", "host", CellKind::kTime, Shown::kUnlessZero},
-                  {"flops", "work", CellKind::kFlops, clock ? Shown::kToPrograms : Shown::kAlways},
-                  {"flops_per_second", "work", CellKind::kFlopRate},
-                  {"bytes", "bytes", CellKind::kBytes, clock ? Shown::kToPrograms : Shown::kAlways},
-                  {"bytes_per_second", "bytes", CellKind::kByteRate}}};
-  Nanoseconds all;
-  for (const GroupRow& row : groups) all += row.device();
-  for (const GroupRow& row : groups)
-    table.rows.push_back({named(row.name), row.nodes, measured(row.compute, clock),
-                          measured(row.communication, clock), measured(row.memory, clock),
-                          share(row.device(), all), measured(row.host, clock), amount(row.work),
-                          rate(row.work), amount(row.bytes), rate(row.bytes)});
-  return table;
-}
-
 ReportTable step_table(const RunAnalysis& run) {
   ReportTable table{.name = "steps",
                     .title = "Steps",
@@ -417,12 +339,14 @@ ReportTable queue_table(const RunAnalysis& run) {
 std::vector<ReportTable> analysis_tables(const RunAnalysis& run) {
   const bool clock = any_clock(run);
   return {breakdown_table(run),
+          loss_table(run),
           work_table(run),
           kind_table(run),
           lane_table(run),
           idle_table(run),
           communication_table(run),
           op_table(run),
+          duration_table(run),
           host_op_table(run),
           group_table("layers", "Layers", run.layers, clock),
           group_table("phases", "Phases", run.phases, clock),
