@@ -116,7 +116,10 @@ void print_kernels(const Program& program, const ExecutedStep& step) {
     ++sum.count;
   }
   for (const DeviceWork& item : step.device_work) {
-    Sum& sum = work[step.work_names[item.name].substr(0, 90)];
+    std::string name = step.work_names[item.name].substr(0, 90);
+    if (item.kind != DeviceWork::Kind::kKernel && item.kernel != DeviceWork::kNoKernel)
+      name += " in " + kernel_name(program, step, step.kernels[item.kernel]);
+    Sum& sum = work[name];
     sum.us += static_cast<double>((item.end - item.start).count()) * 1e-3;
     ++sum.count;
   }

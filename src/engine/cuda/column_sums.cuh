@@ -84,12 +84,19 @@ struct PartialSums {
 
 namespace column_sums {
 
-inline constexpr int kWarps = 8;
-inline constexpr int kThreads = kWarps * kWarp;
+// Of a part of the rows: a block has vectors side by side that are 128 bytes of a row, and many rows at once.
+inline constexpr int kThreads = 256;
+template <class Source>
+inline constexpr int kLanes = Source::kVector == 1 ? kWarp : 8;
+// Of all rows: only 32 bytes side by side, so that a matrix of few columns has blocks enough.
+inline constexpr int kThreadsForAll = 1024;
+template <class Source>
+inline constexpr int kLanesForAll = Source::kVector == 1 ? 8 : 2;
 
 // 32 columns to a block; each warp adds every 32nd part, of which several are under way.
 template <int>
 __global__ void __launch_bounds__(kWarp* kWarp) finish(const __grid_constant__ PartialSums sums) {
+  wait_for_kernels_before();
   constexpr int kPartsAtOnce = 6;
   __shared__ double shared[kWarp][kWarp + 1];
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
@@ -146,48 +153,32 @@ __device__ void add_rows(const Source& source, std::int64_t column, std::int64_t
   }
 }
 
-// So many tiles of columns can have a counter of the blocks that have left their part (Device::counters()).
-inline constexpr int kMostTiles = Device::kCounters;
-
 // By the block that comes last: the sums of a tile's parts, in their order whichever block it is. Threads
-// share out the tile's columns, kWide to a thread, and the parts.
-template <int kColumns, int kWide>
-__device__ void sum_parts(const ColumnSumsPlan& plan, const float* partials, std::int64_t first_column,
-                          double* shared) {
-  constexpr int kLanes = kColumns / kWide, kGroups = kThreads / kLanes, kPartsAtOnce = 8;
-  const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
-  const std::int64_t column = first_column + lane * kWide;
+// share out the tile's columns, four to a thread, and the parts. The results are in `shared`.
+template <int kColumns>
+__device__ void sum_parts(const float* parts, std::int64_t count, double* shared) {
+  constexpr int kWide = 4, kAcross = kColumns / kWide, kGroups = kThreads / kAcross, kPartsAtOnce = 4;
+  const int place = static_cast<int>(threadIdx.x) % kAcross, group = static_cast<int>(threadIdx.x) / kAcross;
   double sums[kWide] = {};
-  if (column < plan.columns) {
 #pragma unroll 1
-    for (std::int64_t part = group; part < plan.parts; part += kPartsAtOnce * kGroups) {
-      float held[kPartsAtOnce][kWide];
+  for (std::int64_t part = group; part < count; part += kPartsAtOnce * kGroups) {
+    float4 held[kPartsAtOnce];
 #pragma unroll
-      for (int i = 0; i < kPartsAtOnce; ++i) {
-        const std::int64_t at = part + i * kGroups;
-        const float* from = partials + at * plan.columns + column;
-        float4 four{0, 0, 0, 0};
-        if (at < plan.parts) {
-          if constexpr (kWide == 4)
-            four = __ldcg(reinterpret_cast<const float4*>(from));
-          else
-            four.x = __ldcg(from);
-        }
-        held[i][0] = four.x;
-        if constexpr (kWide == 4) {
-          held[i][1] = four.y;
-          held[i][2] = four.z;
-          held[i][3] = four.w;
-        }
-      }
+    for (int i = 0; i < kPartsAtOnce; ++i) {
+      const std::int64_t at = part + i * kGroups;
+      held[i] = at < count ? __ldcg(reinterpret_cast<const float4*>(parts + at * kColumns) + place)
+                           : float4{0, 0, 0, 0};
+    }
 #pragma unroll
-      for (int i = 0; i < kPartsAtOnce; ++i)
-#pragma unroll
-        for (int j = 0; j < kWide; ++j) sums[j] += static_cast<double>(held[i][j]);
+    for (int i = 0; i < kPartsAtOnce; ++i) {
+      sums[0] += static_cast<double>(held[i].x);
+      sums[1] += static_cast<double>(held[i].y);
+      sums[2] += static_cast<double>(held[i].z);
+      sums[3] += static_cast<double>(held[i].w);
     }
   }
 #pragma unroll
-  for (int j = 0; j < kWide; ++j) shared[group * kColumns + lane * kWide + j] = sums[j];
+  for (int j = 0; j < kWide; ++j) shared[group * kColumns + place * kWide + j] = sums[j];
   __syncthreads();
   if (threadIdx.x < kColumns) {
     double sum = 0;
@@ -197,56 +188,81 @@ __device__ void sum_parts(const ColumnSumsPlan& plan, const float* partials, std
   }
 }
 
-// A block has 32 lanes times kVector columns, and the rows of one part.
+// The sum of a block's rows, of the column of each of its first threads.
+template <int kVector, int kAcross, int kBlock>
+__device__ float sum_of_block(float (&sums)[kVector]) {
+  constexpr int kWarps = kBlock / kWarp, kColumns = kAcross * kVector;
+  __shared__ float shared[kWarps][kColumns];
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
+#pragma unroll
+  for (int offset = kAcross; offset < kWarp; offset *= 2)
+#pragma unroll
+    for (int j = 0; j < kVector; ++j) sums[j] += __shfl_xor_sync(kWholeWarp, sums[j], offset);
+  if (lane < kAcross)
+#pragma unroll
+    for (int j = 0; j < kVector; ++j) shared[warp][lane * kVector + j] = sums[j];
+  __syncthreads();
+  float sum = 0;
+  if (threadIdx.x < kColumns)
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) sum += shared[w][threadIdx.x];
+  return sum;
+}
+
+// A block has a tile of columns, and the rows of one part. Parts of a tile lie one after the other.
 template <class Source>
 __global__ void __launch_bounds__(kThreads, 4)
     sum_tiles(const Source source, const ColumnSumsPlan plan, float* partials, unsigned* parts_left,
               const SumTarget target) {
-  constexpr int kVector = Source::kVector;
-  __shared__ float shared[kWarps][kWarp * kVector];
-  const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
-  const std::int64_t first_column = static_cast<std::int64_t>(blockIdx.x) * kWarp * kVector;
+  constexpr int kVector = Source::kVector, kAcross = kLanes<Source>, kColumns = kAcross * kVector;
+  constexpr int kRows = kThreads / kAcross;
+  static_assert(ColumnSumsPlan::kTile % kColumns == 0);
+  static_assert(ColumnSumsPlan::kMostColumns / kColumns <= Device::kCounters);
+  const int lane = static_cast<int>(threadIdx.x) % kAcross, row = static_cast<int>(threadIdx.x) / kAcross;
+  const std::int64_t first_column = static_cast<std::int64_t>(blockIdx.x) * kColumns;
   const std::int64_t column = first_column + lane * kVector;
-  const std::int64_t part = blockIdx.y;
-  const std::int64_t end =
-      (part + 1) * plan.rows_per_part < plan.rows ? (part + 1) * plan.rows_per_part : plan.rows;
+  const std::int64_t first_row = blockIdx.y * plan.rows_per_part;
+  const std::int64_t end = min(first_row + plan.rows_per_part, plan.rows);
   float sums[kVector] = {};
-  if (column < plan.columns)
-    add_rows<Source::kRowsAtOnce>(source, column, part * plan.rows_per_part + warp, end, kWarps, sums);
-#pragma unroll
-  for (int j = 0; j < kVector; ++j) shared[warp][lane * kVector + j] = sums[j];
-  __syncthreads();
-#pragma unroll 1
-  for (int i = static_cast<int>(threadIdx.x); i < kWarp * kVector; i += kThreads) {
-    if (first_column + i >= plan.columns) break;
-    float sum = 0;
-#pragma unroll
-    for (int w = 0; w < kWarps; ++w) sum += shared[w][i];
-    if (plan.parts > 1)
-      partials[part * plan.columns + first_column + i] = sum;
-    else
-      target.add(first_column + i, sum);
+  if (column < plan.columns) add_rows<Source::kRowsAtOnce>(source, column, first_row + row, end, kRows, sums);
+  const float sum = sum_of_block<kVector, kAcross, kThreads>(sums);
+  const bool has_column = threadIdx.x < kColumns && first_column + threadIdx.x < plan.columns;
+  if (plan.parts == 1) {
+    if (has_column) target.add(first_column + threadIdx.x, sum);
+    return;
   }
-  if (plan.parts == 1 || gridDim.x > kMostTiles) return;
+  float* const parts = partials + blockIdx.x * plan.parts * kColumns;
+  if (threadIdx.x < kColumns) parts[blockIdx.y * kColumns + threadIdx.x] = sum;
 
   __shared__ bool last;
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
+    __threadfence();
     last = atomicAdd(&parts_left[blockIdx.x], 1U) + 1 == gridDim.y;
     if (last) parts_left[blockIdx.x] = 0;
+    __threadfence();
   }
   __syncthreads();
   if (!last) return;
-  __threadfence();
-  constexpr int kColumns = kWarp * kVector, kWide = kVector >= 4 ? 4 : 1;
-  __shared__ double totals[kThreads * kWide];
-  if (kWide == 4 && plan.columns % 4 == 0)
-    sum_parts<kColumns, kWide>(plan, partials, first_column, totals);
-  else
-    sum_parts<kColumns, 1>(plan, partials, first_column, totals);
+  __shared__ double totals[kThreads * 4];
+  sum_parts<kColumns>(parts, plan.parts, totals);
+  if (has_column) target.add(first_column + threadIdx.x, static_cast<float>(totals[threadIdx.x]));
+}
+
+// One part: a block has all rows of some columns.
+template <class Source>
+__global__ void __launch_bounds__(kThreadsForAll)
+    sum_columns(const Source source, const ColumnSumsPlan plan, const SumTarget target) {
+  constexpr int kVector = Source::kVector, kAcross = kLanesForAll<Source>, kColumns = kAcross * kVector;
+  const int lane = static_cast<int>(threadIdx.x) % kAcross, row = static_cast<int>(threadIdx.x) / kAcross;
+  const std::int64_t first_column = static_cast<std::int64_t>(blockIdx.x) * kColumns;
+  const std::int64_t column = first_column + lane * kVector;
+  float sums[kVector] = {};
+  if (column < plan.columns)
+    add_rows<Source::kRowsAtOnce>(source, column, row, plan.rows, kThreadsForAll / kAcross, sums);
+  const float sum = sum_of_block<kVector, kAcross, kThreadsForAll>(sums);
   if (threadIdx.x < kColumns && first_column + threadIdx.x < plan.columns)
-    target.add(first_column + threadIdx.x, static_cast<float>(totals[threadIdx.x]));
+    target.add(first_column + threadIdx.x, sum);
 }
 
 // Few rows, one part: each thread has its columns in all of them.
@@ -263,31 +279,41 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace column_sums
 
+// Of parts that the kernel before it leaves, which may say let_next_begin() when it begins.
 inline void finish_column_sums(const KernelCall& call, const PartialSums& sums) {
   if (sums.columns == 0 || sums.count == 0) return;
-  const dim3 grid(blocks_for(sums.columns, kWarp), static_cast<unsigned>(sums.count));
-  column_sums::finish<0><<<grid, kWarp * kWarp, 0, call.stream>>>(sums);
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(blocks_for(sums.columns, kWarp), static_cast<unsigned>(sums.count));
+  config.blockDim = dim3(kWarp * kWarp);
+  config.stream = call.stream;
+  config.attrs = &overlap;
+  config.numAttrs = call.device.traits().compute_capability >= 90 ? 1 : 0;
+  cudaLaunchKernelEx(&config, column_sums::finish<0>, sums);
 }
 
 template <class Source>
 void launch_column_sums(const KernelCall& call, const ColumnSumsPlan& plan, const Source& source,
                         const SumTarget& target) {
+  using namespace column_sums;
   if (plan.columns == 0) return;
   constexpr int kFewRows = 64;
-  if (plan.parts == 1 && plan.rows <= kFewRows && plan.columns >= kFewRows * kWarp) {
-    column_sums::sum_few_rows<<<blocks_for(plan.columns, column_sums::kThreads * Source::kVector),
-                                column_sums::kThreads, 0, call.stream>>>(source, plan, target);
+  if (plan.parts > 1) {
+    const dim3 grid(blocks_for(plan.columns, kLanes<Source> * Source::kVector),
+                    static_cast<unsigned>(plan.parts));
+    sum_tiles<<<grid, kThreads, 0, call.stream>>>(
+        source, plan, reinterpret_cast<float*>(call.workspace.data()), call.device.counters(), target);
+  } else if (plan.rows <= kFewRows && plan.columns >= kFewRows * kWarp) {
+    sum_few_rows<<<blocks_for(plan.columns, kThreads * Source::kVector), kThreads, 0, call.stream>>>(
+        source, plan, target);
+  } else if (plan.small) {
+    sum_columns<<<blocks_for(plan.columns, kLanesForAll<Source> * Source::kVector), kThreadsForAll, 0,
+                  call.stream>>>(source, plan, target);
   } else {
-    auto* partials = reinterpret_cast<float*>(call.workspace.data());
-    const dim3 grid(blocks_for(plan.columns, kWarp * Source::kVector), static_cast<unsigned>(plan.parts));
-    column_sums::sum_tiles<<<grid, column_sums::kThreads, 0, call.stream>>>(source, plan, partials,
-                                                                            call.device.counters(), target);
-    if (plan.parts > 1 && grid.x > column_sums::kMostTiles)
-      finish_column_sums(call, {.parts = partials,
-                                .part_count = plan.parts,
-                                .columns = plan.columns,
-                                .targets = {target},
-                                .count = 1});
+    sum_tiles<<<blocks_for(plan.columns, kLanes<Source> * Source::kVector), kThreads, 0, call.stream>>>(
+        source, plan, nullptr, nullptr, target);
   }
   check_launch(call);
 }

@@ -156,22 +156,31 @@ TEST(NormGradSum, OfRmsNorm) {
   for (const GradCase& c : kGradCases) check_norm_grad(Norm::kRms, c);
 }
 
+void check_gelu_grad_sums(const Rows& rows, DType dtype) {
+  for (const Activation form : {Activation::kGeluTanh, Activation::kGeluErf})
+    for (const bool accumulate : {false, true}) {
+      Problem p;
+      const TensorId dx = p.builder.add_one(
+          {.kind = OpKind::kGeluGrad,
+           .inputs = {p.parameter("x", rows.shape(), dtype), p.parameter("dy", rows.shape(), dtype)},
+           .attributes = {{"form", std::string(to_string(form))}}});
+      p.builder.add({.kind = OpKind::kSumRows,
+                     .inputs = {dx},
+                     .attributes = {{"kept_axes", std::int64_t{1}}},
+                     .into = {{p.parameter("sum", Shape{rows.width}), accumulate}}});
+      expect_fused(p, FusedKind::kGeluGradSums);
+    }
+}
+
 TEST(GeluGradSums, IsTheReference) {
-  for_all_rows([](const Rows& rows, DType dtype) {
-    for (const Activation form : {Activation::kGeluTanh, Activation::kGeluErf})
-      for (const bool accumulate : {false, true}) {
-        Problem p;
-        const TensorId dx = p.builder.add_one(
-            {.kind = OpKind::kGeluGrad,
-             .inputs = {p.parameter("x", rows.shape(), dtype), p.parameter("dy", rows.shape(), dtype)},
-             .attributes = {{"form", std::string(to_string(form))}}});
-        p.builder.add({.kind = OpKind::kSumRows,
-                       .inputs = {dx},
-                       .attributes = {{"kept_axes", std::int64_t{1}}},
-                       .into = {{p.parameter("sum", Shape{rows.width}), accumulate}}});
-        expect_fused(p, FusedKind::kGeluGradSums);
-      }
-  });
+  for_all_rows(check_gelu_grad_sums);
+}
+
+// What has many rows or columns is summed in two stages.
+TEST(GeluGradSums, AreTakenInParts) {
+  for (const DType dtype : kStorage)
+    for (const Rows& rows : {Rows{3, 701, 40}, Rows{1, 2100, 9}, Rows{1, 150, 2304}})
+      check_gelu_grad_sums(rows, dtype);
 }
 
 TEST(MatmulAdd, IsTheReference) {

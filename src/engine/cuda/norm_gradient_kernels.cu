@@ -86,6 +86,7 @@ __global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer>, 1)
     norm_gradient(const __grid_constant__ NormGradient norm) {
   constexpr int kVector = Rows::kVector;
   constexpr bool kSumsResult = kLayer || std::is_same_v<Rows, AnyType>;
+  let_next_begin();  // the sum of the blocks' parts
   extern __shared__ float shared[];
   __shared__ SumScratch scratch;
   const int team_threads = norm.warps * kWarp;

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "nadi/engine/cuda/device_code.cuh"
+#include "nadi/engine/cuda/activation_math.cuh"
 #include "nadi/engine/cuda/gelu_value.cuh"
+#include "nadi/engine/cuda/packed.cuh"
 
 namespace nadi::cuda {
 namespace {
@@ -67,27 +68,24 @@ __global__ void __launch_bounds__(kTile* kTile)
 }
 
 constexpr int kPassThreads = 256;
-constexpr int kPassVectors = 4;  // that a thread has under way
+constexpr int kPassVectors = 2;  // that a thread has under way
 
-// N elements at a time; a block takes a piece of the whole, which is one row.
-template <class T, int N>
-__global__ void __launch_bounds__(kPassThreads) activation_pass(const __grid_constant__ BiasActivation p) {
-  const auto* from = static_cast<const T*>(p.x);
-  auto* to = static_cast<T*>(p.y);
-  const std::int64_t first = (std::int64_t{blockIdx.x} * kPassThreads * kPassVectors + threadIdx.x) * N;
-  Vector<T, N> x[kPassVectors];
+// Of elements that lie one after the other, whole vectors of 16 bytes.
+template <class T, class Form>
+__global__ void __launch_bounds__(kPassThreads) activate_vectors(const T* from, T* to, std::int64_t vectors) {
+  constexpr int kWide = Packed<T>::kElements;
+  const std::int64_t first = std::int64_t{blockIdx.x} * kPassThreads * kPassVectors + threadIdx.x;
+  Packed<T> x[kPassVectors];
+#pragma unroll
+  for (int v = 0; v < kPassVectors; ++v)
+    if (first + v * kPassThreads < vectors) x[v] = load_packed(from + (first + v * kPassThreads) * kWide);
 #pragma unroll
   for (int v = 0; v < kPassVectors; ++v) {
-    const std::int64_t at = first + std::int64_t{v} * kPassThreads * N;
-    if (at < p.columns) x[v] = load_vector<T, N>(from + at);
-  }
+    if (first + v * kPassThreads >= vectors) return;
+    float y[kWide];
 #pragma unroll
-  for (int v = 0; v < kPassVectors; ++v) {
-    const std::int64_t at = first + std::int64_t{v} * kPassThreads * N;
-    if (at >= p.columns) return;
-#pragma unroll
-    for (int i = 0; i < N; ++i) x[v].set(i, activated_as<T>(p.activation, x[v].at(i)));
-    store_vector<T, N>(to + at, x[v]);
+    for (int i = 0; i < kWide; ++i) y[i] = Form::template value<sizeof(T) == 4>(x[v].at(i));
+    store_packed(to + (first + v * kPassThreads) * kWide, packed<T>(y));
   }
 }
 
@@ -125,29 +123,25 @@ void launch_plain_product(const PlainProduct& product, cudaStream_t stream) {
   plain_product<<<static_cast<unsigned>(tiles), dim3(kTile, kTile), 0, stream>>>(product, tiles_n, tiles_m);
 }
 
-void launch_bias_activation(const BiasActivation& pass, int multiprocessors, cudaStream_t stream) {
-  BiasActivation p = pass;
-  // Rows without gaps and without a bias are one row.
-  const bool one_row = p.bias == nullptr && p.pre_activation == nullptr && p.row_stride == p.columns;
-  if (one_row) {
-    p.columns *= p.rows;
-    p.rows = 1;
-  }
+void launch_bias_activation(const BiasActivation& p, int multiprocessors, cudaStream_t stream) {
   with_type(p.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     constexpr int kWide = 16 / static_cast<int>(sizeof(T));
-    const bool wide = p.columns % kWide == 0 && (one_row || p.row_stride % kWide == 0) &&
-                      is_aligned(p.x, 16) && is_aligned(p.y, 16) &&
-                      (p.pre_activation == nullptr || is_aligned(p.pre_activation, 16));
-    const std::int64_t per_block = std::int64_t{kPassThreads} * (wide ? kWide : 1);
-    if (one_row) {
-      const unsigned blocks = blocks_for(p.columns, per_block * kPassVectors);
-      if (wide)
-        activation_pass<T, kWide><<<blocks, kPassThreads, 0, stream>>>(p);
-      else
-        activation_pass<T, 1><<<blocks, kPassThreads, 0, stream>>>(p);
+    const bool aligned = is_aligned(p.x, 16) && is_aligned(p.y, 16) &&
+                         (p.pre_activation == nullptr || is_aligned(p.pre_activation, 16));
+    // Rows without gaps are one.
+    if (aligned && p.bias == nullptr && p.pre_activation == nullptr && p.row_stride == p.columns &&
+        p.rows * p.columns % kWide == 0) {
+      const std::int64_t vectors = p.rows * p.columns / kWide;
+      with_activation(p.activation, [&](auto form) {
+        activate_vectors<T, decltype(form)>
+            <<<blocks_for(vectors, kPassThreads * kPassVectors), kPassThreads, 0, stream>>>(
+                static_cast<const T*>(p.x), static_cast<T*>(p.y), vectors);
+      });
       return;
     }
+    const bool wide = aligned && p.columns % kWide == 0 && p.row_stride % kWide == 0;
+    const std::int64_t per_block = std::int64_t{kPassThreads} * (wide ? kWide : 1);
     const unsigned across = blocks_for(p.columns, per_block);
     // About eight blocks per multiprocessor, each for several rows: the bias is then read once.
     const std::int64_t down = std::max<std::int64_t>(1, std::int64_t{multiprocessors} * 8 / across);

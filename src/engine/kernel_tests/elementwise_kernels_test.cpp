@@ -50,7 +50,8 @@ TEST(DropoutKernel, NumbersRowsOfTheWholeTensor) {
 TEST(SumRowsKernel, IsTheReference) {
   for (const DType dtype : kStorage)
     for (const Shape& shape :
-         {Shape{1, 1}, Shape{65, 7}, Shape{300, 64}, Shape{65, 768}, Shape{3, 3, 3001}, Shape{2, 13, 1023}})
+         {Shape{1, 1}, Shape{65, 7}, Shape{300, 64}, Shape{65, 768}, Shape{3, 3, 3001}, Shape{2, 13, 1023},
+          Shape{2100, 40}, Shape{2600, 9}, Shape{200, 2304}, Shape{150, 2205}})
       for (const std::int64_t kept : {0, 1, 2}) {
         Problem p;
         const TensorId x = p.parameter("x", shape, dtype);
