@@ -158,6 +158,7 @@ export class TimelineData {
     await this.detailsLoaded;
     if (!this.details) return [];
     const words = this.detailTexts[this.details[event]];
+    /** @type {Array<[string, string]>} */
     const pairs = [];
     for (let i = 0; i < words.length; i += 2) pairs.push([this.texts.text(words[i]), this.texts.text(words[i + 1])]);
     return pairs;

@@ -69,15 +69,17 @@ export async function loadFlows(data) {
 }
 
 /**
- * Ends of a link on the canvas: a collective joins starts, everything else goes from an end to a start.
+ * Ends of a link on the canvas: a collective joins starts, everything else goes from an end to a start; or, where the two are
+ * under way at the same time, as a receive that waits for its send is, from a start to an end.
  * @param {TimelineChart} chart @param {number} from @param {number} to @param {number} kind
  */
 function endsOf(chart, from, to, kind) {
   const one = chart.boxOf(from);
   const other = chart.boxOf(to);
   if (!one || !other) return null;
-  const x0 = kind === kCollective ? one.x0 : one.x1;
-  const x1 = other.x0;
+  const together = chart.data.starts[to] < chart.data.end(from);
+  const x0 = kind === kCollective || together ? one.x0 : one.x1;
+  const x1 = kind !== kCollective && together ? other.x1 : other.x0;
   const y0 = (one.y0 + one.y1) / 2;
   const y1 = (other.y0 + other.y1) / 2;
   if (Math.max(x0, x1) < -50 || Math.min(x0, x1) > chart.width + 50 || Math.max(y0, y1) < 0 || Math.min(y0, y1) > chart.height) return null;

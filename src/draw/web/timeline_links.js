@@ -9,6 +9,8 @@ export class TimelineLinks {
     this.from = new Uint32Array(count);
     this.to = new Uint32Array(count);
     this.kind = new Uint8Array(count);
+    /** Links by where they come from, once somebody asks. @type {Uint32Array|null} */
+    this.byFrom = null;
   }
 
   get size() {

@@ -68,7 +68,7 @@ export class TimelinePalette {
       if (this.hatched[kind]) return mixColors(this.kinds[kind], this.background, 0.55);
       if (data.labelKind.length > kMostShadedLabels) return this.kinds[kind];
       const shade = hashOf(data.texts.text(data.labelName[label])) % 5;
-      return shade < 3 ? mixColors(this.kinds[kind], 0xffffff, shade * 0.1) : mixColors(this.kinds[kind], 0, (shade - 2) * 0.08);
+      return shade < 3 ? mixColors(this.kinds[kind], 0xffffff, shade * 0.1) : mixColors(this.kinds[kind], 0, (shade - 2) * 0.06);
     });
     this.levelKinds = Int32Array.from(this.kinds, (color, kind) => this.hatched[kind] ? mixColors(color, this.background, 0.55) : color);
     this.dimmed = null;
