@@ -41,14 +41,14 @@ function headlineChange(before, after) {
     if (was === null || is === null || was === 0) return [];
     const column = after.headline.find((each) => each.key === key);
     const better = key === 'step_ns' ? is < was : is > was;
-    return [element('tr', null, element('th', {scope: 'row'}, column.title), element('td', {class: 'figure'}, cellText(was, column)),
+    return [element('tr', null, element('th', {scope: 'row'}, key === 'flops_per_second' ? 'work per rank' : column.title), element('td', {class: 'figure'}, cellText(was, column)),
         element('td', {class: 'figure'}, cellText(is, column)),
         element('td', {class: `figure ${is === was ? '' : better ? 'faster' : 'slower'}`}, cellText(is / was - 1, {kind: 'change', absent: '-'})))];
   });
   if (rows.length === 0) return null;
-  return element('table', {class: 'report compact'}, element('thead', null, element('tr', null, element('th', {scope: 'col'}, ''),
+  return element('div', {class: 'scroller plain'}, element('table', {class: 'report compact'}, element('thead', null, element('tr', null, element('th', {scope: 'col'}, ''),
       element('th', {scope: 'col', class: 'figure'}, 'before'), element('th', {scope: 'col', class: 'figure'}, 'after'), element('th', {scope: 'col', class: 'figure'}, 'change'))),
-  element('tbody', null, ...rows));
+  element('tbody', null, ...rows)));
 }
 
 /** The span of a step of both runs on one scale. @param {import('./report_figures.js').Table} totals */

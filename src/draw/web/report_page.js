@@ -213,7 +213,7 @@ async function openReport() {
     if (event.key === '?') help.showModal();
     else if (event.key === 't' || event.key === 'T') toggleTheme();
     else if (event.key === '/') {
-      const filter = /** @type {HTMLElement} */ (document.querySelector('#table-ops input[type=search], input[type=search]'));
+      const filter = /** @type {HTMLElement} */ (document.querySelector('#table-ops input[type=search]') ?? document.querySelector('input[type=search]'));
       filter?.focus();
       filter?.scrollIntoView({block: 'center'});
       event.preventDefault();
