@@ -32,6 +32,7 @@ constexpr std::array kKinds{
     KindEntry{FileKind::kText, "a text file"},
     KindEntry{FileKind::kUtf16, "text in UTF-16", "make it UTF-8 first: iconv -f UTF-16 -t UTF-8 FILE"},
     KindEntry{FileKind::kScript, "a script"},
+    KindEntry{FileKind::kTrainingLog, "a training log of Megatron-LM"},
     KindEntry{FileKind::kHtml, "an HTML page",
               "a page may have been saved in the place of the file: download it again"},
     KindEntry{FileKind::kXml, "an XML file"},
@@ -249,6 +250,18 @@ bool is_plain_text(std::string_view start) {
   return true;
 }
 
+// Lines that no other text has; they come behind the output of other programs.
+bool has_log_lines(std::string_view start) {
+  return start.find("elapsed time per iteration (ms):") != std::string_view::npos ||
+         start.find("across ranks (ms):") != std::string_view::npos;
+}
+
+// "[2026-01-31 09:05:00] ..." begins as a list of numbers does.
+bool begins_with_date(std::string_view start) {
+  start.remove_prefix(std::min(start.find_first_not_of(" \t\r\n"), start.size()));
+  return start.size() > 8 && start[0] == '[' && start[5] == '-' && start[8] == '-';
+}
+
 FileKind text_kind(std::string_view start) {
   if (start.starts_with("#!")) return FileKind::kScript;
   start.remove_prefix(std::min(start.find_first_not_of(" \t\r\n"), start.size()));
@@ -256,7 +269,8 @@ FileKind text_kind(std::string_view start) {
   std::ranges::transform(lower, lower.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (lower.starts_with("<!doctype html") || lower.starts_with("<html")) return FileKind::kHtml;
-  return lower.starts_with("<?xml") ? FileKind::kXml : FileKind::kText;
+  if (lower.starts_with("<?xml")) return FileKind::kXml;
+  return has_log_lines(start) ? FileKind::kTrainingLog : FileKind::kText;
 }
 
 std::string wrong_kind_message(FileKind found, std::string_view wanted) {
@@ -286,8 +300,8 @@ bool is_json(FileKind kind) {
 }
 
 bool is_text(FileKind kind) {
-  constexpr std::array kTexts{FileKind::kEmpty, FileKind::kText, FileKind::kScript, FileKind::kHtml,
-                              FileKind::kXml};
+  constexpr std::array kTexts{FileKind::kEmpty,       FileKind::kText, FileKind::kScript,
+                              FileKind::kTrainingLog, FileKind::kHtml, FileKind::kXml};
   return is_json(kind) || std::ranges::find(kTexts, kind) != kTexts.end();
 }
 
@@ -299,6 +313,7 @@ FileKind kind_of_bytes(std::string_view start) {
       return magic.kind;
   if (start.starts_with("PK\x03\x04")) return zip_kind(start);
   if (is_safetensors(start)) return FileKind::kSafetensors;
+  if (begins_with_date(start) && has_log_lines(start)) return FileKind::kTrainingLog;
   if (const FileKind json = json_kind(start); json != FileKind::kUnknown) return json;
   // Metadata that is a version alone may be letters throughout. Its first field is a text: 1, and a line
   // feed.

@@ -36,6 +36,7 @@ enum class FileKind : std::uint8_t {
   kText,
   kUtf16,
   kScript,
+  kTrainingLog,
   kHtml,
   kXml,
   kLfsPointer,

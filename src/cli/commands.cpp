@@ -16,6 +16,7 @@ std::unique_ptr<Command> make_trace_collective_command();
 std::unique_ptr<Command> make_convert_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_analyze_command();
+std::unique_ptr<Command> make_timeline_command();
 std::unique_ptr<Command> make_data_tokenizer_command();
 std::unique_ptr<Command> make_data_preprocess_command();
 std::unique_ptr<Command> make_data_index_command();
@@ -69,6 +70,11 @@ constexpr std::array kCommands{
         .examples = {"nadi analyze 'run_rank*_device.json'",
                      "nadi analyze out/run.0.et --against out/run.1.et"},
         .make = &make_analyze_command},
+    CommandEntry{.name = "timeline",
+                 .summary = "draw when each rank did what, as a page for a browser or for Perfetto",
+                 .examples = {"nadi timeline 'out/run.*.et' -o timeline.html",
+                              "nadi timeline --pipeline outputs/gpt2-tiny_trace -o pipeline.html"},
+                 .make = &make_timeline_command},
     CommandEntry{.name = "data tokenizer",
                  .summary = "learn a tokenizer from text",
                  .examples = {"nadi data tokenizer --vocab-size 2048 -o tok",

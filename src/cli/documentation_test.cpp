@@ -93,6 +93,8 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
   const std::string train = "train gpt2-tiny --max-seq-length 16 --batch-size 1 --tokenizer tok --threads 1 ";
   for (const char* flags : {"--max-steps 1 --skip-eval", "--max-steps 3 --enable-tracing --save-dir run"})
     EXPECT_EQ(printed_keys(train + flags), documented_keys("nadi train --json"));
+  EXPECT_EQ(printed_keys("timeline --pipeline outputs/gpt2-tiny_trace.et -o p.html"),
+            documented_keys("nadi timeline --pipeline --json"));
   EXPECT_EQ(printed_keys("generate tiny.json --num-input-tokens 2 --num-output-tokens 3"),
             documented_keys("nadi generate --json"));
   for (const char* step : {"train", "train --recompute full", "evaluate", "prefill", "decode", "generate"}) {
@@ -127,6 +129,7 @@ TEST(JsonKeys, OfTracesAreThoseOfTheDocumentation) {
   ASSERT_EQ(run("trace gpt2 --seq-length 8 --batch-size 1 -o dry").code, 0);
   EXPECT_EQ(keys_of_all({"analyze 'run.*.et'", "analyze run.0.et --against run.1.et", "analyze dry.0.et"}),
             documented_keys("nadi analyze --json"));
+  EXPECT_EQ(printed_keys("timeline 'run.*.et' -o t.html"), documented_keys("nadi timeline --json"));
   std::set<std::string> checked = keys_of_all({"check 'run.*.et'", "check dry.0.et"});
   for (const std::string& key : documented_keys("nadi check --json")) checked.erase(key);
   EXPECT_TRUE(checked.empty()) << "not documented: " << *checked.begin();

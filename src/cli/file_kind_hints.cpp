@@ -18,6 +18,7 @@ constexpr std::array kUses{
     Use{FileKind::kPytorchHost, "convert",
         "make a Chakra trace of it and its profile with 'nadi convert --host FILE --device PROFILE -o "
         "OUT.et'"},
+    Use{FileKind::kTrainingLog, "timeline", "draw it with 'nadi timeline FILE'"},
     Use{FileKind::kChakra, "show", "use 'nadi show FILE'"},
     Use{FileKind::kChakra, "analyze", "use 'nadi analyze FILE'"},
     Use{FileKind::kChakraJson, "analyze", "use 'nadi analyze FILE'"},

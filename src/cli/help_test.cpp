@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 
 #include "nadi/base/version.h"
@@ -59,7 +60,14 @@ void prepare_data(const CommandEntry& entry) {
 
 // Those of the commands for traces work on traces of PyTorch, and on what `convert` makes of them.
 void prepare_traces(const CommandEntry& entry) {
-  if (entry.name != "convert" && entry.name != "check" && entry.name != "analyze") return;
+  constexpr std::array<std::string_view, 4> kCommands{"convert", "check", "analyze", "timeline"};
+  if (std::ranges::find(kCommands, entry.name) == kCommands.end()) return;
+  if (entry.name == "timeline") {
+    ASSERT_EQ(
+        run("train gpt2-tiny --batch-size 1 --max-seq-length 8 --max-steps 3 --skip-eval --enable-tracing")
+            .code,
+        0);
+  }
   copy_sample_traces(".");
   if (entry.name == "convert") return;
   for (const CommandEntry& command : commands()) {
