@@ -105,7 +105,7 @@ TEST(PipelineFromLog, Mistakes) {
   EXPECT_THAT(message(log_text(""), {}), HasSubstr("how many stages"));
   EXPECT_THAT(message(log_text(""), {.stages = 2}), HasSubstr("how many micro-batches"));
   EXPECT_THAT(message(log_text(""), {.stages = 3, .micro_batches = 1}), HasSubstr("pipelines of 3 stages"));
-  EXPECT_THAT(message(log_text(), {.micro_batches = 1'000'000'000}), HasSubstr("too many"));
+  EXPECT_THAT(message(log_text(), {.micro_batches = 1'000'000'000}), HasSubstr("is too long"));
   EXPECT_THAT(message(log_text(), {.selection = {.steps = parse_number_ranges("3", "s")}}),
               HasSubstr("no iteration"));
   EXPECT_THAT(message(log_text(), {.selection = {.ranks = parse_number_ranges("3", "r")}}),
