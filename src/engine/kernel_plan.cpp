@@ -64,7 +64,9 @@ bool continues(const Graph& graph, const BucketOrder& order, const Op& first, co
 }  // namespace
 
 MemoryOptions memory_options(const Program& program, const KernelPlan& kernels) {
-  MemoryOptions options{.alignment = kernels.alignment, .padded_sizes = kernels.padded_sizes};
+  MemoryOptions options{.alignment = kernels.alignment,
+                        .padded_sizes = kernels.padded_sizes,
+                        .shared_rows = kernels.shared_rows};
   for (std::size_t g = 0; g < program.graphs.size(); ++g) {
     const std::vector<PlannedKernel>& of_graph = kernels.graphs[g];
     options.without_memory.push_back(std::ranges::any_of(of_graph, is_fused)

@@ -47,7 +47,7 @@ MemoryPlan plan_memory(const Graph& graph, const PlacementRules& rules) {
   plan.offsets.assign(graph.tensors().size(), MemoryPlan::kOutsideArena);
   for (std::size_t t = 0; t < plan.offsets.size(); ++t)
     if (const std::int32_t allocation = lifetimes.allocation_of[t]; allocation >= 0)
-      plan.offsets[t] = offset_of[allocation];
+      plan.offsets[t] = offset_of[allocation] + lifetimes.offset_within[t];
   return plan;
 }
 

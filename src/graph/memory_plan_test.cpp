@@ -119,6 +119,47 @@ TEST(MemoryPlan, WhatIsBeingGatheredIsNotOverwritten) {
   EXPECT_EQ(plan.offsets[index(later)], plan.offsets[index(part)]);
 }
 
+// Three values of four rows: rows of 16 + 8 + 8 floats are 128 bytes.
+SharedRows three_in_a_row(TensorId a, TensorId b, TensorId c) {
+  return {.values = {{a, 0}, {b, 64}, {c, 96}}, .size = 512};
+}
+
+TEST(MemoryPlan, SharedRowsAreOnePlaceWhileAnyOfTheirValuesIsNeeded) {
+  GraphBuilder b;
+  const TensorId wide = b.input("wide", {4, 16}, DType::kF32);
+  const TensorId narrow = b.input("narrow", {4, 8}, DType::kF32);
+  const TensorId first = copy(b, wide);  // these three by one kernel
+  const TensorId second = copy(b, narrow);
+  const TensorId third = copy(b, narrow);
+  const TensorId shown = reshape(b, second, {2, 2, 8});
+  const TensorId early = copy(b, first);  // the last use of the first; 256 bytes
+  const TensorId late = copy(b, shown);   // the last use of all; not in the place of the first
+  add(b, early, wide);
+  add(b, late, late);
+  const MemoryPlan plan =
+      plan_memory(b.graph(), {.shared_rows = {three_in_a_row(first, second, third)}, .kernels = {{0, 3}}});
+  const auto offset = [&](TensorId value) { return plan.offsets[index(value)]; };
+  EXPECT_EQ(offset(second), offset(first) + 64);
+  EXPECT_EQ(offset(shown), offset(second));
+  EXPECT_EQ(offset(third), offset(first) + 96);
+  EXPECT_EQ(plan.live[0], Bytes{512});
+  for (const TensorId other : {early, late})
+    EXPECT_TRUE(offset(other) >= offset(first) + 512 || offset(other) + 256 <= offset(first));
+  EXPECT_EQ(plan.peak, Bytes{512 + 256 + 128});
+}
+
+// Its rows would lie elsewhere.
+TEST(MemoryPlan, NobodyTakesThePlaceOfAValueInSharedRows) {
+  GraphBuilder b;
+  const TensorId x = b.input("x", {4, 8}, DType::kF32);
+  const TensorId first = add(b, x, x), second = add(b, x, x);
+  gelu(b, first, Activation::kGeluTanh);
+  gelu(b, second, Activation::kGeluTanh);
+  const SharedRows rows{.values = {{first, 0}, {second, 32}}, .size = 256};
+  const MemoryPlan plan = plan_memory(b.graph(), {.shared_rows = {rows}, .kernels = {{0, 2}}});
+  EXPECT_EQ(plan.arena, Bytes{256 + 128});
+}
+
 TEST(MemoryPlan, RandomGraphsNeverOverlapAndStayNearThePeak) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 50; ++trial) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "nadi/base/error.h"
 #include "nadi/graph/memory_plan.h"
 #include "nadi/graph/op_definition.h"
 
@@ -16,17 +17,35 @@ namespace {
 class LifetimeFinder {
  public:
   LifetimeFinder(const Graph& graph, const PlacementRules& rules)
-      : graph_(graph), rules_(rules), root_(view_roots(graph)), kernel_(rules.kernels.begin()) {}
+      : graph_(graph), rules_(rules), root_(view_roots(graph)), kernel_(rules.kernels.begin()) {
+    offset_within_.assign(root_.size(), 0);
+    if (!rules.shared_rows.empty()) rows_of_.assign(root_.size(), kNoRows);
+    for (std::int32_t rows = 0; rows < static_cast<std::int32_t>(rules.shared_rows.size()); ++rows)
+      for (const SharedRows::Columns& columns : rules.shared_rows[rows].values) {
+        rows_of_[index(columns.value)] = rows;
+        offset_within_[index(columns.value)] = columns.offset;
+      }
+  }
 
   ValueLifetimes run() {
     find_last_uses();
     extend_to_ends_of_kernels();
     make_allocations();
-    for (std::size_t t = 0; t < root_.size(); ++t) allocation_of_[t] = allocation_of_[root_[t]];
-    return {.allocations = std::move(allocations_), .allocation_of = std::move(allocation_of_)};
+    for (std::size_t t = 0; t < root_.size(); ++t) {
+      allocation_of_[t] = allocation_of_[root_[t]];
+      offset_within_[t] = offset_within_[root_[t]];
+    }
+    return {.allocations = std::move(allocations_),
+            .allocation_of = std::move(allocation_of_),
+            .offset_within = std::move(offset_within_)};
   }
 
  private:
+  static constexpr std::int32_t kNoRows = -1;
+
+  // Which of the rules' shared rows the value is in.
+  std::int32_t rows_of(std::size_t tensor) const { return rows_of_.empty() ? kNoRows : rows_of_[tensor]; }
+
   bool in_arena(std::size_t tensor) const {
     return graph_.tensors()[tensor].producer != kNoOp &&
            (rules_.elsewhere.empty() || rules_.elsewhere[tensor] == 0);
@@ -78,6 +97,7 @@ class LifetimeFinder {
     if (!in_arena(root) || !in_arena(output) || last_use_[root] != at) return std::nullopt;
     // A view of a part, or a permuted one, has its elements elsewhere than the output would.
     if (input != root || size_of(root) != size_of(output)) return std::nullopt;
+    if (rows_of(root) != kNoRows || rows_of(output) != kNoRows) return std::nullopt;
     for (std::size_t i = 0; i < op.inputs.size(); ++i)
       if (static_cast<int>(i) != candidate && op.inputs[i] != kNoTensor && root_[index(op.inputs[i])] == root)
         return std::nullopt;
@@ -95,8 +115,24 @@ class LifetimeFinder {
     }
   }
 
+  // The allocation that a value shares, or a new one.
+  std::int32_t allocation_for(std::size_t tensor, std::uint32_t born,
+                              std::vector<std::int32_t>& allocation_of_rows) {
+    const std::int32_t rows = rows_of(tensor);
+    if (rows != kNoRows && allocation_of_rows[rows] >= 0) {
+      check(allocations_[allocation_of_rows[rows]].born == born, "values share rows, but not their kernel");
+      return allocation_of_rows[rows];
+    }
+    const std::int64_t size = rows == kNoRows ? size_of(tensor) : rules_.shared_rows[rows].size;
+    allocations_.push_back({.size = aligned_size(Bytes{size}, rules_.alignment).count(), .born = born});
+    const auto made = static_cast<std::int32_t>(allocations_.size() - 1);
+    if (rows != kNoRows) allocation_of_rows[rows] = made;
+    return made;
+  }
+
   void make_allocations() {
     allocation_of_.assign(root_.size(), -1);
+    std::vector<std::int32_t> allocation_of_rows(rules_.shared_rows.size(), -1);
     for (std::uint32_t i = 0; i < graph_.ops().size(); ++i) {
       const Op& op = graph_.ops()[i];
       if (definition(op.kind).op_class == OpClass::kView) continue;
@@ -104,13 +140,9 @@ class LifetimeFinder {
       for (std::size_t k = 0; k < op.outputs.size(); ++k) {
         const std::size_t tensor = index(op.outputs[k].tensor);
         if (!in_arena(tensor)) continue;
-        if (const auto taken = k == 0 ? in_place_of(op, i) : std::nullopt) {
-          allocation_of_[tensor] = allocation_of_[*taken];
-        } else {
-          allocation_of_[tensor] = static_cast<std::int32_t>(allocations_.size());
-          allocations_.push_back(
-              {.size = aligned_size(Bytes{size_of(tensor)}, rules_.alignment).count(), .born = kernel.first});
-        }
+        const auto taken = k == 0 ? in_place_of(op, i) : std::nullopt;
+        allocation_of_[tensor] =
+            taken ? allocation_of_[*taken] : allocation_for(tensor, kernel.first, allocation_of_rows);
         Allocation& allocation = allocations_[allocation_of_[tensor]];
         allocation.dies = std::max(allocation.dies, dies_[tensor]);
       }
@@ -125,6 +157,8 @@ class LifetimeFinder {
   std::vector<std::uint32_t> dies_;          // by root: of the last op of that op's kernel
   std::vector<std::int32_t> allocation_of_;  // by root, -1 outside of the arena
   std::vector<Allocation> allocations_;
+  std::vector<std::int64_t> offset_within_;  // by tensor
+  std::vector<std::int32_t> rows_of_;        // by tensor; empty: nobody shares rows
 };
 
 }  // namespace

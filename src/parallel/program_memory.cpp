@@ -70,6 +70,38 @@ std::vector<ProgramMemory::Ring> rings_of(const Program& program, std::size_t g,
   return rings;
 }
 
+// Where one value of shared rows has its place in the slot, all have.
+void keep_together(std::span<const SharedRows> shared_rows, std::vector<char>& in_slot) {
+  for (const SharedRows& rows : shared_rows) {
+    const bool any = std::ranges::any_of(
+        rows.values, [&](const SharedRows::Columns& columns) { return in_slot[index(columns.value)] != 0; });
+    for (const SharedRows::Columns& columns : rows.values) in_slot[index(columns.value)] = any;
+  }
+}
+
+void lay_out_slot(const Graph& graph, const PlacementRules& rules, ProgramMemory::OfGraph& of) {
+  if (of.in_slot.empty()) return;
+  const auto take = [&](Bytes size) {
+    const std::int64_t offset = of.slot.count();
+    of.slot += aligned_size(size, rules.alignment);
+    return offset;
+  };
+  std::vector<char> placed(of.in_slot.size(), 0);
+  for (const SharedRows& rows : rules.shared_rows) {
+    if (of.in_slot[index(rows.values.front().value)] == 0) continue;
+    const std::int64_t begin = take(Bytes{rows.size});
+    for (const SharedRows::Columns& columns : rows.values) {
+      of.offsets[index(columns.value)] = begin + columns.offset;
+      placed[index(columns.value)] = 1;
+    }
+  }
+  for (std::size_t t = 0; t < of.in_slot.size(); ++t) {
+    if (of.in_slot[t] == 0 || placed[t] != 0) continue;
+    const std::int64_t padded = rules.padded_sizes.empty() ? 0 : rules.padded_sizes[t];
+    of.offsets[t] = take(padded > 0 ? Bytes{padded} : graph.tensors()[t].size());
+  }
+}
+
 }  // namespace
 
 std::vector<char> crossing_values(const Graph& graph, std::span<const OpSpan> passes) {
@@ -109,7 +141,10 @@ ProgramMemory plan_program_memory(const Program& program, const MemoryOptions& o
   for (std::size_t g = 0; g < program.graphs.size(); ++g) {
     const Graph& graph = program.graphs[g];
     ProgramMemory::OfGraph& of = memory.graphs.emplace_back();
+    const std::span<const SharedRows> shared_rows =
+        g < options.shared_rows.size() ? options.shared_rows[g] : std::span<const SharedRows>{};
     if (slots > 1) of.in_slot = crossing_values(graph, passes_of(program, g));
+    if (!of.in_slot.empty()) keep_together(shared_rows, of.in_slot);
     of.rings = rings_of(program, g, options.alignment);
     std::vector<char> elsewhere = of.in_slot;
     if (!of.rings.empty()) elsewhere.resize(graph.tensors().size(), 0);
@@ -127,16 +162,12 @@ ProgramMemory plan_program_memory(const Program& program, const MemoryOptions& o
     }
     PlacementRules rules{.elsewhere = std::move(elsewhere), .alignment = options.alignment};
     if (g < options.padded_sizes.size()) rules.padded_sizes = options.padded_sizes[g];
+    rules.shared_rows.assign(shared_rows.begin(), shared_rows.end());
     if (g < options.kernels.size()) rules.kernels = options.kernels[g];
     of.plan = plan_memory(graph, rules);
     of.offsets = of.plan.offsets;
     of.slots = program.slots[g];
-    for (std::size_t t = 0; t < of.in_slot.size(); ++t) {
-      if (of.in_slot[t] == 0) continue;
-      of.offsets[t] = of.slot.count();
-      const std::int64_t padded = rules.padded_sizes.empty() ? 0 : rules.padded_sizes[t];
-      of.slot += aligned_size(padded > 0 ? Bytes{padded} : graph.tensors()[t].size(), options.alignment);
-    }
+    lay_out_slot(graph, rules, of);
     memory.arena = std::max(memory.arena, of.plan.arena);
     memory.live = std::max(memory.live, of.plan.peak);
     in_slots += of.slot * of.slots;

@@ -53,6 +53,7 @@ struct MemoryOptions {
   std::vector<std::vector<char>> without_memory = {};
   // By graph, as in PlacementRules; empty: none.
   std::vector<std::vector<std::int64_t>> padded_sizes = {};
+  std::vector<std::vector<SharedRows>> shared_rows = {};
   std::vector<std::vector<PlacementRules::Kernel>> kernels = {};
 };
 

@@ -42,7 +42,8 @@ std::string KernelRun::to_string() const {
   return format("{} threads", threads);
 }
 
-std::vector<KernelRun> kernel_runs(const Graph& /*graph*/, std::span<const int> threads) {
+std::vector<KernelRun> kernel_runs(const Graph& /*graph*/, std::span<const int> threads,
+                                   std::span<const VariableBucket> /*buckets*/) {
   std::vector<KernelRun> runs;
   for (const int n : threads) runs.push_back({.threads = n});
   return runs;

@@ -8,6 +8,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/round_up.h"
+#include "nadi/engine/cuda/joined_runs.h"
 #include "nadi/engine/cuda/kernel_needs.h"
 #include "nadi/engine/kernel_plan.h"
 #include "nadi/graph/ops/matmul.h"
@@ -18,8 +19,11 @@ namespace {
 // The ops of a section without views, from one of them on.
 class OpChain {
  public:
-  OpChain(const Graph& graph, std::span<const std::uint32_t> ops, std::span<const std::uint32_t> readers)
-      : graph_(graph), ops_(ops), readers_(readers) {}
+  OpChain(const JoinedRuns& runs, std::span<const std::uint32_t> ops, std::span<const std::uint32_t> readers)
+      : graph_(runs.graph()), runs_(runs), ops_(ops), readers_(readers) {}
+
+  const JoinedRuns& runs() const { return runs_; }
+  std::span<const std::uint32_t> ops() const { return ops_; }
 
   bool is(std::size_t at, OpKind kind) const { return at < ops_.size() && op(at).kind == kind; }
   bool is_norm(std::size_t at) const { return is(at, OpKind::kLayerNorm) || is(at, OpKind::kRmsNorm); }
@@ -52,6 +56,7 @@ class OpChain {
 
  private:
   const Graph& graph_;
+  const JoinedRuns& runs_;
   std::span<const std::uint32_t> ops_;
   std::span<const std::uint32_t> readers_;  // by tensor: how many inputs it is
 };
@@ -158,15 +163,31 @@ std::size_t product_add(const OpChain& chain) {
   return 2;
 }
 
+std::size_t joined_results(const OpChain& chain) {
+  const std::optional<ResultsRun> run = chain.runs().results(chain.ops());
+  return run ? run->ops : 0;
+}
+
+std::size_t joined_gradients(const OpChain& chain) {
+  const std::optional<GradientsRun> run = chain.runs().gradients(chain.ops());
+  return run ? run->ops : 0;
+}
+
 struct Rule {
   FusedKind kind;
   std::size_t (*match)(const OpChain& chain);
 };
 constexpr std::array kRules{
-    Rule{FusedKind::kGatedProducts, gated_products}, Rule{FusedKind::kNormProducts, norm_products},
-    Rule{FusedKind::kProductAdd, product_add},       Rule{FusedKind::kResidualNorm, residual_norm},
-    Rule{FusedKind::kNormGradSum, norm_grad_sum},    Rule{FusedKind::kGeluGradSums, gelu_grad_sums},
-    Rule{FusedKind::kMatmulAdd, matmul_add},         Rule{FusedKind::kEmbeddingsSum, embeddings_sum},
+    Rule{FusedKind::kGatedProducts, gated_products},
+    Rule{FusedKind::kNormProducts, norm_products},
+    Rule{FusedKind::kProductAdd, product_add},
+    Rule{FusedKind::kJoinedResults, joined_results},
+    Rule{FusedKind::kJoinedGradients, joined_gradients},
+    Rule{FusedKind::kResidualNorm, residual_norm},
+    Rule{FusedKind::kNormGradSum, norm_grad_sum},
+    Rule{FusedKind::kGeluGradSums, gelu_grad_sums},
+    Rule{FusedKind::kMatmulAdd, matmul_add},
+    Rule{FusedKind::kEmbeddingsSum, embeddings_sum},
 };
 
 // Of variables that lie one after the other one call does all.
@@ -198,6 +219,10 @@ std::string_view to_string(FusedKind kind) {
       return "matmul_add";
     case FusedKind::kEmbeddingsSum:
       return "embeddings_sum";
+    case FusedKind::kJoinedResults:
+      return "joined_results";
+    case FusedKind::kJoinedGradients:
+      return "joined_gradients";
     case FusedKind::kNormProducts:
       return "norm_products";
     case FusedKind::kGatedProducts:
@@ -211,6 +236,7 @@ std::string_view to_string(FusedKind kind) {
 std::vector<FusedOps> fused_ops(const Program& program, std::size_t g, const DeviceTraits&) {
   const Graph& graph = program.graphs[g];
   const std::vector<std::uint32_t> readers = count_readers(graph);
+  const JoinedRuns runs(program, g);
   std::vector<FusedOps> fused;
   for (const OpRun& run : neighbouring_ops(program, g, kUpdateKinds))
     fused.push_back({run.first, run.end, FusedKind::kUpdates});
@@ -221,7 +247,7 @@ std::vector<FusedOps> fused_ops(const Program& program, std::size_t g, const Dev
     for (std::uint32_t i = section.first_op; i < section.end_op; ++i)
       if (definition(graph.ops()[i].kind).op_class != OpClass::kView) ops.push_back(i);
     for (std::size_t at = 0; at < ops.size();) {
-      const OpChain chain(graph, std::span(ops).subspan(at), readers);
+      const OpChain chain(runs, std::span(ops).subspan(at), readers);
       std::size_t taken = 0;
       for (const Rule& rule : kRules) {
         taken = rule.match(chain);

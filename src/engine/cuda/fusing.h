@@ -27,6 +27,9 @@ enum class FusedKind : std::uint8_t {
   kGeluGradSums,   // gelu_grad sum_rows
   kMatmulAdd,      // matmul add: the product is added to the other summand
   kEmbeddingsSum,  // embedding embedding add [embedding add]
+  // Products that share a factor (joined_runs.h):
+  kJoinedResults,    // matmul [rotary] matmul [rotary] ...
+  kJoinedGradients,  // the same of [rotary] [sum_rows] [matmul [add]] [matmul] for each
   // Of few rows (decoding):
   kNormProducts,   // (rms_norm | layer_norm) and the products of its result that follow, with rotary of them,
                    // and cache_write of these

@@ -35,8 +35,9 @@ cuda::Device& device_for(const KernelRun& run) {
   return run.deterministic ? repeatable : quick;
 }
 
-Program program_of(const Graph& graph) {
+Program program_of(const Graph& graph, std::span<const VariableBucket> buckets) {
   Program program;
+  program.buckets.assign(buckets.begin(), buckets.end());
   program.graphs.push_back(graph);
   program.sections.push_back(
       {.name = "all", .graph = 0, .first_op = 0, .end_op = static_cast<std::uint32_t>(graph.ops().size())});
@@ -75,26 +76,65 @@ bool is_view(const Graph& graph, const Tensor& tensor) {
   return tensor.producer != kNoOp && definition(graph.op(tensor.producer).kind).op_class == OpClass::kView;
 }
 
+// Tensors that have one piece of memory between guards.
+struct PlacedTogether {
+  std::vector<TensorId> tensors;
+  std::vector<std::int64_t> offsets;  // bytes from the begin of the piece
+};
+
+std::vector<PlacedTogether> pieces_of(const Program& program, const cuda::PreparedGraph& prepared) {
+  const Graph& graph = program.graphs[0];
+  std::vector<PlacedTogether> pieces;
+  std::vector<char> placed(graph.tensors().size(), 0);
+  for (const VariableBucket& bucket : program.buckets) {
+    PlacedTogether& piece = pieces.emplace_back();
+    std::int64_t size = 0;
+    for (const std::string& name : bucket.tensors) {
+      piece.tensors.push_back(graph.find_tensor(name).value());
+      piece.offsets.push_back(size);
+      size += graph.tensor(piece.tensors.back()).size().count();
+    }
+  }
+  for (const SharedRows& rows : prepared.shared_rows()) {
+    PlacedTogether& piece = pieces.emplace_back();
+    for (const SharedRows::Columns& columns : rows.values) {
+      piece.tensors.push_back(columns.value);
+      piece.offsets.push_back(columns.offset);
+    }
+  }
+  for (const PlacedTogether& piece : pieces)
+    for (const TensorId tensor : piece.tensors) placed[index(tensor)] = 1;
+  for (std::uint32_t t = 0; t < placed.size(); ++t)
+    if (placed[t] == 0) pieces.push_back({{TensorId{t}}, {0}});
+  return pieces;
+}
+
 TensorPlaces places_of(const Program& program, const cuda::PreparedGraph& prepared, bool misaligned) {
   const Graph& graph = program.graphs[0];
   const cuda::PreparedGraph* const graphs[]{&prepared};
   const MemoryOptions memory = memory_options(program, cuda::kernel_plan_of(graphs));
-  const std::vector<std::int64_t> padded = prepared.padded_sizes();
   TensorPlaces places;
+  places.tensors.resize(graph.tensors().size());
   places.size = kGuard;
-  for (std::size_t t = 0; t < graph.tensors().size(); ++t) {
-    const Tensor& tensor = graph.tensors()[t];
-    Place& place = places.tensors.emplace_back();
-    const bool without = !memory.without_memory[0].empty() && memory.without_memory[0][t] != 0;
-    if (is_view(graph, tensor) || without) continue;
-    place.size = padded.empty() || padded[t] == 0 ? tensor.size().count() : padded[t];
-    if (!prepared.spare_rows().empty() && prepared.spare_rows()[t] > 0)
-      place.spare =
-          prepared.spare_rows()[t] * tensor.shape[1] * static_cast<std::int64_t>(size_of(tensor.dtype));
-    place.offset =
+  for (const PlacedTogether& piece : pieces_of(program, prepared)) {
+    const Tensor& first = graph.tensor(piece.tensors[0]);
+    const std::int64_t begin =
         places.size +
-        (misaligned && tensor.producer == kNoOp ? static_cast<std::int64_t>(size_of(tensor.dtype)) : 0);
-    places.size = rounded_up(place.offset + place.size + place.spare + kGuard, kDeviceAlignment);
+        (misaligned && first.producer == kNoOp ? static_cast<std::int64_t>(size_of(first.dtype)) : 0);
+    for (std::size_t i = 0; i < piece.tensors.size(); ++i) {
+      const std::size_t t = index(piece.tensors[i]);
+      const Tensor& tensor = graph.tensors()[t];
+      Place& place = places.tensors[t];
+      const bool without = !memory.without_memory[0].empty() && memory.without_memory[0][t] != 0;
+      if (is_view(graph, tensor) || without) continue;
+      place.size = prepared.bytes_of(piece.tensors[i]);
+      if (!prepared.spare_rows().empty() && prepared.spare_rows()[t] > 0)
+        place.spare =
+            prepared.spare_rows()[t] * tensor.shape[1] * static_cast<std::int64_t>(size_of(tensor.dtype));
+      place.offset = begin + piece.offsets[i];
+      places.size = std::max(places.size,
+                             rounded_up(place.offset + place.size + place.spare + kGuard, kDeviceAlignment));
+    }
   }
   return places;
 }
@@ -120,11 +160,14 @@ void expect_guards(const Graph& graph, const TensorPlaces& places, std::span<con
     EXPECT_TRUE(std::ranges::all_of(guard, [](std::byte b) { return b == kGuardByte; }))
         << before << ": a kernel wrote behind it";
   };
-  for (std::size_t t = 0; t < places.tensors.size(); ++t) {
+  std::vector<std::size_t> in_order;
+  for (std::size_t t = 0; t < places.tensors.size(); ++t)
+    if (places.tensors[t].offset >= 0) in_order.push_back(t);
+  std::ranges::sort(in_order, {}, [&](std::size_t t) { return places.tensors[t].offset; });
+  for (const std::size_t t : in_order) {
     const Place& place = places.tensors[t];
-    if (place.offset < 0) continue;
-    expect_until(place.offset);
-    at = place.offset + place.size + place.spare;
+    if (place.offset > at) expect_until(place.offset);
+    at = std::max(at, place.offset + place.size + place.spare);
     before = graph.tensors()[t].name;
     const std::span spare = image.subspan(static_cast<std::size_t>(place.offset + place.size),
                                           static_cast<std::size_t>(place.spare));
@@ -185,8 +228,9 @@ std::string KernelRun::to_string() const {
   return text;
 }
 
-std::vector<KernelRun> kernel_runs(const Graph& graph, std::span<const int> /*threads*/) {
-  const Program program = program_of(graph);
+std::vector<KernelRun> kernel_runs(const Graph& graph, std::span<const int> /*threads*/,
+                                   std::span<const VariableBucket> buckets) {
+  const Program program = program_of(graph, buckets);
   const bool fuses = !cuda::fused_ops(program, 0, device_for({}).traits()).empty();
   const bool pads = !cuda::padded_row_strides(graph).empty();
   std::vector<KernelRun> runs{{}, {.misaligned = true}};
@@ -197,7 +241,9 @@ std::vector<KernelRun> kernel_runs(const Graph& graph, std::span<const int> /*th
   if (pads) runs.push_back({.fused = fuses, .padded = true});
   // The only kernels that are allowed to differ from run to run.
   const auto is_attention_grad = [](const Op& op) { return op.kind == OpKind::kAttentionGrad; };
-  if (std::ranges::any_of(graph.ops(), is_attention_grad)) runs.push_back({.deterministic = false});
+  if (std::ranges::any_of(graph.ops(), is_attention_grad))
+    runs.push_back({.fused = fuses, .deterministic = false});
+  for (KernelRun& run : runs) run.buckets.assign(buckets.begin(), buckets.end());
   return runs;
 }
 
@@ -215,7 +261,7 @@ double kernel_tolerance(DType least_exact) {
 TensorBytes run_on_device(const Graph& graph, const TensorBytes& given, const KernelRun& run) {
   cuda::Device& device = device_for(run);
   device.make_current();
-  const Program program = program_of(graph);
+  const Program program = program_of(graph, run.buckets);
   const cuda::PreparedGraph prepared(program, 0,
                                      {.traits = device.traits(), .fuse = run.fused, .pad_rows = run.padded});
   const TensorPlaces places = places_of(program, prepared, run.misaligned);
@@ -235,6 +281,11 @@ TensorBytes run_on_device(const Graph& graph, const TensorBytes& given, const Ke
                                  std::span(after).subspan(static_cast<std::size_t>(place.offset),
                                                           static_cast<std::size_t>(place.size)));
   }
+  // Gradients that are joined are turned in place.
+  for (const cuda::PreparedKernel& kernel : prepared.kernels())
+    for (std::uint32_t i = kernel.first_op; i < kernel.end_op; ++i)
+      if (kernel.fused == cuda::FusedKind::kJoinedGradients && graph.ops()[i].kind == OpKind::kRotary)
+        results[index(graph.ops()[i].inputs[0])].clear();
   return results;
 }
 

@@ -21,6 +21,8 @@ struct KernelNeeds {
   bool takes_strides = false;
   // Operands of which rows are padded (padded_rows.h) may be given to it.
   bool takes_padded_rows = false;
+  // Its operands of the computed type may be some columns of longer rows (joined_products.h).
+  bool takes_shared_rows = false;
 };
 const KernelNeeds& kernel_needs(OpKind kind);
 

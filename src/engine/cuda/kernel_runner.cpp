@@ -41,7 +41,7 @@ std::span<const OpCall> KernelRunner::bind(std::size_t number, std::span<std::by
     for (const PreparedOperand& input : op.inputs) operands_.push_back(bind(input, addresses));
     for (const PreparedOperand& output : op.outputs) operands_.push_back(bind(output, addresses));
     const std::span<const Operand> all(operands_.data() + first, op.inputs.size() + op.outputs.size());
-    ops_.push_back({.op = OpView{prepared_.graph(), prepared_.graph().ops()[op.op]},
+    ops_.push_back({.op = OpView{*op.graph, op.graph->ops()[op.op]},
                     .inputs = all.first(op.inputs.size()),
                     .outputs = all.subspan(op.inputs.size())});
   }

@@ -102,6 +102,9 @@ Kernel kernel_of(FusedKind fused) {
       return matmul_add_kernel;
     case FusedKind::kEmbeddingsSum:
       return embeddings_sum_kernel;
+    case FusedKind::kJoinedResults:
+    case FusedKind::kJoinedGradients:
+      return joined_products_kernel;
     case FusedKind::kNormProducts:
       return decode_norm_products_kernel;
     case FusedKind::kGatedProducts:

@@ -15,6 +15,9 @@ Kernel kernel_of(FusedKind fused);
 void matmul_kernel(const KernelCall& call);
 void matmul_add_kernel(const KernelCall& call);
 
+// joined_products_kernel.cpp
+void joined_products_kernel(const KernelCall& call);
+
 // attention_kernels.cpp
 void attention_kernel(const KernelCall& call);
 void attention_grad_kernel(const KernelCall& call);

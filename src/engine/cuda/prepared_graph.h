@@ -11,11 +11,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
 #include "nadi/engine/cuda/device_traits.h"
 #include "nadi/engine/cuda/fusing.h"
+#include "nadi/engine/cuda/joined_products.h"
 #include "nadi/engine/joined_variables.h"
 #include "nadi/engine/kernel_plan.h"
 #include "nadi/engine/operand_layout.h"
@@ -31,16 +33,18 @@ struct PreparedOperand : OperandLayout {
 
 // One op of a kernel.
 struct PreparedOp {
-  std::uint32_t op = 0;
-  std::vector<PreparedOperand> inputs;
-  std::vector<PreparedOperand> outputs;
+  const Graph* graph = nullptr;  // the program's, or that of joined products
+  std::uint32_t op = 0;          // of that graph
+  std::vector<PreparedOperand> inputs = {};
+  std::vector<PreparedOperand> outputs = {};
 };
 
 struct PreparedKernel {
   std::uint32_t first_op = 0;
   std::uint32_t end_op = 0;
   FusedKind fused = FusedKind::kNone;
-  std::vector<PreparedOp> ops;  // without views; of kUpdates one that stands for all
+  // Without views. Of kUpdates one that stands for all; of joined products what is computed instead.
+  std::vector<PreparedOp> ops;
   bool communicates = false;
   std::int64_t kernel_workspace = 0;  // bytes; packed inputs stand behind
   std::int64_t workspace = 0;         // of both
@@ -63,22 +67,31 @@ class PreparedGraph {
   std::span<const PreparedKernel> kernels() const { return kernels_; }
   std::int64_t workspace() const { return workspace_; }
   std::int64_t staging() const { return staging_; }  // bytes that a message is packed into, the largest
-  // Elements from row to row of tensors whose rows are padded, and the bytes that these take; empty: none.
+  // Elements from row to row of tensors whose rows are padded or shared; empty: none.
   const std::vector<std::int64_t>& row_strides() const { return row_strides_; }
+  // Bytes of tensors whose rows are padded; empty: none.
   std::vector<std::int64_t> padded_sizes() const;
+  const std::vector<SharedRows>& shared_rows() const { return shared_rows_; }
   // By tensor: rows that are kept free behind variables; empty: none.
   const std::vector<std::int64_t>& spare_rows() const { return spare_rows_; }
-  std::int64_t bytes_of(TensorId tensor) const;  // with its padding
+  std::int64_t bytes_of(TensorId tensor) const;  // from its first to its last, or with its padding
 
  private:
+  void join(const Program& program, std::size_t graph, std::span<const FusedOps> fused);
   PreparedKernel prepare(const FusedOps& ops, const PrepareOptions& options);
+  PreparedKernel prepare_joined(const FusedOps& ops, const PrepareOptions& options);
   PreparedOp prepare_op(std::uint32_t op, bool packs, PreparedKernel& kernel);
+  void add_input(PreparedOperand input, OpKind kind, PreparedOp& op, PreparedKernel& kernel) const;
   PreparedOperand operand(TensorId tensor) const;
+  PreparedOperand joined_operand(const JoinedProducts& joined, TensorId tensor) const;
 
   const Graph& graph_;
   std::vector<std::int64_t> row_strides_;
   std::vector<std::int64_t> spare_rows_;
   std::vector<PreparedKernel> kernels_;
+  std::vector<SharedRows> shared_rows_;
+  std::vector<char> shares_rows_;                     // by tensor; empty: none does
+  std::map<std::uint32_t, JoinedProducts> products_;  // by the first of the ops that are joined
   JoinedVariables joined_;
   std::int64_t workspace_ = 0;
   std::int64_t staging_ = 0;

@@ -4,6 +4,8 @@ set(cuda_planning_sources
   cuda/cudnn_attention_workspace.cpp
   cuda/device_sharing.cpp
   cuda/fusing.cpp
+  cuda/joined_products.cpp
+  cuda/joined_runs.cpp
   cuda/kernel_needs.cpp
   cuda/lookup_workspace.cpp
   cuda/loss_workspace.cpp
@@ -41,6 +43,7 @@ if(NADI_HAS_CUDA)
     cuda/few_queries_kernel.cu
     cuda/short_cache_kernel.cu
     cuda/gradient_scaling_kernels.cu
+    cuda/joined_products_kernel.cpp
     cuda/kernel_activity.cpp
     cuda/kernel_runner.cpp
     cuda/kernel_table.cpp

@@ -60,7 +60,7 @@ void expect_same_as_reference(const Problem& problem, const KernelCheckOptions& 
   const Graph& graph = problem.builder.graph();
   const Expected expected = expected_of(problem);
   const double limit = options.max_error > 0 ? options.max_error : kernel_tolerance(least_exact(graph));
-  for (const KernelRun& run : kernel_runs(graph, options.threads)) {
+  for (const KernelRun& run : kernel_runs(graph, options.threads, options.buckets)) {
     const TensorBytes results = run_on_device(graph, expected.given, run);
     for (std::size_t t = 0; t < results.size(); ++t) {
       if (results[t].empty()) continue;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "nadi/engine/reference/problem_for_tests.h"
+#include "nadi/parallel/variable_buckets.h"
 
 namespace nadi {
 
@@ -20,6 +21,7 @@ struct KernelCheckOptions {
   // Largest normalised mean square error, sum (x - reference)^2 / sum reference^2, of a tensor; 0: the
   // device's own for the types of the tensors.
   double max_error = 0;
+  std::vector<VariableBucket> buckets = {};  // variables that lie one after the other, on a GPU
 };
 
 double normalized_error(const Doubles& values, const Doubles& reference);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "nadi/graph/graph.h"
+#include "nadi/parallel/variable_buckets.h"
 
 namespace nadi {
 
@@ -21,16 +22,19 @@ struct KernelRun {
   bool padded = false;        // rows of logits as the device pads them
   bool misaligned = false;    // inputs and variables begin one element behind a multiple of the alignment
   bool deterministic = true;  // libraries are asked for the same bits again and again
+  std::vector<VariableBucket> buckets = {};  // variables that lie one after the other
 
   std::string to_string() const;
 };
-// All ways that can make a difference on this device.
-std::vector<KernelRun> kernel_runs(const Graph& graph, std::span<const int> threads);
+// All ways that can make a difference on this device, with these buckets.
+std::vector<KernelRun> kernel_runs(const Graph& graph, std::span<const int> threads,
+                                   std::span<const VariableBucket> buckets);
 
 // Runs the ops of the graph. `given`, by tensor: the bytes of inputs and variables; others are empty, and
 // begin as NaN. The result has, by tensor, the bytes of each after all ops ran; empty for views, and for
-// values that only ops of one kernel hand to each other. Each tensor has memory of its own with guard bytes
-// behind; adds a test failure where a kernel has written over them.
+// values that only ops of one kernel hand to each other, or write over. Each tensor has memory of its own,
+// unless it is in a bucket or shares rows, with guard bytes behind; adds a test failure where a kernel has
+// written over them.
 using TensorBytes = std::vector<std::vector<std::byte>>;
 TensorBytes run_on_device(const Graph& graph, const TensorBytes& given, const KernelRun& run);
 
