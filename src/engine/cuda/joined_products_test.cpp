@@ -18,8 +18,12 @@ namespace {
 using testing::Contains;
 using testing::Not;
 
-struct AttentionBlock {
+struct BlockSizes {
   std::int64_t batch, tokens, width, heads, kv_heads, head_width;
+};
+
+struct AttentionBlock {
+  BlockSizes sizes;
   bool bias = true;
   bool rotary = false;
   bool residual = true;  // so that there is a gradient of x before those of the products
@@ -27,32 +31,34 @@ struct AttentionBlock {
   double dropout = 0;
 
   std::string to_string() const {
-    return format("{} x {} x {}, {} and {} heads of {}{}{}{}{}, dropout {}", batch, tokens, width, heads,
-                  kv_heads, head_width, bias ? ", bias" : "", rotary ? ", rotary" : "",
-                  residual ? ", residual" : "", accumulate ? ", accumulate" : "", dropout);
+    return format("{} x {} x {}, {} and {} heads of {}{}{}{}{}, dropout {}", sizes.batch, sizes.tokens,
+                  sizes.width, sizes.heads, sizes.kv_heads, sizes.head_width, bias ? ", bias" : "",
+                  rotary ? ", rotary" : "", residual ? ", residual" : "", accumulate ? ", accumulate" : "",
+                  dropout);
   }
 };
 
 class BuiltBlock {
  public:
   BuiltBlock(const AttentionBlock& block, DType dtype) : block_(block), dtype_(dtype) {
-    const Shape shape{block.batch, block.tokens, block.width};
+    const Shape shape{block.sizes.batch, block.sizes.tokens, block.sizes.width};
     const TensorId x = add(p.builder, p.parameter("x", shape, dtype), p.parameter("z", shape, dtype));
-    const TensorId q = turned(product(x, "q", block.heads), block.heads);
-    const TensorId k = turned(product(x, "k", block.kv_heads), block.kv_heads);
-    const TensorId v = product(x, "v", block.kv_heads);
+    const TensorId q = turned(product(x, "q", block.sizes.heads), block.sizes.heads);
+    const TensorId k = turned(product(x, "k", block.sizes.kv_heads), block.sizes.kv_heads);
+    const TensorId v = product(x, "v", block.sizes.kv_heads);
     TensorId y = fused_attention(p.builder, {.q = q,
                                              .k = k,
                                              .v = v,
-                                             .heads = block.heads,
-                                             .kv_heads = block.kv_heads,
+                                             .heads = block.sizes.heads,
+                                             .kv_heads = block.sizes.kv_heads,
                                              .causal = block.rotary,
                                              .dropout = block.dropout,
                                              .random = block.dropout > 0 ? p.random(3) : kNoTensor});
     if (block.residual) {
-      y = matmul(p.builder, {.a = y,
-                             .b = weight("o", Shape{block.width, block.heads * block.head_width}),
-                             .transpose_b = true});
+      y = matmul(p.builder,
+                 {.a = y,
+                  .b = weight("o", Shape{block.sizes.width, block.sizes.heads * block.sizes.head_width}),
+                  .transpose_b = true});
       y = add(p.builder, x, y);
     }
     const TensorId dy = p.parameter("dy", p.builder.shape(y), dtype);
@@ -109,10 +115,10 @@ class BuiltBlock {
     return made;
   }
   TensorId product(TensorId x, const std::string& name, std::int64_t heads) {
-    const std::int64_t columns = heads * block_.head_width;
+    const std::int64_t columns = heads * block_.sizes.head_width;
     return matmul(p.builder,
                   {.a = x,
-                   .b = weight(name, Shape{columns, block_.width}),
+                   .b = weight(name, Shape{columns, block_.sizes.width}),
                    .bias = block_.bias ? p.parameter(name + ".bias", Shape{columns}, dtype_) : kNoTensor,
                    .transpose_b = true});
   }
@@ -135,31 +141,31 @@ void expect_joined(const AttentionBlock& block) {
 }
 
 TEST(JoinedProducts, OfBert) {
-  expect_joined({2, 33, 64, 4, 4, 16});
-  expect_joined({3, 43, 96, 3, 3, 32, .accumulate = true});
-  expect_joined({1, 129, 100, 2, 2, 64});
-  expect_joined({2, 20, 33, 1, 1, 8});
+  expect_joined({.sizes = {2, 33, 64, 4, 4, 16}});
+  expect_joined({.sizes = {3, 43, 96, 3, 3, 32}, .accumulate = true});
+  expect_joined({.sizes = {1, 129, 100, 2, 2, 64}});
+  expect_joined({.sizes = {2, 20, 33, 1, 1, 8}});
 }
 TEST(JoinedProducts, OfBertWithDropout) {
-  expect_joined({2, 33, 64, 4, 4, 16, .dropout = 0.1});
+  expect_joined({.sizes = {2, 33, 64, 4, 4, 16}, .dropout = 0.1});
 }
 TEST(JoinedProducts, WithoutAGradientBefore) {
-  expect_joined({2, 33, 64, 4, 4, 16, .residual = false});
+  expect_joined({.sizes = {2, 33, 64, 4, 4, 16}, .residual = false});
 }
 TEST(JoinedProducts, OfLlama) {
-  expect_joined({2, 33, 64, 4, 2, 16, .bias = false, .rotary = true});
-  expect_joined({1, 64, 96, 8, 1, 64, .bias = false, .rotary = true, .accumulate = true});
-  expect_joined({1, 17, 40, 3, 3, 8, .bias = false, .rotary = true, .residual = false});
+  expect_joined({.sizes = {2, 33, 64, 4, 2, 16}, .bias = false, .rotary = true});
+  expect_joined({.sizes = {1, 64, 96, 8, 1, 64}, .bias = false, .rotary = true, .accumulate = true});
+  expect_joined({.sizes = {1, 17, 40, 3, 3, 8}, .bias = false, .rotary = true, .residual = false});
 }
 // As Qwen has it.
 TEST(JoinedProducts, OfGroupedQueriesWithBias) {
-  expect_joined({2, 33, 64, 4, 2, 32, .bias = true, .rotary = true});
+  expect_joined({.sizes = {2, 33, 64, 4, 2, 32}, .bias = true, .rotary = true});
 }
 
 // Columns would begin anywhere, or there are few rows, for which decoding has its kernels.
 TEST(JoinedProducts, AreNotJoinedWhereItDoesNotSuit) {
   for (const AttentionBlock& block :
-       {AttentionBlock{2, 33, 64, 3, 3, 10}, AttentionBlock{2, 4, 64, 4, 4, 16}}) {
+       {AttentionBlock{.sizes = {2, 33, 64, 3, 3, 10}}, AttentionBlock{.sizes = {2, 4, 64, 4, 4, 16}}}) {
     SCOPED_TRACE(block.to_string());
     const BuiltBlock built(block, DType::kBF16);
     EXPECT_THAT(built.kinds(), Not(Contains(FusedKind::kJoinedResults)));
