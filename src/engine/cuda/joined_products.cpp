@@ -12,8 +12,6 @@
 namespace nadi::cuda {
 namespace {
 
-using namespace joined_input;
-
 // Writes the ops that are computed instead, and where their tensors are.
 class JoinedWriter {
  public:
@@ -152,15 +150,16 @@ class JoinedWriter {
 }  // namespace
 
 JoinedProducts join_products(const Graph& graph, const ResultsRun& run) {
-  const auto input = [&](Input i) {
+  const auto input = [&](joined_input::Input i) {
     return each_of(run.members, [i](const JoinedResult& member) { return member.product->inputs[i]; });
   };
   JoinedWriter writer(graph);
   writer.set_rows(each_of(run.members, [](const JoinedResult& member) { return member.value(); }));
   const Op& product = *run.members[0].product;
   const TensorId results =
-      writer.add(product, {writer.same(product.inputs[kRows]), writer.stacked(input(kWeight)),
-                           writer.stacked(input(kBias)), kNoTensor, kNoTensor});
+      writer.add(product, {writer.same(product.inputs[joined_input::kRows]),
+                           writer.stacked(input(joined_input::kWeight)),
+                           writer.stacked(input(joined_input::kBias)), kNoTensor, kNoTensor});
   writer.put(results, {.tensor = run.members[0].value(), .row_stride = writer.row_stride()});
   std::vector<const Op*> rotaries;
   for (const JoinedResult& member : run.members) rotaries.push_back(member.rotary);
@@ -183,7 +182,9 @@ JoinedProducts join_products(const Graph& graph, const GradientsRun& run) {
     writer.add(*first.bias_sum, {rows},
                {writer.stacked(outputs(&JoinedGradient::bias_sum)), first.bias_sum->outputs[0].accumulate});
   if (first.to_input != nullptr) {
-    const auto weight = [](const JoinedGradient& member) { return member.to_input->inputs[kWeight]; };
+    const auto weight = [](const JoinedGradient& member) {
+      return member.to_input->inputs[joined_input::kWeight];
+    };
     const TensorId product = writer.add(*first.to_input, {rows, writer.stacked(each_of(run.members, weight)),
                                                           kNoTensor, kNoTensor, kNoTensor});
     const TensorId sum = output_of(run.last_add);

@@ -8,18 +8,16 @@
 namespace nadi::cuda {
 namespace {
 
-using namespace joined_input;
-
 // Columns begin at multiples of it, where 16-byte loads of all types do.
 constexpr std::int64_t kColumnMultiple = 8;
 
 bool has_bias(const Op& op) {
-  return op.inputs[kBias] != kNoTensor;
+  return op.inputs[joined_input::kBias] != kNoTensor;
 }
 
 bool is_alike(const Op& first, const Op& second) {
-  return first.inputs[kRows] == second.inputs[kRows] && has_bias(first) == has_bias(second) &&
-         first.attributes == second.attributes;
+  return first.inputs[joined_input::kRows] == second.inputs[joined_input::kRows] &&
+         has_bias(first) == has_bias(second) && first.attributes == second.attributes;
 }
 
 TensorId other_summand(const JoinedGradient& member) {
@@ -73,7 +71,7 @@ bool JoinedRuns::is_product(const Op& op, bool transpose_a, bool transpose_b) co
       op.attributes.text("activation") != "none" || op.attributes.boolean("transpose_a") != transpose_a ||
       op.attributes.boolean("transpose_b") != transpose_b)
     return false;
-  for (std::size_t i = kFirstScale; i < op.inputs.size(); ++i)
+  for (std::size_t i = joined_input::kFirstScale; i < op.inputs.size(); ++i)
     if (op.inputs[i] != kNoTensor) return false;
   const MatmulExtents extents = matmul_extents(OpView{graph_, op});
   return (transpose_a ? extents.k : extents.m) > kFewRows;
@@ -120,10 +118,12 @@ bool JoinedRuns::can_share_rows(const std::vector<TensorId>& values) const {
 }
 
 bool JoinedRuns::suits(ResultsRun& run) const {
-  const auto weight = [](const JoinedResult& member) { return member.product->inputs[kWeight]; };
+  const auto weight = [](const JoinedResult& member) {
+    return member.product->inputs[joined_input::kWeight];
+  };
   if (!follow(each_of(run.members, weight))) std::ranges::reverse(run.members);
   if (!follow(each_of(run.members, weight))) return false;
-  const auto bias = [](const JoinedResult& member) { return member.product->inputs[kBias]; };
+  const auto bias = [](const JoinedResult& member) { return member.product->inputs[joined_input::kBias]; };
   if (has_bias(*run.members[0].product) && !follow(each_of(run.members, bias))) return false;
   const auto value = [](const JoinedResult& member) { return member.value(); };
   for (const JoinedResult& member : run.members)
@@ -200,7 +200,9 @@ bool JoinedRuns::sums_up(GradientsRun& run) const {
 
 bool JoinedRuns::suits(GradientsRun& run) const {
   const JoinedGradient any = run.members.front();
-  const auto weight = [](const JoinedGradient& member) { return member.to_input->inputs[kWeight]; };
+  const auto weight = [](const JoinedGradient& member) {
+    return member.to_input->inputs[joined_input::kWeight];
+  };
   const auto weight_gradient = [](const JoinedGradient& member) { return output_of(member.to_weight); };
   const auto bias_gradient = [](const JoinedGradient& member) { return output_of(member.bias_sum); };
   const auto in_order = [&] {

@@ -20,17 +20,21 @@ namespace {
 using testing::Each;
 using testing::SizeIs;
 
-constexpr std::int64_t kLayers = 3;
+constexpr std::int64_t kJoinedLayers = 3;
 
 struct JoinCase {
   Architecture architecture = Architecture::kBert;
   Plan plan = {};
   Recompute recompute = {};
   std::int64_t bucket_elements = 1'000'000;
+  std::int64_t head_width = 2;  // of four heads
 };
 
-Program step_of(const JoinCase& c) {
-  return build_step(tiny_model(c.architecture, kLayers),
+Program joined_step(const JoinCase& c) {
+  ModelConfig model = tiny_model(c.architecture, kJoinedLayers);
+  model.head_width = c.head_width;
+  if (c.architecture == Architecture::kBert) model.width = model.heads * c.head_width;
+  return build_step(model,
                     {.batch_size = 2 * c.plan.micro_batches,
                      .seq_length = 8,
                      .recompute = c.recompute,
@@ -50,10 +54,6 @@ std::vector<std::vector<OpKind>> joined_in(const Program& program, FusedKind kin
   return runs;
 }
 
-using enum OpKind;
-const std::vector kThreeProducts{kMatmul, kMatmul, kMatmul};
-const std::vector kLlamasProducts{kMatmul, kRotary, kMatmul, kRotary, kMatmul};
-
 std::vector<OpKind> three_times(const std::vector<OpKind>& ops) {
   std::vector<OpKind> all;
   for (int i = 0; i < 3; ++i) all.insert(all.end(), ops.begin(), ops.end());
@@ -61,52 +61,79 @@ std::vector<OpKind> three_times(const std::vector<OpKind>& ops) {
 }
 
 TEST(JoinedRuns, OfBertAreThreeProductsAndAllThatMakesTheirGradients) {
-  const Program program = step_of({});
+  using enum OpKind;
+  const Program program = joined_step({});
   const auto results = joined_in(program, FusedKind::kJoinedResults);
-  EXPECT_THAT(results, SizeIs(kLayers));
-  EXPECT_THAT(results, Each(kThreeProducts));
+  EXPECT_THAT(results, SizeIs(kJoinedLayers));
+  EXPECT_THAT(results, Each(three_times({kMatmul})));
   const auto gradients = joined_in(program, FusedKind::kJoinedGradients);
-  EXPECT_THAT(gradients, SizeIs(kLayers));
+  EXPECT_THAT(gradients, SizeIs(kJoinedLayers));
   EXPECT_THAT(gradients, Each(three_times({kSumRows, kMatmul, kAdd, kMatmul})));
 }
 
 TEST(JoinedRuns, OfLlamaHaveRotaryWithin) {
-  const Program program = step_of({.architecture = Architecture::kLlama});
+  using enum OpKind;
+  const Program program = joined_step({.architecture = Architecture::kLlama});
   const auto results = joined_in(program, FusedKind::kJoinedResults);
-  EXPECT_THAT(results, SizeIs(kLayers));
-  EXPECT_THAT(results, Each(kLlamasProducts));
+  EXPECT_THAT(results, SizeIs(kJoinedLayers));
+  EXPECT_THAT(results, Each(std::vector{kMatmul, kRotary, kMatmul, kRotary, kMatmul}));
   const auto gradients = joined_in(program, FusedKind::kJoinedGradients);
-  EXPECT_THAT(gradients, SizeIs(kLayers));
+  EXPECT_THAT(gradients, SizeIs(kJoinedLayers));
   EXPECT_THAT(gradients, Each(std::vector{kMatmul, kMatmul, kRotary, kMatmul, kAdd, kMatmul, kRotary, kMatmul,
                                           kAdd, kMatmul}));
 }
 
 TEST(JoinedRuns, AreThoseOfRecomputationToo) {
-  const Program program = step_of({.recompute = {.granularity = Recompute::Granularity::kFull}});
-  EXPECT_THAT(joined_in(program, FusedKind::kJoinedResults), SizeIs(2 * kLayers));
-  EXPECT_THAT(joined_in(program, FusedKind::kJoinedGradients), SizeIs(kLayers));
+  const Program program = joined_step({.recompute = {.granularity = Recompute::Granularity::kFull}});
+  EXPECT_THAT(joined_in(program, FusedKind::kJoinedResults), SizeIs(2 * kJoinedLayers));
+  EXPECT_THAT(joined_in(program, FusedKind::kJoinedGradients), SizeIs(kJoinedLayers));
 }
 
 // GPT-2 has one product for all three.
 TEST(JoinedRuns, AreNotInGpt2) {
-  const Program program = step_of({.architecture = Architecture::kGpt2});
+  const Program program = joined_step({.architecture = Architecture::kGpt2});
   EXPECT_THAT(joined_in(program, FusedKind::kJoinedResults), SizeIs(0));
   EXPECT_THAT(joined_in(program, FusedKind::kJoinedGradients), SizeIs(0));
 }
 
 TEST(JoinedRuns, NeedVariablesThatLieTogether) {
-  Program program = step_of({});
+  Program program = joined_step({});
   program.buckets.clear();
   EXPECT_THAT(joined_in(program, FusedKind::kJoinedResults), SizeIs(0));
   EXPECT_THAT(joined_in(program, FusedKind::kJoinedGradients), SizeIs(0));
   // A bucket for each variable.
-  const Program apart = step_of({.bucket_elements = 1});
+  const Program apart = joined_step({.bucket_elements = 1});
   EXPECT_THAT(joined_in(apart, FusedKind::kJoinedResults), SizeIs(0));
 }
 
-// With four heads of two columns, two ranks have four columns each of queries, keys and values.
+// Two ranks have eight columns each of queries, keys and values.
+TEST(JoinedRuns, AreThoseOfTensorParallelRanks) {
+  using enum OpKind;
+  const Program program = joined_step({.plan = {.tp = 2}, .head_width = 4});
+  EXPECT_THAT(joined_in(program, FusedKind::kJoinedResults), SizeIs(kJoinedLayers));
+  // What there is of dx is added when the ranks' parts are.
+  const auto gradients = joined_in(program, FusedKind::kJoinedGradients);
+  EXPECT_THAT(gradients, SizeIs(kJoinedLayers));
+  EXPECT_THAT(gradients, Each(std::vector{kSumRows, kMatmul, kMatmul, kSumRows, kMatmul, kAdd, kMatmul,
+                                          kSumRows, kMatmul, kAdd, kMatmul}));
+}
+
+// Gradients of weights wait until the others are on their way: two runs, which read the same rows.
+TEST(JoinedRuns, AreTwoWhereGradientsOfWeightsComeLater) {
+  using enum OpKind;
+  const Program program = joined_step({.plan = {.tp = 2, .sequence_parallel = true}, .head_width = 4});
+  EXPECT_THAT(joined_in(program, FusedKind::kJoinedResults), SizeIs(kJoinedLayers));
+  const auto gradients = joined_in(program, FusedKind::kJoinedGradients);
+  ASSERT_THAT(gradients, SizeIs(2 * kJoinedLayers));
+  EXPECT_EQ(gradients[0], (std::vector{kSumRows, kMatmul, kSumRows, kMatmul, kAdd, kSumRows, kMatmul, kAdd}));
+  EXPECT_EQ(gradients[1], three_times({kMatmul}));
+  const PreparedGraph prepared(program, 0, {.traits = {}, .connected = true});
+  EXPECT_THAT(prepared.shared_rows(), SizeIs(2 * kJoinedLayers));  // of results, and of gradients
+}
+
+// With four heads of two columns, two ranks have four columns each.
 TEST(JoinedRuns, HaveColumnsAtRoundPlacesOnly) {
-  const Program program = step_of({.plan = {.tp = 2}});
+  const Program program = joined_step({.plan = {.tp = 2}});
   EXPECT_THAT(joined_in(program, FusedKind::kJoinedResults), SizeIs(0));
   EXPECT_THAT(joined_in(program, FusedKind::kJoinedGradients), SizeIs(0));
 }
@@ -181,7 +208,7 @@ TEST(JoinedRuns, ShareRowsThatNobodyElseIsIn) {
        {JoinCase{}, JoinCase{.architecture = Architecture::kLlama}, JoinCase{.plan = {.micro_batches = 2}},
         JoinCase{.recompute = full},
         JoinCase{.architecture = Architecture::kLlama, .plan = {.pp = 3, .micro_batches = 4}}}) {
-    const Program program = step_of(c);
+    const Program program = joined_step(c);
     const PreparedGraph prepared(program, 0, {.connected = true});
     expect_values_apart(program, 0, plan_cuda_kernels(program, {}, true), prepared);
   }
@@ -190,7 +217,7 @@ TEST(JoinedRuns, ShareRowsThatNobodyElseIsIn) {
 // Values are no larger together than they are apart, but for the sum of gradients that no longer takes the
 // place of its summand.
 TEST(JoinedRuns, TakeWhatTheKernelPlanSays) {
-  const Program program = step_of({});
+  const Program program = joined_step({});
   const PreparedGraph prepared(program, 0, {});
   for (const SharedRows& rows : prepared.shared_rows()) {
     std::int64_t apart = 0;
