@@ -16,10 +16,10 @@
 namespace nadi {
 namespace {
 
-Program training_step(std::int64_t bucket_elements, std::int64_t micro_batches = 1) {
+Program training_step(std::int64_t bucket_elements, std::int64_t micro_batches = 1, std::int64_t dp = 1) {
   return build_step(tiny_model(Architecture::kGpt2, 3),
                     {.batch_size = 2 * micro_batches, .seq_length = 8, .bucket_elements = bucket_elements},
-                    {.micro_batches = micro_batches});
+                    {.dp = dp, .micro_batches = micro_batches});
 }
 
 std::size_t updates_of(const Program& program, std::size_t g) {
@@ -45,7 +45,7 @@ TEST(NeighbouringOps, AreTheUpdatesOfABucket) {
 
 TEST(NeighbouringOps, EndWithTheirBucket) {
   constexpr std::array kUpdates{OpKind::kAdamW};
-  const Program program = training_step(100);
+  const Program program = training_step(100, 1, 2);  // which are reduced one by one
   const std::size_t optimizer = program.graphs.size() - 1;
   std::set<std::string> in_runs;
   for (const OpRun& run : neighbouring_ops(program, optimizer, kUpdates)) {

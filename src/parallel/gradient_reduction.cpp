@@ -16,6 +16,9 @@ GroupArgs group_args(const Plan& plan, GroupKind kind) {
   return {std::string(to_string(kind)), group_size(plan, kind)};
 }
 
+// Kernels of all devices like addresses at multiples of so many elements.
+constexpr std::int64_t kRoundExtent = 8;
+
 // A parameter of a chunk with what decides where it goes.
 struct Member {
   std::string name;
@@ -108,9 +111,8 @@ class ReductionBuilder {
   // Members lie in memory in this order. A tensor of an odd number of elements, as the bias of a vocabulary
   // has, comes last, so that the others begin at round addresses, which kernels of all devices like.
   std::vector<Member> in_memory_order(std::vector<Member> bucket) const {
-    constexpr std::int64_t kRound = 8;
     std::ranges::stable_partition(bucket, [&](const Member& member) {
-      return builder_.shape(member.parameter).elements() % kRound == 0;
+      return builder_.shape(member.parameter).elements() % kRoundExtent == 0;
     });
     return bucket;
   }
@@ -132,8 +134,7 @@ class ReductionBuilder {
     if (sharded_optimizer()) {
       shard(bucket, gradients, parameters, data);
     } else {
-      result_.variables.push_back({.tensors = names(gradients)});
-      result_.variables.push_back({.tensors = names(parameters)});
+      lay_out(bucket, gradients, parameters);
       if (data.size > 1) bucket_all_reduce(builder_, gradients, data);
       for (const Member& member : bucket) {
         input_.updates.push_back({member.parameter, member.gradient, member.decays});
@@ -144,6 +145,29 @@ class ReductionBuilder {
                                .chunk = last.chunk,
                                .ready_after = last.ready_after,
                                .at_end = last.at_end()});
+  }
+
+  // Buckets that nobody else has a part in lie one after the other, so that one kernel can go over more of
+  // them. A table of tokens ends the row: the memory behind its last row must be free for devices that pad
+  // it.
+  void lay_out(const std::vector<Member>& bucket, const std::vector<TensorId>& gradients,
+               const std::vector<TensorId>& parameters) {
+    const bool reduced = group_size(plan_, GroupKind::kData) > 1 || bucket[0].at_end();
+    const auto before = open_row_.find(bucket[0].kind());
+    if (reduced || before == open_row_.end()) {
+      result_.variables.push_back({.tensors = names(gradients)});
+      result_.variables.push_back({.tensors = names(parameters)});
+    } else {
+      const auto add = [](VariableBucket& to, const std::vector<std::string>& tensors) {
+        to.tensors.insert(to.tensors.end(), tensors.begin(), tensors.end());
+      };
+      add(result_.variables[before->second], names(gradients));
+      add(result_.variables[before->second + 1], names(parameters));
+    }
+    if (reduced) return;
+    if (before == open_row_.end()) open_row_.emplace(bucket[0].kind(), result_.variables.size() - 2);
+    const Shape& last = builder_.shape(parameters.back());
+    if (last[0] % kRoundExtent != 0) open_row_.erase(bucket[0].kind());
   }
 
   // Each data-parallel rank gets the summed gradients of its part of the bucket and updates that part.
@@ -239,6 +263,8 @@ class ReductionBuilder {
   OptimizerInput input_;
   std::size_t first_norm_part_ = 0;  // of the bucket under way
   std::vector<std::pair<TensorId, std::vector<TensorId>>> gathers_;
+  // By kind of bucket: which of the result's variables, gradients and then parameters, go on with the next.
+  std::map<decltype(Member{}.kind()), std::size_t> open_row_;
   ReductionGraph result_;
 };
 

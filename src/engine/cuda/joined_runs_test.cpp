@@ -101,9 +101,13 @@ TEST(JoinedRuns, NeedVariablesThatLieTogether) {
   program.buckets.clear();
   EXPECT_THAT(joined_in(program, FusedKind::kJoinedResults), SizeIs(0));
   EXPECT_THAT(joined_in(program, FusedKind::kJoinedGradients), SizeIs(0));
-  // A bucket for each variable.
-  const Program apart = joined_step({.bucket_elements = 1});
+  // A bucket for each variable, where they are reduced.
+  const Program apart = joined_step({.plan = {.dp = 2}, .bucket_elements = 1});
   EXPECT_THAT(joined_in(apart, FusedKind::kJoinedResults), SizeIs(0));
+  // Otherwise buckets lie one after the other, too.
+  const Program alone = joined_step({.bucket_elements = 1});
+  EXPECT_THAT(joined_in(alone, FusedKind::kJoinedResults), SizeIs(kJoinedLayers));
+  EXPECT_THAT(joined_in(alone, FusedKind::kJoinedGradients), SizeIs(kJoinedLayers));
 }
 
 // Two ranks have eight columns each of queries, keys and values.

@@ -44,6 +44,16 @@ Expected expected_of(const Problem& problem) {
   return expected;
 }
 
+// As normalized_error(), of tensors with as many elements, one of which says what is large.
+double error_in_proportion(const Doubles& values, const Doubles& reference, const Doubles& large) {
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    error += (values[i] - reference[i]) * (values[i] - reference[i]);
+    size += large[i] * large[i];
+  }
+  return error / size;
+}
+
 }  // namespace
 
 double normalized_error(const Doubles& values, const Doubles& reference) {
@@ -65,7 +75,10 @@ void expect_same_as_reference(const Problem& problem, const KernelCheckOptions& 
     for (std::size_t t = 0; t < results.size(); ++t) {
       if (results[t].empty()) continue;
       const Tensor& tensor = graph.tensors()[t];
-      const double error = normalized_error(doubles_of(results[t], tensor.dtype), expected.value(tensor, t));
+      const Doubles values = doubles_of(results[t], tensor.dtype);
+      double error = normalized_error(values, expected.value(tensor, t));
+      if (const auto size = options.sizes.find(tensor.name); size != options.sizes.end())
+        error = error_in_proportion(values, expected.value(tensor, t), expected.store.get(size->second));
       if (is_floating(tensor.dtype))
         EXPECT_LE(error, limit) << tensor.name << " " << tensor.shape.to_string() << " "
                                 << to_string(tensor.dtype) << ", " << run.to_string();

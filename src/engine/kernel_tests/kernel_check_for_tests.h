@@ -9,6 +9,8 @@
 // Inputs and variables are rounded to their element types first, so that both compute with the same numbers.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "nadi/engine/reference/problem_for_tests.h"
@@ -21,6 +23,8 @@ struct KernelCheckOptions {
   // Largest normalised mean square error, sum (x - reference)^2 / sum reference^2, of a tensor; 0: the
   // device's own for the types of the tensors.
   double max_error = 0;
+  // Variables that are zero but for rounding, with one whose size says how much rounding there may be.
+  std::map<std::string, std::string> sizes = {};
   std::vector<VariableBucket> buckets = {};  // variables that lie one after the other, on a GPU
 };
 
