@@ -101,7 +101,7 @@ class BuiltBlock {
 
   void expect_reference() const {
     // What attention is given is rounded first, and so is what it gives.
-    const double error = dtype_ == DType::kF32 ? 0 : dtype_ == DType::kF16 ? 1e-5 : 4e-4;
+    const double error = dtype_ == DType::kF32 ? 0 : dtype_ == DType::kF16 ? 1e-4 : 5e-3;
     // A bias of the keys moves all scores of a query alike, which changes nothing: its gradient is zero.
     std::map<std::string, std::string> sizes;
     if (block_.bias && !block_.rotary) sizes["k.bias.grad"] = "v.bias.grad";
