@@ -135,7 +135,7 @@ std::vector<StepFlag> training_flags() {
        kTraining},
       {{.names = {"--max-grad-norm", "--clip-grad"},
         .value = "X",
-        .help = "clip gradients to this norm; 0 disables clipping",
+        .help = "clip gradients to this norm; 0: no clipping, and no norm is taken",
         .fallback = format("{}", optimizer.max_grad_norm)},
        kTraining},
       {{.names = {"--dropout"},

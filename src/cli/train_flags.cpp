@@ -108,7 +108,8 @@ void add_training_flags(Flags& flags) {
                format("{}", defaults.optimizer.learning_rate.warmup));
   group.number("--weight-decay", "weight decay of matrices; biases and norms have none",
                format("{}", defaults.optimizer.weight_decay));
-  group.number("--max-grad-norm", "clip the gradient norm to this value; 0 disables clipping",
+  group.number("--max-grad-norm",
+               "clip the gradient norm to this value; 0: no clipping, and no norm is taken",
                format("{}", defaults.optimizer.max_grad_norm));
   group.add({.names = {"--dtype"},
              .value = "TYPE",

@@ -28,6 +28,7 @@ class OptimizerBuilder {
   void scale_gradients(const OptimizerInput& input, const LossScale& loss_scale) {
     const auto scope = builder_.in_layer("optimizer");
     const TensorId metric = builder_.variable({.name = "grad_norm", .role = Role::kMetric});
+    if (!takes_grad_norm(options_, loss_scale.scale != kNoTensor)) return number_update();
     const GradScale scaled = grad_scale(builder_, {.squared_norm = global_squares(input),
                                                    .loss_scale = loss_scale.scale,
                                                    .max_norm = options_.max_grad_norm,
@@ -145,6 +146,10 @@ std::string_view to_string(OptimizerKind kind) {
   unreachable();
 }
 
+bool takes_grad_norm(const OptimizerOptions& options, bool has_loss_scale) {
+  return options.max_grad_norm > 0 || has_loss_scale;
+}
+
 LossScale make_loss_scale(GraphBuilder& builder) {
   return {.scale = builder.variable({.name = "loss_scale",
                                      .role = Role::kMetric,
@@ -156,7 +161,6 @@ void add_optimizer(GraphBuilder& builder, const OptimizerInput& input, const Opt
                    const LossScale& loss_scale) {
   const auto phase = builder.in_phase(Phase::kOptimizer);
   OptimizerBuilder optimizer(builder, options);
-  // Without clipping and loss scale nobody reads the norm but the user, who wants it in the log all the same.
   optimizer.scale_gradients(input, loss_scale);
   for (const auto& [parameter, gradient, decays] : input.updates)
     optimizer.update(parameter, gradient, decays);

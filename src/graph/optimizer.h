@@ -2,7 +2,8 @@
 // update op per parameter. State it makes: "<parameter>.m" and ".v" (Adam), ".momentum" (SGD),
 // ".lr_scale" (SGD-SaI), ".master" (fp32 copy of a low-precision parameter). Counters it makes: updates,
 // schedule_position and skipped_updates, from which the step knows its number and its learning rate
-// (ops/next_update.h). Input it makes: schedule_advance. Metric: grad_norm.
+// (ops/next_update.h). Input it makes: schedule_advance. Metric: grad_norm, which stays 0 where the norm is
+// not taken (takes_grad_norm()): a checkpoint has the same tensors with and without clipping.
 #pragma once
 
 #include <array>
@@ -32,6 +33,10 @@ struct OptimizerOptions {
   std::optional<WeightDecaySchedule> weight_decay_schedule = {};
   double max_grad_norm = 1;  // 0: no clipping
 };
+
+// Whether a step takes the norm of its gradients, a pass over all of them: to clip them, or to find the
+// overflows of a loss scale.
+bool takes_grad_norm(const OptimizerOptions& options, bool has_loss_scale);
 
 // `loss_scale` and `good_steps` are the variables of fp16's dynamic loss scale, kNoTensor without.
 struct LossScale {

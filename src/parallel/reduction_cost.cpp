@@ -16,7 +16,7 @@ namespace {
 
 // What the ops of the optimizer depend on; all else are numbers that they compute with.
 auto fields(const OptimizerOptions& o) {
-  return std::tuple(o.kind, o.momentum != 0, o.weight_decay_schedule.has_value());
+  return std::tuple(o.kind, o.momentum != 0, o.weight_decay_schedule.has_value(), o.max_grad_norm > 0);
 }
 
 GroupArgs named_group(GroupKind kind, std::int64_t ranks) {
@@ -294,6 +294,7 @@ void ReductionCosts::add_bucket(Sums& sums, const Bucket& bucket, const BucketKi
   sums.update.tensors += updated.tensors;
   sums.update.elements += updated.elements;
   if (tied && key_.last_stage) return;
+  if (!takes_grad_norm(key_.optimizer, key_.dtype == DType::kF16)) return;
   sums.norm.tensors += updated.tensors;
   sums.norm.elements += updated.elements;
   // Buckets that nobody reduces have one part of the norm together.

@@ -39,7 +39,7 @@ IterationLine MegatronLog::iteration_line(const StepReport& report) const {
                      .learning_rate = report.next_learning_rate,  // Megatron has set it before it prints
                      .global_batch = report.global_batch,
                      .loss_scale = report.loss_scale.value_or(1),
-                     .grad_norm = report.grad_norm,
+                     .grad_norm = report.grad_norm.value_or(0),  // as Megatron prints without clipping
                      .skipped = skipped_};
   if (options_.throughput) {
     line.date = now_();

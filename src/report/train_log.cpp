@@ -101,11 +101,11 @@ void TrainLog::step(const StepReport& report) {
   if (console_.terminal_err || (report.step % logging_steps_ != 0 && report.step != first_step_ + 1 && !last))
     return;
   const std::string scale = report.loss_scale ? format(", loss scale {}", *report.loss_scale) : "";
-  line(lines_,
-       format("step {}/{}, epoch {}: loss {:.4f}, lr {:.3e}, grad norm {:.3f}{}, {:.0f} tokens/s{}, {} left",
-              report.step, report.total_steps, report.epoch, report.loss, report.learning_rate,
-              report.grad_norm, scale, static_cast<double>(tokens_since_line_) / seconds_since_line_,
-              throughput_text(), clock_text(left)));
+  const std::string norm = report.grad_norm ? format(", grad norm {:.3f}", *report.grad_norm) : "";
+  line(lines_, format("step {}/{}, epoch {}: loss {:.4f}, lr {:.3e}{}{}, {:.0f} tokens/s{}, {} left",
+                      report.step, report.total_steps, report.epoch, report.loss, report.learning_rate, norm,
+                      scale, static_cast<double>(tokens_since_line_) / seconds_since_line_, throughput_text(),
+                      clock_text(left)));
   tokens_since_line_ = 0;
   samples_since_line_ = 0;
   seconds_since_line_ = 0;

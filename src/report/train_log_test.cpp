@@ -79,6 +79,15 @@ TEST_F(TrainLogTest, PrintsLinesWhereNobodyWatches) {
 
 // 12 B s L h^2 (1 + 1 + s/(2h) + ffn/h + V/(2 L h)) with B = 8, s = 100, L = 2, h = 10, ffn = 40, V = 40:
 // 12 * 8 * 100 * 2 * 100 * (2 + 5 + 4 + 1) = 23.04 MFLOP in half a second, by 2 ranks: 23.04 MFLOP/s each.
+TEST_F(TrainLogTest, TellsNoNormThatWasNotTaken) {
+  TrainLog shown = log(false);
+  shown.started(0, 10);
+  StepReport unclipped = report(1);
+  unclipped.grad_norm.reset();
+  shown.step(unclipped);
+  EXPECT_THAT(out_.str(), HasSubstr("lr 1.000e-04, 2000 tokens/s"));
+}
+
 TEST_F(TrainLogTest, SaysWhatAGpuDoes) {
   ModelConfig config;
   config.layers = 2;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <set>
 #include <span>
@@ -67,6 +68,31 @@ class PieceReader {
   std::set<std::string> started_;
   std::vector<std::byte> window_;
 };
+
+// Whether the exponents of all elements have a bit that is not set: those of infinities and NaN have none.
+template <class Word>
+bool has_only_finite(std::span<const std::byte> bytes, Word exponent) {
+  Word found = 0;
+  for (std::size_t i = 0; i + sizeof(Word) <= bytes.size(); i += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, bytes.data() + i, sizeof word);
+    found |= static_cast<Word>((word & exponent) == exponent);
+  }
+  return found == 0;
+}
+
+bool is_finite(std::span<const std::byte> elements, DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return has_only_finite<std::uint32_t>(elements, 0x7f800000);
+    case DType::kBF16:
+      return has_only_finite<std::uint16_t>(elements, 0x7f80);
+    case DType::kF16:
+      return has_only_finite<std::uint16_t>(elements, 0x7c00);
+    default:
+      return true;
+  }
+}
 
 // An Error as bytes: kind, then the texts, each ended by a zero.
 std::string packed(const Error& error) {
@@ -186,7 +212,16 @@ void ShardedState::write(AtomicFolder& folder, PieceTransfer& transfer, const To
           {.name = tensor.name,
            .dtype = file_dtype(tensor.dtype),
            .shape = tensor.shape,
-           .pieces = [&transfer, number](const TensorSink& sink) { transfer.receive(number, sink); }});
+           .pieces = [&transfer, &tensor, number](const TensorSink& sink) {
+             transfer.receive(number, [&](std::span<const std::byte> bytes) {
+               if (tensor.role == Role::kParameter && !is_finite(bytes, tensor.dtype))
+                 throw Error(
+                     ErrorKind::kInfeasible, {},
+                     format("parameter '{}' has elements that are not finite: it is not saved", tensor.name),
+                     "try a lower learning rate or a longer warm-up");
+               sink(bytes);
+             });
+           }});
     }
     return tensors;
   };

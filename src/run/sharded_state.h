@@ -18,7 +18,8 @@
 // Saving is collective: rank 0 writes, the others send it their pieces, a few megabytes at a time
 // (sharded_state_transfer.h). The outcome is that of rank 0, the folder's appearance included, and is told to
 // all: when its disk is full, it takes what the others send until the end, and then the same Error is thrown
-// on every rank. No rank returns before the folder is there.
+// on every rank. No rank returns before the folder is there. Parameters that are not finite are not saved
+// (infeasible): an update may have spoilt them after a loss that was a number.
 #pragma once
 
 #include <cstddef>

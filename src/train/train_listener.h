@@ -27,8 +27,8 @@ struct StepReport {
   std::int64_t epoch = 0;
   double loss = 0;  // mean over the tokens that count
   double learning_rate = 0;
-  double next_learning_rate = 0;  // of the step after this one
-  double grad_norm = 0;
+  double next_learning_rate = 0;          // of the step after this one
+  std::optional<double> grad_norm = {};   // where the step takes it (takes_grad_norm())
   std::optional<double> loss_scale = {};  // fp16
   bool skipped = false;                   // fp16: gradients overflowed and nothing was updated
   std::int64_t skipped_steps = 0;         // so far

@@ -312,7 +312,10 @@ class Trainer {
     StepUnderWay done = *std::exchange(under_way_, std::nullopt);
     StepReport& report = done.report;
     const auto metric = [&](const char* name) { return engine_->scalar(done.ticket, name); };
-    report.grad_norm = metric("grad_norm");
+    if (takes_grad_norm(options_.optimizer, options_.dtype == DType::kF16))
+      report.grad_norm = metric("grad_norm");
+    else
+      engine_->wait(done.ticket);
     report.learning_rate = state_.learning_rate(report.step);
     const double computed = seconds_now();
     report.loss = agreement_.of(last_stage(), has_loss() ? metric("loss") : 0);
@@ -325,7 +328,7 @@ class Trainer {
     if (options_.dtype == DType::kF16) {
       report.loss_scale = metric("loss_scale");
       // The scale does not fall below 1: an overflow at 1 is divergence.
-      report.skipped = !std::isfinite(report.grad_norm) && loss_scale_ > 1;
+      report.skipped = !std::isfinite(*report.grad_norm) && loss_scale_ > 1;
       loss_scale_ = *report.loss_scale;
       if (report.skipped) state_.skip_update(report.global_batch);
     }
@@ -342,7 +345,7 @@ class Trainer {
     if (events_) {
       events_->scalar("train/loss", report.step, report.loss);
       events_->scalar("train/learning_rate", report.step, report.learning_rate);
-      events_->scalar("train/grad_norm", report.step, report.grad_norm);
+      if (report.grad_norm) events_->scalar("train/grad_norm", report.step, *report.grad_norm);
       events_->scalar("train/tokens_per_second", report.step,
                       static_cast<double>(done.fed.tokens) / report.seconds);
       if (report.loss_scale) events_->scalar("train/loss_scale", report.step, *report.loss_scale);
@@ -371,9 +374,9 @@ class Trainer {
   }
 
   static void check_finite(const StepReport& report) {
-    if (std::isfinite(report.loss) && std::isfinite(report.grad_norm)) return;
-    throw diverged(format("training diverged in step {}: loss {}, gradient norm {}", report.step, report.loss,
-                          report.grad_norm));
+    if (std::isfinite(report.loss) && std::isfinite(report.grad_norm.value_or(0))) return;
+    const std::string norm = report.grad_norm ? format(", gradient norm {}", *report.grad_norm) : "";
+    throw diverged(format("training diverged in step {}: loss {}{}", report.step, report.loss, norm));
   }
 
   static Error diverged(std::string message) {
