@@ -89,9 +89,9 @@ export class TimelinePalette {
 
   /** How an event is coloured now. @returns {(event: number) => number} */
   colorOf() {
-    const {labels, batches, chunks, labelKind} = this.data;
+    const {labels, batches, chunks, labelKind, pipeline} = this.data;
     const palette = this.dimmed ? this.dimmed.labels : this.labels;
-    if (!batches) return (event) => palette[labels[event]];
+    if (!batches || !pipeline) return (event) => palette[labels[event]];
     // Boxes of a pipeline: shades by micro-batch; chunks after the first are lighter.
     const base = this.dimmed ? this.dimmed.kinds : this.kinds;
     const background = this.background;
