@@ -40,7 +40,10 @@ class SynchronisingCalls {
 class IdleSearch {
  public:
   IdleSearch(const Timeline& timeline, const IdleOptions& options)
-      : timeline_(timeline), options_(options), synchronising_(timeline) {}
+      : timeline_(timeline), options_(options), synchronising_(timeline), launched_(timeline.size(), 0) {
+    for (std::uint32_t row = 0; row < timeline.size(); ++row)
+      if (const std::uint32_t launch = timeline.launch(row); launch != kNoRow) ++launched_[launch];
+  }
 
   IdleCauses run() {
     IdleCauses result;
@@ -82,7 +85,11 @@ class IdleSearch {
       return synchronising_.held_up(launch, idle_since) ? lane.synchronisation : lane.host;
     if (timeline_.start(row) - idle_since < options_.kernel_gap) return lane.kernel;
     if (waited_for_other_lane(row, idle_since)) return lane.dependency;
-    return launch != kNoRow && launch == timeline_.launch(before) ? lane.kernel : lane.other;
+    if (launch == kNoRow) return lane.other;
+    if (launch == timeline_.launch(before)) return lane.kernel;
+    const bool is_graph = launched_[launch] > 1;
+    if (!is_graph) return lane.other;
+    return timeline_.inclusive_end(launch) > idle_since ? lane.host : lane.kernel;
   }
 
   bool waited_for_other_lane(std::uint32_t row, Nanoseconds idle_since) const {
@@ -95,6 +102,7 @@ class IdleSearch {
   const Timeline& timeline_;
   const IdleOptions& options_;
   SynchronisingCalls synchronising_;
+  std::vector<std::uint32_t> launched_;  // by row: how many nodes it launched
 };
 
 }  // namespace

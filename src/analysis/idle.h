@@ -1,13 +1,13 @@
 // Why the device was idle between two nodes: each lane for itself, and all lanes together. The causes are
 // those of Holistic Trace Analysis, with two more, since our traces know what a node waited for:
 //
-//   host              the next node's launch call started only after the lane had become idle: the host was
-//                     late
+//   host              the next node's launch call started only after the lane had become idle, or was a
+//                     graph's and still at work: the host was late
 //   synchronisation   the same, and when the lane became idle the launching thread was in a call that waited
 //                     for the device: nothing could be queued
-//   kernel            the node was launched in time and the gap is short (below `kernel_gap`), or the node
-//                     before came from the same launch call, that of a graph: what it costs to start one
-//                     kernel after the other
+//   kernel            the node was launched in time and the gap is short (below `kernel_gap`), or it came
+//                     from the launch of a graph, which the node before came from, too, or which was over
+//                     when the lane became idle: what it costs to start one kernel, or graph, after the other
 //   dependency        the node waited for one on another lane of the device, which ended after the lane had
 //                     become idle
 //   other             none of these: the trace does not tell

@@ -68,6 +68,26 @@ TEST(Idle, OfTheDeviceAsAWhole) {
   EXPECT_EQ(device.total(), break_down(*timeline).idle);
 }
 
+TEST(Idle, BetweenGraphs) {
+  //  host      graph [1, 5)   graph [10, 20)   graph [90, 110)
+  //  stream 7  [6, 30) [32, 50)                [58, 70) [72, 100)   [107, 120) [120, 130)
+  const auto timeline = timeline_for_tests({
+      {.id = 1, .start = 1, .end = 5, .host = true},
+      {.id = 2, .start = 10, .end = 20, .host = true},
+      {.id = 3, .start = 90, .end = 110, .host = true},
+      {.id = 11, .start = 6, .end = 30, .data = {1}, .stream = 7},
+      {.id = 12, .start = 32, .end = 50, .data = {1}, .stream = 7},    // of one graph
+      {.id = 13, .start = 58, .end = 70, .data = {2}, .stream = 7},    // of the next, which was there
+      {.id = 14, .start = 72, .end = 100, .data = {2}, .stream = 7},   // of one graph
+      {.id = 15, .start = 107, .end = 120, .data = {3}, .stream = 7},  // the host was at it
+      {.id = 16, .start = 120, .end = 130, .data = {3}, .stream = 7},
+  });
+  const LaneIdle lane = idle_causes(*timeline, {.kernel_gap = Nanoseconds{1}}).lanes[0];
+  EXPECT_EQ(lane.kernel.time, Nanoseconds{2 + 8 + 2});
+  EXPECT_EQ(lane.host.time, Nanoseconds{7});
+  EXPECT_EQ(lane.other.time, Nanoseconds{});
+}
+
 // Reference: every nanosecond between the lane's first start and last end at which none of its nodes runs.
 TEST(Idle, GapsAreWhatIsNotBusy) {
   for (std::uint64_t seed = 200; seed < 220; ++seed) {

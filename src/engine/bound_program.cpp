@@ -21,7 +21,9 @@ BoundProgram::BoundProgram(const Program& program, KernelPlan kernels)
   for (const Instruction& instruction : program.instructions)
     micro_batches_ = std::max<std::int64_t>(micro_batches_, instruction.micro_batch + 1);
   find_kernels();
+  find_repeated();
   lay_out_own();
+  if (kernels_.gathers_inputs) lay_out_gathered();
 }
 
 void BoundProgram::find_kernels() {
@@ -38,6 +40,36 @@ void BoundProgram::find_kernels() {
     kernel_calls_ += range.end - range.first;
     const Section& section = program_.section(instruction.section);
     op_calls_ += section.end_op - section.first_op;
+  }
+}
+
+void BoundProgram::find_repeated() {
+  std::vector<int> runs(program_.sections.size(), 0);
+  for (const Instruction& instruction : program_.instructions)
+    ++runs[static_cast<std::size_t>(instruction.section)];
+  for (std::size_t number = 0; number < runs.size(); ++number) {
+    const ProgramMemory::OfGraph& planned = memory_.graphs[program_.sections[number].graph];
+    const bool one_place = planned.slots == 1 && std::ranges::all_of(planned.rings, [](const auto& ring) {
+                             return ring.places == 1;
+                           });
+    repeated_.push_back(runs[number] > 1 && one_place ? 1 : 0);
+  }
+}
+
+void BoundProgram::lay_out_gathered() {
+  for (std::size_t number = 0; number < program_.sections.size(); ++number) {
+    const std::size_t graph = program_.sections[number].graph;
+    if (repeated_[number] == 0 || gathered_.contains(graph)) continue;
+    std::vector<GatheredInput>& places = gathered_[graph];
+    const std::span<const Tensor> tensors = program_.graphs[graph].tensors();
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+      const Tensor& tensor = tensors[t];
+      if (tensor.producer != kNoOp || tensor.variable || tensor.role == Role::kConstant) continue;
+      places.push_back({.tensor = TensorId{static_cast<std::uint32_t>(t)},
+                        .offset = own_size_.count(),
+                        .size = static_cast<std::size_t>(tensor.size().count())});
+      own_size_ += aligned_size(tensor.size(), kernels_.alignment);
+    }
   }
 }
 
@@ -74,6 +106,8 @@ void BoundProgram::bind(DeviceMemory& memory, const VariableStore& store, const 
   device_ = &memory;
   arena_ = arena;
   own_ = memory.allocate(own_size_);
+  for (auto& [graph, inputs] : gathered_)
+    for (GatheredInput& input : inputs) input.address = own_ + input.offset;
   for (std::size_t g = 0; g < program_.graphs.size(); ++g) {
     const Graph& graph = program_.graphs[g];
     const ProgramMemory::OfGraph& planned = memory_.graphs[g];
@@ -113,19 +147,6 @@ void BoundProgram::set_input(InputSet set, std::string_view name, std::span<cons
     device_->write(own_ + input.offset + static_cast<std::int64_t>(number) * input.stride, values);
     input.given[number] = 1;
   }
-}
-
-std::vector<TensorId> BoundProgram::inputs_of(std::size_t graph) const {
-  std::vector<TensorId> tensors;
-  for (const auto& [tensor, input] : graphs_[graph].inputs)
-    tensors.push_back(TensorId{static_cast<std::uint32_t>(tensor)});
-  return tensors;
-}
-
-bool BoundProgram::has_one_slot(std::size_t graph) const {
-  const ProgramMemory::OfGraph& planned = memory_.graphs[graph];
-  return planned.slots == 1 &&
-         std::ranges::all_of(planned.rings, [](const ProgramMemory::Ring& ring) { return ring.places == 1; });
 }
 
 std::span<std::byte* const> BoundProgram::place(std::size_t graph, std::int64_t micro_batch, InputSet set) {

@@ -34,7 +34,7 @@ class BoundProgram {
   const Program& program() const { return program_; }
   const KernelPlan& kernels() const { return kernels_; }
   Bytes arena() const { return memory_.total; }
-  Bytes own() const { return own_size_; }  // constants and inputs
+  Bytes own() const { return own_size_; }  // constants and inputs, gathered ones, too
 
   // The kernels of a section: indices into kernels().graphs[section.graph].
   struct KernelRange {
@@ -56,10 +56,18 @@ class BoundProgram {
   // By tensor of the graph: where it begins, when an instruction runs for this micro-batch; only of those
   // that are no views. Valid until the next call for the same graph.
   std::span<std::byte* const> place(std::size_t graph, std::int64_t micro_batch, InputSet set);
-  // The tensors of a graph that are inputs. Of all others the addresses are the same for micro-batches that
-  // share slots and rings, as those of a program with one slot do.
-  std::vector<TensorId> inputs_of(std::size_t graph) const;
-  bool has_one_slot(std::size_t graph) const;
+  // Whether several instructions run a section, whose addresses but for those of its inputs are the same for
+  // all of them. Where kernels().gathers_inputs, there is a place for the inputs of such a section.
+  bool is_repeated(SectionId section) const { return repeated_[static_cast<std::size_t>(section)] != 0; }
+  struct GatheredInput {
+    TensorId tensor = kNoTensor;   // of the section's graph
+    std::int64_t offset = 0;       // in the program's own memory
+    std::byte* address = nullptr;  // there, since bind()
+    std::size_t size = 0;
+  };
+  std::span<const GatheredInput> gathered_inputs(SectionId section) const {
+    return gathered_.at(program_.section(section).graph);
+  }
 
  private:
   // An input of the program, the same in all of its graphs that name it.
@@ -80,12 +88,15 @@ class BoundProgram {
   };
 
   void find_kernels();
+  void find_repeated();
   void lay_out_own();
+  void lay_out_gathered();
 
   const Program& program_;
   KernelPlan kernels_;
   ProgramMemory memory_;
   std::vector<KernelRange> ranges_;  // by section
+  std::vector<char> repeated_;       // by section
   std::size_t kernel_calls_ = 0;
   std::size_t op_calls_ = 0;
   std::int64_t micro_batches_ = 1;
@@ -96,6 +107,8 @@ class BoundProgram {
   std::byte* own_ = nullptr;
   Bytes own_size_;
   std::vector<std::vector<std::int64_t>> constants_;  // by graph and tensor: offset of constants
+  // By graph of repeated sections, which share the place, since they run one after the other.
+  std::map<std::size_t, std::vector<GatheredInput>> gathered_;
 };
 
 }  // namespace nadi

@@ -38,6 +38,9 @@ struct KernelPlan {
   std::map<std::string, Bytes> spare = {};
   Bytes workspace = {};  // one for all kernels of a program: the largest
   Bytes staging = {};    // what messages are packed into
+  // Whether the inputs of a section that is run again and again by itself are brought to one place, so that
+  // it finds them there each time.
+  bool gathers_inputs = false;
 };
 
 MemoryOptions memory_options(const Program& program, const KernelPlan& kernels);

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
-#include <exception>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -29,6 +27,7 @@
 #include "nadi/train/event_file.h"
 #include "nadi/train/run_folder.h"
 #include "nadi/train/run_state.h"
+#include "nadi/train/step_feeder.h"
 #include "nadi/train/step_inputs.h"
 #include "nadi/train/step_requests.h"
 #include "nadi/unroll/plan_metadata.h"
@@ -45,30 +44,6 @@ Nanoseconds wall_clock() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return Nanoseconds{std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
 }
-
-std::int64_t sum(const std::vector<std::int32_t>& values, std::int64_t count) {
-  std::int64_t total = 0;
-  for (std::int64_t i = 0; i < count; ++i) total += values[i];
-  return total;
-}
-
-// What the steps of a batch size run.
-struct StepProgram {
-  std::int64_t micro_batches = 1;
-  const Program* program = nullptr;
-  ProgramHandle handle{};
-};
-
-// A step whose inputs are set.
-struct FedStep {
-  const StepProgram* program = nullptr;
-  InputSet set = InputSet::kFirst;
-  std::int64_t number = 0;
-  std::int64_t size = 0;  // samples of a full step, on all ranks
-  StepScalars scalars = {};
-  std::int64_t samples = 0, tokens = 0;  // that are no padding, on all ranks
-  double seconds = 0;                    // that it took to feed it
-};
 
 class Trainer {
  public:
@@ -88,7 +63,14 @@ class Trainer {
                                              .groups = world.size() > 1 ? &groups_ : nullptr,
                                              .slowdown = options.slowdown,
                                              .math = options.math})),
-        state_(options, batches_, data.train) {
+        state_(options, batches_, data.train),
+        feeder_({.options = options,
+                 .data = data.train,
+                 .plan = plan_,
+                 .place = place_,
+                 .agreement = agreement_,
+                 .state = state_,
+                 .engine = *engine_}) {
     check_batch_schedule(options, batches_);
   }
 
@@ -120,8 +102,6 @@ class Trainer {
  private:
   bool evaluates() const { return options_.evaluate && data_.validation != nullptr; }
   bool writes() const { return world_.rank() == Rank{0}; }  // files that all ranks share
-  // One rank of those that read the same samples, so that what it counts is counted once.
-  bool counts() const { return place_.tp == 0 && place_.cp == 0 && place_.pp == 0; }
   // A rank that has the loss.
   Rank last_stage() const { return rank_at(plan_, {.pp = plan_.pp - 1}); }
   bool has_loss() const { return place_.pp == plan_.pp - 1; }
@@ -192,61 +172,17 @@ class Trainer {
   // The program of each batch size that the run has: all of them share memory that is laid out once.
   void load_programs() {
     std::set<std::int64_t> sizes;
-    for (const BatchSchedule::Phase& phase : batches_.phases()) sizes.insert(micro_batches_of(phase.size));
+    for (const BatchSchedule::Phase& phase : batches_.phases())
+      sizes.insert(feeder_.micro_batches_of(phase.size));
     for (const std::int64_t micro_batches : sizes) {
       const Program* program = &stages_->of(place_.pp);
       if (micro_batches != plan_.micro_batches)
         program = &other_programs_.emplace_back(build_step(
             options_.config, request_of(micro_batches), with_micro_batches(plan_, micro_batches), place_.pp));
-      programs_[micro_batches] = {micro_batches, program, engine_->load(*program)};
+      feeder_.add({micro_batches, program, engine_->load(*program)});
     }
     if (evaluates()) evaluation_ = engine_->load(evaluation_program_);
     engine_->bind();
-  }
-
-  std::int64_t micro_batches_of(std::int64_t batch) const { return batch / (options_.batch_size * plan_.dp); }
-
-  // Sets the inputs of the next step, in the set that the step before does not read.
-  FedStep feed() {
-    const double start = seconds_now();
-    FedStep fed{.set = next_set_, .number = state_.step() + 1, .size = state_.batch_size()};
-    fed.program = &programs_.at(micro_batches_of(fed.size));
-    next_set_ = other(next_set_);
-    const StepInputs inputs{*engine_, fed.program->handle, fed.set};
-    const RunState::Position position = state_.next_position();
-    const RowRange rows{.epoch = position.epoch, .first = position.samples, .rows = fed.size};
-    fed.scalars = {.seed = options_.seed, .step = fed.number, .schedule_advance = state_.schedule_advance()};
-    for (std::int64_t m = 0; m < fed.program->micro_batches; ++m) {
-      const Part part{.rank = place_.dp * fed.program->micro_batches + m,
-                      .ranks = plan_.dp * fed.program->micro_batches};
-      const Batch batch = data_.train.batch_of(rows, part);
-      set_batch(inputs, split_over_context(batch, plan_, place_.cp), m);
-      set_random(inputs, fed.scalars, m, part.rank * options_.batch_size);
-      fed.scalars.token_count += batch.tokens;
-      fed.samples += batch.samples;
-      fed.tokens += sum(batch.lengths, batch.samples);
-    }
-    fed.scalars.token_count = agreement_.sum(counts() ? fed.scalars.token_count : 0);
-    fed.samples = agreement_.sum(counts() ? fed.samples : 0);
-    fed.tokens = agreement_.sum(counts() ? fed.tokens : 0);
-    set_step_scalars(inputs, fed.scalars);
-    fed.seconds = seconds_now() - start;
-    return fed;
-  }
-
-  // The step that was fed while the one before ran; a failure to do that counts only now.
-  FedStep take_fed() {
-    if (feeding_failed_) std::rethrow_exception(feeding_failed_);
-    return fed_ ? *std::exchange(fed_, std::nullopt) : feed();
-  }
-
-  void feed_ahead() {
-    if (state_.step() == state_.total_steps()) return;
-    try {
-      fed_ = feed();
-    } catch (const Error&) {
-      feeding_failed_ = std::current_exception();
-    }
   }
 
   // A step that was started, and what is to be reported of it when it is done.
@@ -265,8 +201,8 @@ class Trainer {
 
   void step() {
     if (!step_began_) step_began_ = seconds_now();
-    if (feeding_failed_) finish_step_under_way();  // it was fed, and is told of
-    StepUnderWay now{.fed = take_fed()};
+    if (feeder_.failed()) finish_step_under_way();  // it was fed, and is told of
+    StepUnderWay now{.fed = feeder_.take()};
     const std::int64_t size = now.fed.size;
     if (recorder_) recorder_->set_metadata("batch_size", format("{}", size / plan_.dp));
     if (recorder_) recorder_->set_metadata("global_batch_size", format("{}", size));
@@ -284,7 +220,7 @@ class Trainer {
                   .global_batch = size,
                   .consumed_samples = state_.samples_seen(),
                   .memory = engine_->allocated()};
-    feed_ahead();
+    feeder_.feed_ahead();
     if (under_way_) {
       finish_step_under_way();
       step_began_ = seconds_now();  // on the device, where one step follows the other
@@ -398,7 +334,7 @@ class Trainer {
       listener_.evaluating(i, batches);
       const Batch batch =
           data_.validation->batch({.epoch = 0, .batch = i}, {.rank = place_.dp, .ranks = plan_.dp});
-      const std::int64_t batch_tokens = agreement_.sum(counts() ? batch.tokens : 0);
+      const std::int64_t batch_tokens = agreement_.sum(feeder_.counts() ? batch.tokens : 0);
       const StepInputs inputs{*engine_, evaluation_};
       set_batch(inputs, split_over_context(batch, plan_, place_.cp), 0);
       set_step_scalars(inputs, {.token_count = batch_tokens});
@@ -497,14 +433,11 @@ class Trainer {
   const std::unique_ptr<Engine> engine_;
   std::optional<ShardedState> state_files_;
   RunState state_;
-  std::map<std::int64_t, StepProgram> programs_;  // by number of micro-batches
+  StepFeeder feeder_;
   ProgramHandle evaluation_{};
-  std::optional<FedStep> fed_;  // the next step
   std::optional<StepUnderWay> under_way_;
   std::optional<double> step_began_;  // when the last one that is to be reported was, or feeding it began
-  std::exception_ptr feeding_failed_;
-  InputSet next_set_ = InputSet::kFirst;
-  double loss_scale_ = 1;  // before the next step, where there is one
+  double loss_scale_ = 1;             // before the next step, where there is one
   std::optional<RunRecorder> recorder_;
   bool in_profiler_range_ = false;
   std::optional<EventFile> events_;

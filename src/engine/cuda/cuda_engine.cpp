@@ -138,23 +138,11 @@ struct RunKey {
 RunKey key_of(std::size_t program, const BoundProgram& bound, const RunRequest& request) {
   const std::vector<Instruction>& instructions = bound.program().instructions;
   const std::size_t end = request.end.value_or(instructions.size());
-  if (end - request.first == 1 && instructions.size() > 1) {
-    const SectionId section = instructions[request.first].section;
-    if (bound.has_one_slot(bound.program().section(section).graph))
+  if (end - request.first == 1)
+    if (const SectionId section = instructions[request.first].section; bound.is_repeated(section))
       return {.program = program, .section = section};
-  }
   return {.program = program, .inputs = request.inputs, .first = request.first, .end = end};
 }
-
-// The inputs of a section that runs by itself, in memory of their own.
-struct GatheredInputs {
-  struct Input {
-    TensorId tensor = kNoTensor;
-    std::byte* address = nullptr;
-    std::size_t size = 0;
-  };
-  std::vector<Input> inputs;
-};
 
 }  // namespace
 
@@ -175,7 +163,6 @@ struct CudaEngineState {
   CommOps comm;
   std::vector<LoadedProgram> programs;
   std::map<RunKey, std::unique_ptr<CapturedRun>> captured;
-  std::map<std::pair<std::size_t, SectionId>, GatheredInputs> gathered;  // by program
   mutable ScalarCopies scalars;
   // While steps are recorded.
   std::unique_ptr<KernelActivity> activity;
@@ -238,7 +225,6 @@ class CudaEngine : private std::unique_ptr<CudaEngineState>, public DeviceEngine
   }
   void launch(const CapturedRun& run, const RunRequest& request);
   void attach(const RunRequest& request);
-  GatheredInputs& gathered_inputs(const BoundProgram& program);
   void gather_inputs(BoundProgram& program, const RunRequest& request);
   void begin_record(const RunRequest& request, std::size_t kernels, std::size_t ops);
   void end_record(const RunRequest& request);
@@ -279,28 +265,13 @@ void CudaEngine::attach(const RunRequest& request) {
   if (wanted) state_.activity = std::make_unique<KernelActivity>(state_.device.number());
 }
 
-// Made once for each section that runs by itself.
-GatheredInputs& CudaEngine::gathered_inputs(const BoundProgram& program) {
-  const auto [entry, fresh] = state_.gathered.try_emplace({state_.key.program, *state_.key.section});
-  GatheredInputs& gathered = entry->second;
-  if (!fresh) return gathered;
-  const Section& section = program.program().section(*state_.key.section);
-  for (const TensorId tensor : program.inputs_of(section.graph)) {
-    const Bytes size = program.program().graphs[section.graph].tensor(tensor).size();
-    gathered.inputs.push_back({.tensor = tensor,
-                               .address = state_.memory.allocate(size),
-                               .size = static_cast<std::size_t>(size.count())});
-  }
-  return gathered;
-}
-
 void CudaEngine::gather_inputs(BoundProgram& program, const RunRequest& request) {
   const Instruction& instruction = program.program().instructions[request.first];
   const Section& section = program.program().section(instruction.section);
   const std::span<std::byte* const> addresses =
       program.place(section.graph, instruction.micro_batch, request.inputs);
   state_.addresses.assign(addresses.begin(), addresses.end());
-  for (const GatheredInputs::Input& input : gathered_inputs(program).inputs) {
+  for (const BoundProgram::GatheredInput& input : program.gathered_inputs(instruction.section)) {
     check_cuda(cudaMemcpyAsync(input.address, addresses[index(input.tensor)], input.size,
                                cudaMemcpyDeviceToDevice, state_.stream.get()),
                "cudaMemcpyAsync");

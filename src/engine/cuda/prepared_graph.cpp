@@ -208,7 +208,7 @@ std::vector<std::int64_t> PreparedGraph::padded_sizes() const {
 }
 
 KernelPlan kernel_plan_of(std::span<const PreparedGraph* const> graphs) {
-  KernelPlan plan{.alignment = kDeviceAlignment, .graphs = {}};
+  KernelPlan plan{.alignment = kDeviceAlignment, .graphs = {}, .gathers_inputs = true};
   std::int64_t staging = 0;
   for (const PreparedGraph* graph : graphs) {
     std::vector<PlannedKernel>& kernels = plan.graphs.emplace_back();
