@@ -27,6 +27,9 @@ export function explanationOf(definitions, figure) {
     if (value !== null && result.value !== null)
       parts.push(element('p', {class: 'formula'}, `= ${result.words} = `, element('strong', null, cellText(value, column))),
           element('p', {class: 'formula muted'}, `= ${result.exact} = ${value}`));
+    parts.push(element('ul', {class: 'operands'}, ...result.names.map((name) => element('li', null,
+        element('span', {class: 'formula'}, `${formulaText(name.call ? `${name.call}(${name.key})` : name.key)} = ${name.text}: `),
+        definitions[name.table]?.figures[name.key]?.text ?? ''))));
   } else if (typeof value === 'number') {
     parts.push(element('p', {class: 'formula muted'},
         `${cellText(value, column)}: ${value.toLocaleString('en-US', {maximumFractionDigits: 6})}${column.kind === 'time' ? ' ns' : ''}`));

@@ -146,11 +146,13 @@ function headlineColumn(key) {
  * Computes a formula of analysis_definitions.h at a row.
  * @param {string} formula
  * @param {{source: FigureSource, table: string, row: number}} at
- * @returns {{value: number|null, words: string, exact: string}} words: with figures for people; exact: with all digits
+ * @returns {{value: number|null, words: string, exact: string, names: {table: string, key: string, call: string, text: string}[]}}
+ *     words: with figures for people; exact: with all digits; names: each figure that the formula names
  */
 export function evaluateFormula(formula, at) {
   const tokens = formula.match(/[a-z_-]*[a-z_]\([a-z_.-]+\)|[a-z][a-z_.-]*[a-z]|\d+|[-+*/()]/g) ?? [];
   let next = 0;
+  const names = [];
   const join = (operator, a, b) => {
     const values = a.value === null || b.value === null ? null :
         operator === '+' ? a.value + b.value : operator === '-' ? a.value - b.value :
@@ -168,7 +170,10 @@ export function evaluateFormula(formula, at) {
     }
     if (/^\d/.test(token)) return {value: Number(token), words: countText(Number(token)), exact: countText(Number(token))};
     const call = /^([a-z_]+)\((.*)\)$/.exec(token);
-    const {value, column} = figureNamed(call ? call[2] : token, call ? call[1] : '', at);
+    const name = call ? call[2] : token;
+    const {value, column} = figureNamed(name, call ? call[1] : '', at);
+    const [table, key] = name.includes('.') ? name.split('.') : [at.table, name];
+    names.push({table, key, call: call ? call[1] : '', text: column ? cellText(value, column) : '-'});
     return {value, words: column ? cellText(value, column) : '-',
       exact: value === null ? '-' : value.toLocaleString('en-US', {maximumFractionDigits: 3})};
   };
@@ -182,7 +187,7 @@ export function evaluateFormula(formula, at) {
     while (tokens[next] === '+' || tokens[next] === '-') left = join(tokens[next++], left, product());
     return left;
   };
-  return sum();
+  return {...sum(), names};
 }
 
 /** A formula as people read it: "compute / span". @param {string} formula */

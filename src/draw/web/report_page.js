@@ -150,7 +150,7 @@ function runSections(run, context) {
       if (table.name === 'durations') body.push(element('h3', null, 'How long nodes last'), durationHistogram(table));
       body.push(new TableView(table, context).root);
     }
-    made.push(element('section', {class: 'part', id: section.id}, element('h2', null, section.title), ...body));
+    made.push(element('section', {class: 'part', id: section.id}, element('h2', null, tables[0].name === 'work' ? 'What is to be done' : section.title), ...body));
   }
   return made;
 }
