@@ -45,6 +45,36 @@ TEST(CriticalPath, ALaneRunsOneNodeAtATime) {
   EXPECT_EQ(times_of(path), (Times{{"a", 10}, {"b", 9}, {"untraced", 1}}));
 }
 
+TEST(CriticalPath, OnACpuTheThreadThatComputesStartsMessages) {
+  // The second message depends on the first alone, and was started when the thread had computed for long.
+  const auto own = [](TraceNode& node) { node.attributes.add_text("op", node.name); };
+  const auto nodes = [&](std::int64_t stream) {
+    return std::vector<NodeForTests>{
+        {.id = 1,
+         .name = "first",
+         .start = 10,
+         .end = 20,
+         .type = NodeType::kCommRecv,
+         .stream = stream,
+         .more = own},
+        {.id = 2, .name = "mm", .start = 20, .end = 90, .data = {1}, .more = own},
+        {.id = 3,
+         .name = "second",
+         .start = 95,
+         .end = 100,
+         .type = NodeType::kCommRecv,
+         .ctrl = {1},
+         .stream = stream,
+         .more = own},
+        {.id = 4, .name = "add", .start = 100, .end = 110, .data = {3}, .more = own}};
+  };
+  EXPECT_EQ(times_of(critical_path(*timeline_for_tests(nodes(-1)))),
+            (Times{{"first", 10}, {"mm", 70}, {"second", 5}, {"add", 10}, {"untraced", 5}}));
+  // Streams of a GPU wait for nothing but what the trace says.
+  EXPECT_EQ(times_of(critical_path(*timeline_for_tests(nodes(7)))),
+            (Times{{"first", 10}, {"second", 5}, {"add", 10}, {"untraced", 75}}));
+}
+
 // outer [0, 100) calls inner [10, 60), which launches at [20, 30) a kernel [35, 80); the host then waits for
 // it in a call [65, 82) within outer. Durations are exclusive.
 TEST(CriticalPath, HostAndDevice) {

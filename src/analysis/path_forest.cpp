@@ -18,6 +18,7 @@ class PathForestMaker {
   PathForestMaker(PathForest& forest, const Timeline& timeline, Nanoseconds clock_offset)
       : forest_(forest), timeline_(timeline), offset_(clock_offset) {
     forest_.texts_.emplace_back();
+    if (timeline.has_own_ops() && !timeline.has_streams()) order_computations();
   }
 
   void run(const RankCalls& calls) {
@@ -79,11 +80,29 @@ class PathForestMaker {
       if (activity == Activity::kNone || encloses || !timeline_.has_time(parents[i])) continue;
       if (latest == kNoRow || order(parents[i]) > order(latest)) latest = parents[i];
     }
-    const std::uint32_t before = before_on_lane(row);
-    if (before != kNoRow && timeline_.end(before) <= begun &&
-        (latest == kNoRow || order(before) > order(latest)))
-      latest = before;
+    for (const std::uint32_t before : {before_on_lane(row), computed_before(row, begun)})
+      if (before != kNoRow && timeline_.end(before) <= begun &&
+          (latest == kNoRow || order(before) > order(latest)))
+        latest = before;
     return latest;
+  }
+
+  void order_computations() {
+    for (std::uint32_t row = 0; row < timeline_.size(); ++row)
+      if (timeline_.activity(row) == Activity::kCompute && timeline_.has_time(row))
+        computations_.push_back(row);
+    std::ranges::sort(computations_, {},
+                      [this](std::uint32_t row) { return std::pair(timeline_.end(row), row); });
+  }
+
+  // Of a message or collective of a run of ours on a CPU: what the thread that starts it computed last.
+  std::uint32_t computed_before(std::uint32_t row, Nanoseconds begun) const {
+    if (computations_.empty() || timeline_.activity(row) == Activity::kCompute ||
+        !is_device(timeline_.activity(row)))
+      return kNoRow;
+    const auto after = std::ranges::upper_bound(computations_, begun, {},
+                                                [this](std::uint32_t other) { return timeline_.end(other); });
+    return after == computations_.begin() ? kNoRow : *(after - 1);
   }
 
   std::uint32_t before_on_lane(std::uint32_t row) const {
@@ -160,6 +179,7 @@ class PathForestMaker {
   PathForest& forest_;
   const Timeline& timeline_;
   Nanoseconds offset_;
+  std::vector<std::uint32_t> computations_;                     // by their ends; of runs of ours on CPUs
   std::unordered_map<std::uint32_t, std::uint32_t> positions_;  // by row
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };

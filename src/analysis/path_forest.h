@@ -8,9 +8,10 @@
 // node's own begin nothing of the path ran: `gaps` say whom that time belongs to, if anybody.
 //
 // A lane of the device runs one node after the other, so a node waits for the one before it on its lane, too,
-// whether or not the trace says so. Control dependencies on the host's ops say what is nested in what; a node
-// that has data dependencies waits for those. A host's call that waited for the device (it synchronises)
-// begins when the work it waited for had ended.
+// whether or not the trace says so. In a run of ours on a CPU one thread computes and starts messages and
+// collectives: these wait for what it computed before. Control dependencies on the host's ops say what is
+// nested in what; a node that has data dependencies waits for those. A host's call that waited for the device
+// (it synchronises) begins when the work it waited for had ended.
 //
 // Holds the nodes on the way back from the last node and from each collective and message: 41 bytes each.
 // Times that contradict the dependencies may make the way lead round in a circle: whoever follows it has to

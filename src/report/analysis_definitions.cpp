@@ -83,7 +83,8 @@ constexpr TableDefinition kTables[] = {
     {"collectives", "The 100 matched collectives with the longest waits."},
     {"critical-path",
      "Followed backward from the node that ended last: from each node to the dependency that ended "
-     "last, or to the node before it on its stream. A collective or message that waited for a late "
+     "last, or to the node before it on its stream; in runs of Nadi on a CPU, from a message or "
+     "collective to what its thread computed before. A collective or message that waited for a late "
      "rank is on the path with its transfer only; from there the path goes on with what the late rank "
      "did before. Each moment of the path belongs to the node that ran, or to waiting where no traced "
      "node ran."},
