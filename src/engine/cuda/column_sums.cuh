@@ -7,7 +7,8 @@
 // A Source hands out kVector neighbouring columns of a row: fetch(row, column) starts loading what it needs,
 // values(raw, row, column, v) makes the numbers to be summed of it, and may store them. kRowsAtOnce says how
 // many rows a thread has under way: four where values() is short; one where it is long, since code that is
-// run through only a few times takes longer to be fetched than to be executed.
+// run through only a few times takes longer to be fetched than to be executed. ready(), where a Source has
+// it, makes the one that is used, with what it reads once from memory of the device.
 #pragma once
 
 #include "nadi/engine/cuda/column_sums_plan.h"
@@ -125,10 +126,19 @@ __global__ void __launch_bounds__(kWarp* kWarp) finish(const __grid_constant__ P
   if (puts) target.put(first + warp, before + static_cast<float>(sum));
 }
 
+template <class Source>
+__device__ Source ready_source(const Source& source) {
+  if constexpr (requires { source.ready(); })
+    return source.ready();
+  else
+    return source;
+}
+
 // sums += every step-th row of a source, from `row` on.
 template <int kAtOnce, class Source>
-__device__ void add_rows(const Source& source, std::int64_t column, std::int64_t row, std::int64_t end,
+__device__ void add_rows(const Source& given, std::int64_t column, std::int64_t row, std::int64_t end,
                          int step, float (&sums)[Source::kVector]) {
+  const Source source = ready_source(given);
   typename Source::Raw raw[kAtOnce];
   const auto fetch = [&](std::int64_t first) {
 #pragma unroll

@@ -183,6 +183,42 @@ TEST(GeluGradSums, AreTakenInParts) {
       check_gelu_grad_sums(rows, dtype);
 }
 
+Doubles ids_of(std::int64_t count, std::int64_t rows) {
+  Doubles ids(count);
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    ids[i] = static_cast<double>(i * 7 % static_cast<std::size_t>(rows));
+  return ids;
+}
+
+void check_loss_grad_sums(const Rows& rows, DType dtype) {
+  for (const bool padded : {false, true})
+    for (const bool accumulate : {false, true}) {
+      const std::int64_t vocabulary = padded ? rows.width - rows.width / 3 : rows.width;
+      Doubles targets = ids_of(rows.batch * rows.tokens, vocabulary);
+      for (std::size_t i = 3; i < targets.size(); i += 5) targets[i] = static_cast<double>(kIgnoredTarget);
+      Problem p;
+      const TensorId gradient = p.builder.add_one(
+          {.kind = OpKind::kCrossEntropyGrad,
+           .inputs = {p.parameter("logits", rows.shape(), dtype),
+                      p.integers("targets", Shape{rows.batch, rows.tokens}, targets), p.scalar("count", 7),
+                      p.normal_input("statistics", Shape{rows.batch, rows.tokens}), p.scalar("dloss", 3)},
+           .attributes = {{"vocabulary", vocabulary}}});
+      p.output(gradient);
+      p.builder.add({.kind = OpKind::kSumRows,
+                     .inputs = {gradient},
+                     .attributes = {{"kept_axes", std::int64_t{1}}},
+                     .into = {{p.parameter("sum", Shape{rows.width}), accumulate}}});
+      expect_fused(p, FusedKind::kLossGradSums);
+    }
+}
+
+TEST(LossGradSums, IsTheReference) {
+  for_all_rows(check_loss_grad_sums);
+  for (const DType dtype : kStorage)
+    for (const Rows& rows : {Rows{3, 701, 40}, Rows{1, 2100, 9}, Rows{1, 150, 2304}, Rows{2, 70, 3001}})
+      check_loss_grad_sums(rows, dtype);
+}
+
 TEST(MatmulAdd, IsTheReference) {
   for (const DType dtype : kStorage)
     for (const Rows& rows : {Rows{2, 33, 64}, Rows{3, 5, 7}, Rows{1, 130, 1023}})
@@ -198,13 +234,6 @@ TEST(MatmulAdd, IsTheReference) {
         add(p.builder, p.parameter("residual", rows.shape(), dtype), product);
         expect_fused(p, FusedKind::kMatmulAdd);
       }
-}
-
-Doubles ids_of(std::int64_t count, std::int64_t rows) {
-  Doubles ids(count);
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    ids[i] = static_cast<double>(i * 7 % static_cast<std::size_t>(rows));
-  return ids;
 }
 
 TEST(EmbeddingsSum, OfTwoAndOfThree) {

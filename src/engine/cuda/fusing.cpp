@@ -82,6 +82,10 @@ std::size_t gelu_grad_sums(const OpChain& chain) {
   return chain.is(0, OpKind::kGeluGrad) && chain.sums_rows(1) && chain.feeds(0, 1) ? 2 : 0;
 }
 
+std::size_t loss_grad_sums(const OpChain& chain) {
+  return chain.is(0, OpKind::kCrossEntropyGrad) && chain.sums_rows(1) && chain.feeds(0, 1) ? 2 : 0;
+}
+
 // One product without scales and without a second output; it may have an activation.
 bool is_one_product(const OpChain& chain, std::size_t at) {
   return chain.is(at, OpKind::kMatmul) && chain.op(at).attributes.integer("batch_axes") == 0 &&
@@ -178,15 +182,11 @@ struct Rule {
   std::size_t (*match)(const OpChain& chain);
 };
 constexpr std::array kRules{
-    Rule{FusedKind::kGatedProducts, gated_products},
-    Rule{FusedKind::kNormProducts, norm_products},
-    Rule{FusedKind::kProductAdd, product_add},
-    Rule{FusedKind::kJoinedResults, joined_results},
-    Rule{FusedKind::kJoinedGradients, joined_gradients},
-    Rule{FusedKind::kResidualNorm, residual_norm},
-    Rule{FusedKind::kNormGradSum, norm_grad_sum},
-    Rule{FusedKind::kGeluGradSums, gelu_grad_sums},
-    Rule{FusedKind::kMatmulAdd, matmul_add},
+    Rule{FusedKind::kGatedProducts, gated_products},     Rule{FusedKind::kNormProducts, norm_products},
+    Rule{FusedKind::kProductAdd, product_add},           Rule{FusedKind::kJoinedResults, joined_results},
+    Rule{FusedKind::kJoinedGradients, joined_gradients}, Rule{FusedKind::kResidualNorm, residual_norm},
+    Rule{FusedKind::kNormGradSum, norm_grad_sum},        Rule{FusedKind::kGeluGradSums, gelu_grad_sums},
+    Rule{FusedKind::kLossGradSums, loss_grad_sums},      Rule{FusedKind::kMatmulAdd, matmul_add},
     Rule{FusedKind::kEmbeddingsSum, embeddings_sum},
 };
 
@@ -215,6 +215,8 @@ std::string_view to_string(FusedKind kind) {
       return "norm_grad_sum";
     case FusedKind::kGeluGradSums:
       return "gelu_grad_sums";
+    case FusedKind::kLossGradSums:
+      return "loss_grad_sums";
     case FusedKind::kMatmulAdd:
       return "matmul_add";
     case FusedKind::kEmbeddingsSum:

@@ -25,6 +25,7 @@ enum class FusedKind : std::uint8_t {
   kResidualNorm,   // [dropout] add (layer_norm | rms_norm)
   kNormGradSum,    // (layer_norm_grad | rms_norm_grad) [add] [dropout] [sum_rows]: two of them at least
   kGeluGradSums,   // gelu_grad sum_rows
+  kLossGradSums,   // cross_entropy_grad sum_rows
   kMatmulAdd,      // matmul add: the product is added to the other summand
   kEmbeddingsSum,  // embedding embedding add [embedding add]
   // Products that share a factor (joined_runs.h):

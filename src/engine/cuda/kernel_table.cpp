@@ -98,6 +98,8 @@ Kernel kernel_of(FusedKind fused) {
       return norm_grad_sum_kernel;
     case FusedKind::kGeluGradSums:
       return gelu_grad_sums_kernel;
+    case FusedKind::kLossGradSums:
+      return loss_grad_sums_kernel;
     case FusedKind::kMatmulAdd:
       return matmul_add_kernel;
     case FusedKind::kEmbeddingsSum:

@@ -40,6 +40,7 @@ void norm_grad_sum_kernel(const KernelCall& call);
 void gelu_kernel(const KernelCall& call);
 void gelu_grad_kernel(const KernelCall& call);
 void gelu_grad_sums_kernel(const KernelCall& call);
+void loss_grad_sums_kernel(const KernelCall& call);
 void swiglu_kernel(const KernelCall& call);
 void swiglu_grad_kernel(const KernelCall& call);
 

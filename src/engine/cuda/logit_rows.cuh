@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nadi/engine/cuda/device_code.cuh"
+#include "nadi/engine/cuda/integers.cuh"
 #include "nadi/engine/cuda/kernel.h"
 
 namespace nadi::cuda {
@@ -18,6 +19,18 @@ struct LogitRows {
         row_stride(logits.row_stride()),
         columns(static_cast<int>(logits.columns())) {}
   __device__ const T* row(std::int64_t i) const { return data + i * row_stride; }
+};
+
+// The first vocabulary entry of this rank's columns, and how many of them are no padding.
+struct OwnColumns {
+  std::int64_t first;
+  int count;
+
+  __device__ OwnColumns(int columns, std::int64_t vocabulary, const Integers& place)
+      : first(place.data == nullptr ? 0 : place[0] * columns) {
+    const std::int64_t left = vocabulary - first;
+    count = left < 0 ? 0 : left < columns ? static_cast<int>(left) : columns;
+  }
 };
 
 // e^x to about 2^-22, 0 far below 0.

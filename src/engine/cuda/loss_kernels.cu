@@ -29,18 +29,6 @@ int row_threads(const KernelCall& call, std::int64_t rows, std::int64_t columns,
       std::clamp<std::int64_t>(rounded_up(divided_up(columns, kColumnsPerThread), kWarp), kWarp, wanted));
 }
 
-// The first vocabulary entry of this rank's columns, and how many of them are no padding.
-struct OwnColumns {
-  std::int64_t first;
-  int count;
-
-  __device__ OwnColumns(int columns, std::int64_t vocabulary, const Integers& place)
-      : first(place.data == nullptr ? 0 : place[0] * columns) {
-    const std::int64_t left = vocabulary - first;
-    count = left < 0 ? 0 : left < columns ? static_cast<int>(left) : columns;
-  }
-};
-
 // Sum of e^(x - base) over what was seen; base is the largest, or 0 as long as all was minus infinity.
 struct RunningSum {
   float largest = -INFINITY;

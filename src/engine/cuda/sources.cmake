@@ -48,6 +48,7 @@ if(NADI_HAS_CUDA)
     cuda/kernel_runner.cpp
     cuda/kernel_table.cpp
     cuda/lookup_kernels.cu
+    cuda/loss_grad_sums_kernel.cu
     cuda/loss_kernels.cu
     cuda/matmul_kernel.cpp
     cuda/matrix_products.cpp
