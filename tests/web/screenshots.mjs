@@ -45,7 +45,7 @@ const pictures = {
     act: (page) => clickLongest(page, 'pipeline.send')},
   pipeline: {command: ['timeline', '--pipeline', 'out/run_trace', '-o', 'pipeline.html'], width: 1200, height: 560},
   report: {command: ['analyze', 'out/run_trace', '--html', 'report.html'], width: 1200, height: 900},
-  graph: {command: ['draw', 'out/run_trace.3.et', '-o', 'graph.html'], width: 1200, height: 760},
+  graph_page: {command: ['draw', 'out/run_trace.3.et', '-o', 'graph.html'], width: 1200, height: 760},
 };
 
 const wanted = words.length > 0 ? words : Object.keys(pictures);
