@@ -36,7 +36,7 @@ export async function startBrowser(options = {}) {
         if (message.type() === 'error') faults.push(`${file}: ${message.text()}`);
       });
       await page.goto(url);
-      if (ready) await page.waitForSelector('html[data-ready="true"]', {timeout: 30000});
+      if (ready) await page.waitForSelector('html[data-ready="true"]', {timeout: 60000});
       return page;
     },
 
