@@ -227,7 +227,8 @@ void write_analysis_page(const AnalysisPage& page, const std::filesystem::path& 
   const std::string title = title_of(page);
   const std::string data = analysis_page_data(page);
   HtmlPage html(path, overwrite, report_bundle(), format("Analysis of {}", title));
-  html.head(dump_json({{"title", page.before == nullptr ? "Analysis of a run" : "Two runs compared"}, {"subtitle", title}}));
+  html.head(dump_json(
+      {{"title", page.before == nullptr ? "Analysis of a run" : "Two runs compared"}, {"subtitle", title}}));
   html.block("report", data);
   html.commit();
 }
