@@ -15,7 +15,14 @@ constexpr FlagWording kWordings[]{
     {"choose another folder for the index maps",
      "choose another folder for the index maps with --data-cache-path"},
     {"give the traces of one run, one for each rank",
-     "give the traces of one run, one for each rank; --against compares two runs"},
+     "give the traces of one run, one for each rank; 'nadi analyze --against' compares two runs"},
+    {"run the step and record it", "run the step and record it with 'nadi train --enable-tracing'"},
+    {"it is in the settings that a job prints at its start",
+     "it is in the settings that a job prints at its start; --stages says it, too"},
+    {"they follow from the global batch, the micro-batch and the data-parallel size",
+     "they follow from the global batch, the micro-batch and the data-parallel size; --micro-batches says "
+     "it, "
+     "too"},
     {"convert all of them to Chakra traces first",
      "turn all of them into Chakra traces with 'nadi convert' first"},
     {"make the dataset with a sequence for each sentence", "make the dataset with --split-sentences"},

@@ -71,7 +71,7 @@ std::optional<Nanoseconds> duration_of(const Flags& flags, std::string_view name
   return duration;
 }
 
-std::vector<std::string> words_of(const std::string& list) {
+std::vector<std::string> listed_words(const std::string& list) {
   std::vector<std::string> words;
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t comma = std::min(list.find(',', begin), list.size());
@@ -85,7 +85,7 @@ TimelineSelection resolve_selection(const Flags& flags) {
   TimelineSelection selection{.from = duration_of(flags, "--from"), .to = duration_of(flags, "--to")};
   if (const auto ranks = flags.text("--ranks")) selection.ranks = parse_number_ranges(*ranks, "--ranks");
   if (const auto steps = flags.text("--steps")) selection.steps = parse_number_ranges(*steps, "--steps");
-  if (const auto streams = flags.text("--streams")) selection.streams = words_of(*streams);
+  if (const auto streams = flags.text("--streams")) selection.streams = listed_words(*streams);
   if (selection.from && selection.to && *selection.from > *selection.to)
     throw usage_error("--from lies behind --to");
   return selection;

@@ -92,11 +92,12 @@ void print_timeline(const TimelineSummary& summary, const std::filesystem::path&
 }
 
 std::string pipeline_subtitle(const PipelineSummary& summary) {
-  return format("{}{}, {}, {}, bubble {:.1f}%",
+  return format("{}{}, {}, {}, bubble {:.1f}%{}",
                 summary.pipelines > 1 ? counted(summary.pipelines, "pipeline", "pipelines") + " of " : "",
                 counted(summary.stage_count, "stage", "stages"),
                 counted(summary.micro_batches, "micro-batch", "micro-batches"),
-                counted(summary.steps, "step", "steps"), 100 * summary.bubble_share());
+                counted(summary.steps, "step", "steps"), 100 * summary.bubble_share(),
+                summary.reconstructed ? ", reconstructed" : "");
 }
 
 Json pipeline_json(const PipelineSummary& summary, const std::filesystem::path& file, Bytes size) {

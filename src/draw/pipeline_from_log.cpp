@@ -259,6 +259,9 @@ class LogPipeline {
     if (cut_) view_.notes.push_back(format("only the first {} boxes are drawn", with_thousands(boxes_)));
     summary.reconstructed = reconstructed_;
     if (reconstructed_)
+      for (std::uint32_t group = 0; group < view_.group_count(); ++group)
+        view_.group(group).name += ", reconstructed";
+    if (reconstructed_)
       view_.notes.push_back(
           format("reconstructed from a training log: passes of mean length in the order of the {} schedule, "
                  "messages "

@@ -91,8 +91,6 @@ class PipelineDrawing {
       last_chunk_ = std::max(last_chunk_, work.chunk);
     }
     view_.lane(lane).note = format("bubble {:.1f}%", 100 * figures.bubble_share());
-    if (figures.timed_bubble_share)
-      view_.lane(lane).note += format(", {:.1f}% by its timers", 100 * *figures.timed_bubble_share);
     summary_.boxes += static_cast<std::int64_t>(stage.boxes.size());
     summary_.stages.push_back(figures);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include "nadi/base/format.h"
 #include "nadi/base/natural_order.h"
@@ -144,7 +145,9 @@ void RankTimeline::fill(TimelineRankSummary& summary, TimelineSummary& all) {
     return natural_less(lanes[a].name, lanes[b].name);
   });
   view_lanes_.assign(lanes.size(), kNoLane);
+  bool idle_added = false;
   for (const std::uint32_t lane : order) {
+    if (lanes[lane].host && !std::exchange(idle_added, true)) add_idle(summary);
     const bool shown = is_lane_shown(lanes[lane]);
     std::uint32_t view_lane = kNoLane;
     for (const std::uint32_t row : timeline_.rows_of(lane)) {
@@ -166,7 +169,7 @@ void RankTimeline::fill(TimelineRankSummary& summary, TimelineSummary& all) {
       add_event(row, view_lane, summary);
     }
   }
-  add_idle(summary);
+  if (!idle_added) add_idle(summary);
   link_launches(all);
   link_dependencies(all);
   call_events_.sort();

@@ -43,7 +43,8 @@ TEST(PipelineFromLog, ReconstructsTheSchedule) {
   EXPECT_DOUBLE_EQ(summary.stages[0].timed_bubble_share.value(), 0.375);
   EXPECT_DOUBLE_EQ(summary.stages[1].timed_bubble_share.value(), 22.0 / 62);
   EXPECT_THAT(view.notes.at(0), HasSubstr("reconstructed"));
-  EXPECT_EQ(view.lane(0).note, "bubble 33.3%, 37.5% by its timers");
+  EXPECT_EQ(view.lane(0).note, "bubble 33.3%");
+  EXPECT_EQ(view.group(0).name, "pipeline, reconstructed");
   EXPECT_EQ(view.lane_count(), 6U) << "two stages, each with reductions and optimizer";
   EXPECT_EQ(view.event_count(3), 1U) << "its inner step is a part of the optimizer";
 }

@@ -6,8 +6,8 @@
 //
 // Files are those that read_run() takes (analysis/run_reading.h): Chakra traces, profiles of PyTorch (Kineto)
 // with or without traces of its host. What an event is and its lane are those of analysis/timeline.h, so that
-// the sums here are those of `nadi analyze`. Lanes of the device come first, then threads of the host, whose
-// events last as long as all that is nested in them, then gaps in which the device did nothing.
+// the sums here are those of `nadi analyze`. Lanes of the device come first, then gaps in which the device
+// did nothing, then threads of the host, whose events last as long as all that is nested in them.
 //
 // Links: from a launch to what it launched; from what an event waited for, up to four each; from a send to
 // its receive and along the members of a collective, as analysis/meetings.h matches them. Ranks stand on one

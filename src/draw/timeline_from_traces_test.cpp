@@ -93,7 +93,7 @@ TEST(TimelineFromTraces, LanesEventsAndLinks) {
   const TimelineSummary summary = timeline_from_traces(view, files, {});
   EXPECT_EQ(view.group_count(), 2U);
   EXPECT_EQ(view.group(0).name, "rank 0");
-  EXPECT_THAT(lane_names(view), ElementsAre("communication", "stream 7", "stream 20", "host", "idle",
+  EXPECT_THAT(lane_names(view), ElementsAre("communication", "stream 7", "stream 20", "idle", "host",
                                             "communication", "stream 20", "idle"));
   EXPECT_EQ(summary.events, 6);
   EXPECT_EQ(summary.launches, 1);
