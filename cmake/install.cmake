@@ -57,7 +57,20 @@ set(NADI_INTERNAL_HEADERS
   pytorch/kineto_lanes.h
   pytorch/process_group_texts.h
   pytorch/record_place.h
-  chakra/chakra_json_node.h)
+  chakra/chakra_json_node.h
+  chakra/node_link_graph.h
+  chakra/node_link_trace.h
+  draw/collapse.h
+  draw/dot_writer.h
+  draw/drawn_text.h
+  draw/graph_boxes.h
+  draw/graph_from_node_link.h
+  draw/graph_from_trace.h
+  draw/graph_members.h
+  draw/graph_page.h
+  draw/graph_view.h
+  draw/graphml_writer.h
+  draw/node_link_output.h)
 # Of the CPU engine, one header is for others; the rest is how kernels are written.
 file(GLOB nadi_kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cpu/*.h)
 list(REMOVE_ITEM nadi_kernel_headers engine/cpu/cpu_engine.h)

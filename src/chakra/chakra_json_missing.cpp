@@ -1,6 +1,7 @@
-// Stands in for chakra_json_reader.cpp in a build without simdjson.
+// Stands in for chakra_json_reader.cpp and node_link_reader.cpp in a build without simdjson.
 #include "nadi/base/error.h"
 #include "nadi/chakra/chakra_json_reader.h"
+#include "nadi/chakra/node_link_graph.h"
 
 namespace nadi {
 namespace {
@@ -17,6 +18,14 @@ Trace read_chakra_json(const std::filesystem::path&, const ChakraReadOptions&, C
 }
 
 Trace read_chakra_json(std::string_view, std::string, const ChakraReadOptions&, ChakraReadStats*) {
+  refuse();
+}
+
+NodeLinkGraph read_node_link(const std::filesystem::path&, const NodeLinkReadOptions&) {
+  refuse();
+}
+
+NodeLinkGraph read_node_link(std::string_view, std::string, const NodeLinkReadOptions&) {
   refuse();
 }
 

@@ -1,5 +1,5 @@
-// Reads a Chakra trace from whatever file it is in: .et of any schema, or JSON; plain, gzip or zstd. The
-// content of the file decides.
+// Reads a trace from whatever file it is in: Chakra's .et of any schema, Chakra's JSON, or a graph in
+// node-link form (node_link_trace.h); plain, gzip or zstd. The content of the file decides.
 //
 //   TraceFileReport report;
 //   Trace trace = read_any_trace(path, {}, &report);
@@ -16,14 +16,15 @@
 
 namespace nadi {
 
-enum class TraceFileKind : std::uint8_t { kChakra, kChakraJson };
-std::string_view to_string(TraceFileKind kind);  // "Chakra", "Chakra JSON"
+enum class TraceFileKind : std::uint8_t { kChakra, kChakraJson, kNodeLink };
+std::string_view to_string(TraceFileKind kind);  // "Chakra", "Chakra JSON", "node-link"
 
 struct TraceFileReport {
   TraceFileKind kind = TraceFileKind::kChakra;
   ChakraReadStats stats = {};
 };
 
+// A graph of several ranks is Error (input): `nadi draw --format chakra` writes a trace of each.
 Trace read_any_trace(const std::filesystem::path& path, const ChakraReadOptions& options = {},
                      TraceFileReport* report = nullptr);
 

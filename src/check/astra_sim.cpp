@@ -166,7 +166,7 @@ class NodeCheck {
 };
 
 void check_encoding(const SimulatedTrace& trace, VerdictMaker& verdict) {
-  if (trace.kind == TraceFileKind::kChakraJson) verdict.refuse("the file is JSON, and .et is read");
+  if (trace.kind != TraceFileKind::kChakra) verdict.refuse("the file is JSON, and .et is read");
   if (trace.compressed) verdict.refuse("the file is compressed");
   if (trace.damaged) verdict.refuse("the file is damaged");
   if (trace.schema != ChakraSchema::kCurrent)

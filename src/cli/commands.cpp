@@ -16,6 +16,7 @@ std::unique_ptr<Command> make_trace_collective_command();
 std::unique_ptr<Command> make_convert_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_analyze_command();
+std::unique_ptr<Command> make_draw_command();
 std::unique_ptr<Command> make_timeline_command();
 std::unique_ptr<Command> make_data_tokenizer_command();
 std::unique_ptr<Command> make_data_preprocess_command();
@@ -70,6 +71,11 @@ constexpr std::array kCommands{
         .examples = {"nadi analyze 'run_rank*_device.json'",
                      "nadi analyze out/run.0.et --against out/run.1.et"},
         .make = &make_analyze_command},
+    CommandEntry{.name = "draw",
+                 .summary = "draw the graph of a trace: tensors, operations and communication",
+                 .examples = {"nadi draw out/gpt2.0.et -o graph.svg",
+                              "nadi draw 'out/gpt3.*.et' --comm -o comm.png"},
+                 .make = &make_draw_command},
     CommandEntry{.name = "timeline",
                  .summary = "draw when each rank did what, as a page for a browser or for Perfetto",
                  .examples = {"nadi timeline 'out/run.*.et' -o timeline.html",

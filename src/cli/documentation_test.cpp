@@ -126,6 +126,7 @@ TEST(JsonKeys, OfTracesAreThoseOfTheDocumentation) {
       keys_of_all({"convert 'run_rank*_host.json' --device 'run_rank*_device.json' -o run",
                    "convert run.0.et -o run.json --format kineto", "convert cut.json -o cut.0.et --lenient"}),
       documented_keys("nadi convert --json"));
+  EXPECT_EQ(printed_keys("draw run.0.et -o g.dot"), documented_keys("nadi draw --json"));
   ASSERT_EQ(run("trace gpt2 --seq-length 8 --batch-size 1 -o dry").code, 0);
   EXPECT_EQ(keys_of_all({"analyze 'run.*.et'", "analyze run.0.et --against run.1.et", "analyze dry.0.et"}),
             documented_keys("nadi analyze --json"));

@@ -13,6 +13,7 @@
 #include "nadi/cli/start_ranks.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/draw/trace_pictures.h"
 #include "nadi/engine/comm/communicator.h"
 #include "nadi/generate/generation_request.h"
 #include "nadi/generate/generation_traces.h"
@@ -31,6 +32,8 @@ namespace {
 constexpr std::int64_t kDefaultBatchSize = 8;
 // Where neither MODEL nor --model-config is given.
 constexpr std::string_view kDefaultModel = "gpt3-125m";
+// Of the trace where drawings are wanted and it is not given.
+constexpr std::string_view kDrawnTrace = "tensor_trace";
 
 void add_generate_model_flags(Flags& flags) {
   constexpr std::string_view kGroup = "model and prompts";
@@ -115,7 +118,13 @@ void add_generate_output_flags(Flags& flags) {
       "of "
       "all ranks",
       "no trace");
-  flags.add({.names = {"--force"}, .help = "overwrite existing traces", .group = group});
+  flags.add(
+      {.names = {"--visualize-trace"},
+       .help = format("record the run and draw it, beside its trace: tensor_trace_graph.png and .json, "
+                      "tensor_comm_graph.png, tensor_trace_chakra.json; --trace is {} unless it is given",
+                      kDrawnTrace),
+       .group = group});
+  flags.add({.names = {"--force"}, .help = "overwrite existing traces and drawings", .group = group});
 }
 
 void resolve_model(const Flags& flags, GenerationRequest& request, Console& console) {
@@ -187,12 +196,18 @@ void resolve_lengths(const Flags& flags, GenerationRequest& request, Console& co
                              request.options.output_tokens, request.config.positions, request.config.name);
 }
 
+TracePictures pictures_of(const GenerationRequest& request) {
+  return trace_pictures_in(std::filesystem::path(request.trace_prefix).parent_path());
+}
+
 void resolve_trace(const Flags& flags, Communicator& world, GenerationRequest& request) {
   if (flags.given("--force")) {
-    if (!flags.given("--trace")) throw usage_error("--force makes no sense without --trace");
+    if (!flags.given("--trace") && !flags.given("--visualize-trace"))
+      throw usage_error("--force makes no sense without --trace");
     request.overwrite = Overwrite::kAllow;
   }
-  const auto prefix = flags.text("--trace");
+  std::optional<std::string> prefix = flags.text("--trace");
+  if (!prefix && flags.given("--visualize-trace")) prefix = kDrawnTrace;
   if (!prefix) return;
   if (prefix->ends_with('/'))
     throw usage_error(format("--trace takes the start of file names, not '{}'", *prefix),
@@ -202,6 +217,7 @@ void resolve_trace(const Flags& flags, Communicator& world, GenerationRequest& r
   request.trace_prefix = *prefix;
   request.options.record = true;
   if (request.overwrite == Overwrite::kRefuse) refuse_existing_traces(*prefix, world);
+  if (flags.given("--visualize-trace")) require_pictures(pictures_of(request), request.overwrite);
 }
 
 // Several ranks are always tensor-parallel.
@@ -240,6 +256,18 @@ void write_trace(const GenerationRequest& request, const Generator& generator, c
   const RunTraceFiles files = write_generation_traces(request, generator, clock);
   console.info() << format("trace: {}, {}, {}\n", files.chakra.string(),
                            generation_kineto_file(request.trace_prefix).string(), files.stacks.string());
+}
+
+// On rank 0, when the traces of all ranks are there.
+void draw_trace(const GenerationRequest& request, const Communicator& world, Console& console) {
+  std::vector<std::filesystem::path> traces;
+  for (std::int64_t rank = 0; rank < world.size(); ++rank)
+    traces.push_back(
+        generation_trace_files(request.trace_prefix, world.size(), Rank{static_cast<int>(rank)}).chakra);
+  const TracePictures pictures = pictures_of(request);
+  write_trace_pictures(traces, pictures, request.overwrite, [&] { console.check_interrupted(); });
+  console.info() << format("drawings: {}, {}, {}, {}\n", pictures.graph.string(), pictures.node_link.string(),
+                           pictures.communication.string(), pictures.chakra.string());
 }
 
 class GenerateCommand : public Command {
@@ -290,6 +318,7 @@ class GenerateCommand : public Command {
     if (json) console.out << dump_json(generation_json(request, result, output.texts()));
     console.out.flush();
     if (!request.trace_prefix.empty()) write_trace(request, generator, clock, console);
+    if (flags.given("--visualize-trace") && world.rank() == Rank{0}) draw_trace(request, world, console);
     console.info() << generation_speed_text(result);
   }
 };

@@ -17,10 +17,7 @@ void add_file(ConvertInput& input, const fs::path& file) {
     case FileKind::kPytorchHost:
       input.hosts.push_back(file);
       return;
-    case FileKind::kNodeLink:
-      throw input_error({.file = file.string()}, "graphs in node-link form can be written but not read",
-                        "convert the trace that it was made from");
-    default:  // a Chakra trace; of any other or damaged file the reader says what is wrong
+    default:  // a Chakra trace, or a graph that is one; of any other or damaged file the reader says what is wrong
       input.chakra.push_back(file);
       return;
   }

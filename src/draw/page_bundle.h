@@ -14,6 +14,7 @@ struct PageBundle {
 };
 
 const PageBundle& report_bundle();
+const PageBundle& graph_bundle();
 const PageBundle& timeline_bundle();
 
 }  // namespace nadi

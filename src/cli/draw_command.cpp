@@ -1,0 +1,244 @@
+// nadi draw
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <ostream>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+#include "nadi/base/number_ranges.h"
+#include "nadi/base/units.h"
+#include "nadi/base/version.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/draw/draw_files.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/progress_line.h"
+#include "nadi/trace/file_patterns.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 4> kCollapseNames{"auto", "none", "block", "layer"};
+constexpr std::array kCollapses{DrawCollapse::kAuto, DrawCollapse::kNone, DrawCollapse::kBlock,
+                                DrawCollapse::kLayer};
+constexpr std::array<std::string_view, 2> kEdgesKeys{"edges", "links"};
+constexpr std::array<std::string_view, 2> kPasses{"first", "all"};
+constexpr std::int64_t kLayoutSeconds = 60;
+
+void add_what_flags(Flags& flags) {
+  constexpr std::string_view kGroup = "what is drawn";
+  flags.add({.names = {"--layers"},
+             .value = "LIST",
+             .help = "only these layers, such as 0-1 or 0,11",
+             .fallback = "all",
+             .group = kGroup});
+  flags.add(
+      {.names = {"--collapse"},
+       .value = "WHAT",
+       .help =
+           "what becomes one box; layer: each layer; block: attention and feed-forward part of each layer; "
+           "none: nothing; auto: nothing, but of a picture that is too large to read all but its first layer",
+       .fallback = std::string(kCollapseNames[0]),
+       .choices = {kCollapseNames.begin(), kCollapseNames.end()},
+       .group = kGroup});
+  flags.add(
+      {.names = {"--comm"},
+       .help =
+           "communication, across ranks where there are several, with a box for what is computed between two",
+       .group = kGroup});
+  flags.add({.names = {"--no-tensors"}, .help = "operations and communication alone", .group = kGroup});
+  flags.add(
+      {.names = {"--passes"},
+       .value = "WHICH",
+       .help = "micro-batches, decode steps and training steps that do the same again: the first, or all",
+       .fallback = "first in pictures, all in files",
+       .choices = {kPasses.begin(), kPasses.end()},
+       .group = kGroup});
+}
+
+void add_draw_output_flags(Flags& flags) {
+  std::string summaries;
+  std::vector<std::string_view> names;
+  for (const DrawFormatEntry& entry : draw_formats()) {
+    summaries += format("{}{}: {}", summaries.empty() ? "" : "; ", entry.name, entry.summary);
+    names.push_back(entry.name);
+  }
+  flags.add({.names = {"--output"},
+             .value = "FILE",
+             .help = "the drawing; missing folders are created",
+             .fallback = "required",
+             .group = "output"});
+  flags.add({.names = {"--format"},
+             .value = "FORMAT",
+             .help = summaries,
+             .fallback = "what the name of FILE ends in",
+             .choices = names,
+             .group = "output"});
+  flags.add({.names = {"--edges-key"},
+             .value = "NAME",
+             .help = "name of the list of edges in node-link JSON: NetworkX before 3.4 reads links",
+             .fallback = std::string(kEdgesKeys[0]),
+             .choices = {kEdgesKeys.begin(), kEdgesKeys.end()},
+             .group = "output"});
+  flags.add({.names = {"--layout-time"},
+             .value = "N",
+             .help = "seconds that Graphviz may take for a picture",
+             .fallback = std::to_string(kLayoutSeconds),
+             .group = "output"});
+  flags.add({.names = {"--force"}, .help = "overwrite a file that exists", .group = "output"});
+  flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
+}
+
+std::vector<fs::path> resolve_drawn_files(const Flags& flags) {
+  std::vector<std::string> words = flags.texts("--input");
+  if (flags.has_positional())
+    words.insert(words.end(), flags.positionals().begin(), flags.positionals().end());
+  if (words.empty()) throw usage_error("nothing to draw", "nadi draw out/run.0.et -o graph.svg");
+  return expand_traces(words);
+}
+
+DrawOutput resolve_drawing(const Flags& flags) {
+  const auto name = flags.text("--output");
+  if (!name) throw usage_error("-o, --output is missing", "-o graph.svg writes a picture");
+  DrawOutput output{.file = *name,
+                    .overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse};
+  if (const auto key = flags.choice("--edges-key")) output.edges_key = kEdgesKeys[*key];
+  if (const auto choice = flags.choice("--format")) {
+    output.format = draw_formats()[*choice].format;
+  } else {
+    const std::string extension = output.file.extension().string();
+    const auto entry =
+        std::ranges::find(draw_formats(), std::string_view(extension), &DrawFormatEntry::extension);
+    std::string known;
+    for (const DrawFormatEntry& other : draw_formats()) known += format(" {}", other.extension);
+    if (entry == draw_formats().end())
+      throw usage_error(format("the name {} does not tell the format of the drawing", *name),
+                        format("known endings:{}; or name it with --format", known));
+    output.format = entry->format;
+  }
+  if (flags.given("--edges-key") && output.format != DrawFormat::kJson)
+    throw usage_error("--edges-key is for node-link JSON", "--format json");
+  if (output.format == DrawFormat::kChakra)
+    for (const std::string_view flag : {"--layers", "--collapse", "--comm", "--no-tensors", "--passes"})
+      if (flags.given(flag)) throw usage_error(format("{} makes no sense with --format chakra", flag));
+  return output;
+}
+
+DrawOptions resolve_cut(const Flags& flags) {
+  DrawOptions options{.collapse = kCollapses[flags.choice("--collapse").value_or(0)],
+                      .communication = flags.given("--comm"),
+                      .tensors = !flags.given("--no-tensors"),
+                      .lenient = flags.given("--lenient"),
+                      .limit = std::chrono::seconds(flags.integer("--layout-time").value_or(kLayoutSeconds))};
+  if (const auto layers = flags.text("--layers")) options.layers = parse_number_ranges(*layers, "--layers");
+  if (const auto passes = flags.choice("--passes")) options.all_passes = *passes == 1;
+  if (options.communication &&
+      (options.collapse == DrawCollapse::kBlock || options.collapse == DrawCollapse::kLayer))
+    throw usage_error("--comm makes its own boxes", "with --comm, --collapse takes auto or none");
+  return options;
+}
+
+std::string number(std::uint64_t count) {
+  return with_thousands(static_cast<std::int64_t>(count));
+}
+
+void print_notes(const DrawSummary& summary, Console& console) {
+  if (summary.passes_left_out > 0)
+    console.info() << format(
+        "note: {} more passes (micro-batches, decode steps) do the same and are not drawn: "
+        "--passes all\n",
+        number(summary.passes_left_out));
+  if (summary.outlined)
+    console.info() << format(
+        "note: {} operations and {} tensors are too many to read, so all but the first layer are boxes: "
+        "--layers 0-1 draws layers in full, --collapse layer a box for each, --collapse none everything\n",
+        number(summary.ops + summary.communications), number(summary.tensors));
+  if (summary.without_tensors > 0)
+    console.info() << format(
+        "note: the trace lists no tensors of {} of its {} operations: their edges are direct\n",
+        number(summary.without_tensors), number(summary.ops + summary.communications));
+  if (!summary.remarks.empty()) console.warnings() << "dot: " << summary.remarks;
+}
+
+Json summary_json(const DrawSummary& summary) {
+  Json files = Json::array();
+  for (const fs::path& file : summary.files) files.push_back(file.string());
+  return {{"nadi_version", version()},
+          {"files", files},
+          {"ranks", summary.ranks},
+          {"operations", summary.ops},
+          {"communications", summary.communications},
+          {"tensors", summary.tensors},
+          {"edges", summary.edges},
+          {"drawn_nodes", summary.drawn_nodes},
+          {"drawn_edges", summary.drawn_edges},
+          {"outlined", summary.outlined},
+          {"passes_left_out", summary.passes_left_out},
+          {"without_tensors", summary.without_tensors}};
+}
+
+class DrawCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    flags.set_positional(
+        {.name = "FILE...",
+         .help =
+             "traces of the ranks of a run: Chakra (.et, JSON), profiles of PyTorch (Kineto), or a graph in "
+             "node-link JSON; plain, gzip or zstd; patterns in quotes",
+         .many = true,
+         .fallback = "--input"});
+    flags.add({.names = {"--input"},
+               .value = "FILE...",
+               .help = "the same as FILE...",
+               .fallback = "none",
+               .group = "input",
+               .many = true});
+    flags.add({.names = {"--lenient"},
+               .help = "skip damaged records, and dependencies on nodes that are not in the file",
+               .group = "input"});
+    add_what_flags(flags);
+    add_draw_output_flags(flags);
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    const std::vector<fs::path> files = resolve_drawn_files(flags);
+    const DrawOutput output = resolve_drawing(flags);
+    DrawOptions options = resolve_cut(flags);
+    ProgressLine progress(console, "traces", steady_clock());
+    options.progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); };
+    options.wait = [&] { console.check_interrupted(); };
+    options.note = [&](const std::string& text) { console.info() << "note: " << text << '\n'; };
+    DrawSummary summary;
+    try {
+      summary = draw_files(files, output, options);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kEnvironment && error.hint() == "install the package graphviz")
+        throw Error{error.kind(), error.place(), error.message(),
+                    error.hint() + ", or write .html, .dot, .graphml or .json"};
+      if (error.kind() != ErrorKind::kInfeasible || !error.hint().empty()) throw;
+      throw Error{
+          error.kind(), error.place(), error.message(),
+          "--layers 0-1 draws these layers alone, --collapse layer (or block) a box for each; .html opens "
+          "graphs of any size"};
+    }
+    print_notes(summary, console);
+    if (flags.given("--json")) {
+      console.out << dump_json(summary_json(summary));
+      return;
+    }
+    for (const fs::path& file : summary.files) console.out << file.string() << ": ";
+    console.out << format("{} nodes, {} edges\n", number(summary.drawn_nodes), number(summary.drawn_edges));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_draw_command() {
+  return std::make_unique<DrawCommand>();
+}
+
+}  // namespace nadi

@@ -1,0 +1,16 @@
+// What files say about a node or an edge: what its trace said, and of boxes their sums.
+#pragma once
+
+#include "nadi/draw/graph_view.h"
+
+namespace nadi {
+
+// Of a node without members, a box for instance, those that follow from its fields.
+NodeLinkMembers members_of(const GraphNode& node);
+// With "key", which tells edges between the same two nodes apart.
+NodeLinkMembers members_of(const GraphEdge& edge);
+
+// A value as a text in JSON, on one line; bytes that are not UTF-8 become U+FFFD.
+std::string json_text(const Json& value);
+
+}  // namespace nadi

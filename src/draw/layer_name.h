@@ -1,0 +1,27 @@
+// Names of layers, as checkpoints have them: "transformer.h.3.attn.c_proj", "model.layers.3.mlp", "lm_head".
+//
+//   layer_number("transformer.h.3.attn")   // 3
+//   layer_box("transformer.h.3.attn")      // "transformer.h.3"
+//   block_box("transformer.h.3.mlp.c_fc")  // "transformer.h.3.mlp"
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace nadi {
+
+// The first part of the name that is a number.
+std::optional<std::int64_t> layer_number(std::string_view layer);
+
+// What stands for the whole layer, up to its number; outside layers, the first two parts.
+std::string layer_box(std::string_view layer);
+
+// A part of the layer: one part behind the number.
+std::string block_box(std::string_view layer);
+
+// The name without what its box says already: "attn.c_proj" of "transformer.h.3.attn.c_proj".
+std::string within_layer(std::string_view name);
+
+}  // namespace nadi
