@@ -17,7 +17,7 @@ void add_file(ConvertInput& input, const fs::path& file) {
     case FileKind::kPytorchHost:
       input.hosts.push_back(file);
       return;
-    default:  // a Chakra trace, or a graph that is one; of any other or damaged file the reader says what is wrong
+    default:  // a trace, or a graph that is one; of any other or damaged file the reader says what is wrong
       input.chakra.push_back(file);
       return;
   }
