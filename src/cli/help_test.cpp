@@ -77,11 +77,23 @@ void prepare_traces(const CommandEntry& entry) {
   }
 }
 
+// Drawn is what the examples of `trace` write.
+void prepare_graphs(const CommandEntry& entry) {
+  if (entry.name != "draw") return;
+  for (const CommandEntry& command : commands()) {
+    if (command.name != "trace") continue;
+    for (const std::string_view example : command.examples)
+      ASSERT_EQ(run(std::string(example.substr(5))).code, 0) << example;
+  }
+}
+
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {
+  if (GetParam().name == "draw" && !find_program("dot")) GTEST_SKIP() << "no dot on PATH";
   if (GetParam().name == "launch" && !find_program("mpirun")) GTEST_SKIP() << "no mpirun on PATH";
   const WorkingFolder folder;
   prepare_data(GetParam());
   prepare_traces(GetParam());
+  prepare_graphs(GetParam());
   const CliRun help = run(std::string(GetParam().name) + " --help");
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.err, "");
