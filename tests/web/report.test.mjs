@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import {after, before, test} from 'node:test';
+import {fileURLToPath} from 'node:url';
 import {colorsOf, program, run, startBrowser, testFolder} from './browser.mjs';
 
 const folder = testFolder('report');
 const file = (name) => path.join(folder, name);
 const nadi = program('nadi', 'src/cli');
-const traces = path.join(import.meta.dirname, '../../examples/traces');
+const traces = fileURLToPath(new URL('../../examples/traces', import.meta.url));
 const kHostile = ['</script><script>globalThis.broken = 1</script>', '"><img src=x onerror="globalThis.broken = 1">', "'; globalThis.broken = 1; '",
   '\u202egnp.exe', 'a\u0000b\u0007c\u001b[31m', 'x'.repeat(10000), '{{constructor}}', '__proto__', '\u{1f4a9}\ud800'];
 let browser;

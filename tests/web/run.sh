@@ -8,4 +8,6 @@ command -v node >/dev/null || skip "node is not there (scripts/install_dependenc
 export CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
 [ -n "$CHROMIUM" ] || skip "chromium is not there (scripts/install_dependencies.sh --tests)"
 [ -d "$here/node_modules/playwright-core" ] || skip "playwright-core is not there (npm ci in tests/web)"
+(cd "$here" && node -e 'import("playwright-core").catch(() => process.exit(1))' >/dev/null 2>&1) ||
+  skip "playwright-core does not load with node $(node --version)"
 exec node --test "$@"
