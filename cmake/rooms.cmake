@@ -150,5 +150,5 @@ function(nadi_sanitized_test name)
   target_link_libraries(${name}_test PRIVATE
     nadi::testing fmt::fmt nlohmann_json::nlohmann_json GTest::gtest_main GTest::gmock)
   add_test(NAME ${name} COMMAND ${name}_test)
-  set_tests_properties(${name} PROPERTIES LABELS fast TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES LABELS full TIMEOUT 300)
 endfunction()
