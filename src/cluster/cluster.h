@@ -1,0 +1,82 @@
+// A cluster: devices in nodes, nodes in groups, and the fabrics that connect them. Everything may differ from
+// node to node.
+//
+//   const Cluster cluster = read_cluster("cluster.json");      // cluster_file.h; or a name of the catalogue
+//   cluster.device_count();                                    // 32
+//   const DeviceSpec& device = cluster.device(DeviceId{7});
+//
+// Devices are numbered node by node. Which rank runs on which device is a placement (sim/), rank r on device
+// r unless said otherwise.
+//
+// The network is a hierarchy. Level 0 is the fabric inside a node, level 1 connects the nodes of a group,
+// level 2 groups of groups, and so on; most clusters have two. `bandwidth` of a fabric is what one member has
+// in each direction: of level 0 a device, of level 1 a node (all its network cards together), of level 2 a
+// group. So devices of one node that talk to other nodes at the same time share what their node has.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nadi/base/rates.h"
+#include "nadi/base/units.h"
+#include "nadi/cluster/device.h"
+
+namespace nadi {
+
+enum class DeviceId : std::int32_t {};
+constexpr std::int32_t to_number(DeviceId id) {
+  return static_cast<std::int32_t>(id);
+}
+
+enum class FabricTopology : std::uint8_t {
+  kSwitch,  // every member has one port to a switch that never is the bottleneck (NVSwitch, fat tree)
+  kMesh,    // a link between each two members, which share the member's bandwidth
+  kRing,    // a link to each of two neighbours, half of the bandwidth each
+  kBus,     // one medium that all members share (PCIe root, shared memory)
+};
+std::string_view to_string(FabricTopology topology);  // "switch", "mesh", "ring", "bus"
+
+struct Fabric {
+  std::string kind;  // "nvlink", "nvswitch", "pcie", "infiniband", "ethernet", "memory"
+  FabricTopology topology = FabricTopology::kSwitch;
+  ByteRate bandwidth = {};   // of one member, in each direction; kBus: of the medium
+  Nanoseconds latency = {};  // from one member to another
+  // What a transport reaches of the bandwidth with large messages.
+  double efficiency = 1;
+};
+
+struct NodeSpec {
+  std::string name;         // of the kind: "dgx-h100"
+  std::int32_t device = 0;  // index into Cluster::devices
+  std::int32_t devices = 1;
+  Fabric inside;
+  std::optional<Fabric> outside = {};         // its own network cards, where they differ from the level's
+  std::optional<double> price_per_hour = {};  // of the whole node; else that of its devices
+};
+
+struct ClusterLevel {
+  std::string name;          // "nodes", "racks"
+  std::int32_t members = 0;  // how many of the level below one group has; the last level has all
+  Fabric fabric;
+};
+
+struct Cluster {
+  std::string name;
+  std::string summary;
+  std::vector<DeviceSpec> devices;   // kinds
+  std::vector<NodeSpec> kinds;       // of nodes
+  std::vector<std::int32_t> nodes;   // kind of each node
+  std::vector<ClusterLevel> levels;  // above the nodes, innermost first; empty: a single node
+  std::vector<FigureSource> sources = {};
+
+  std::int32_t device_count() const;
+  std::int32_t node_of(DeviceId device) const;
+  const NodeSpec& node(std::int32_t number) const {
+    return kinds[static_cast<std::size_t>(nodes[static_cast<std::size_t>(number)])];
+  }
+  const DeviceSpec& device(DeviceId id) const;
+};
+
+}  // namespace nadi
