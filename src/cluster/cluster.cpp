@@ -1,5 +1,6 @@
 #include "nadi/cluster/cluster.h"
 
+#include <algorithm>
 #include <array>
 
 #include "nadi/base/error.h"
@@ -30,6 +31,20 @@ std::int32_t Cluster::node_of(DeviceId device) const {
 
 const DeviceSpec& Cluster::device(DeviceId id) const {
   return devices[static_cast<std::size_t>(node(node_of(id)).device)];
+}
+
+Cluster Cluster::for_ranks(std::int32_t ranks) const {
+  Cluster shared = *this;
+  if (nodes.size() != 1 || node(0).alternatives.empty()) return shared;
+  std::vector<std::int32_t> candidates = node(0).alternatives;
+  candidates.push_back(nodes[0]);
+  const auto devices_of = [&](std::int32_t kind) { return kinds[static_cast<std::size_t>(kind)].devices; };
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](std::int32_t a, std::int32_t b) { return devices_of(a) < devices_of(b); });
+  const auto enough = std::find_if(candidates.begin(), candidates.end(),
+                                   [&](std::int32_t kind) { return devices_of(kind) >= ranks; });
+  shared.nodes[0] = enough == candidates.end() ? candidates.back() : *enough;
+  return shared;
 }
 
 }  // namespace nadi

@@ -22,6 +22,7 @@
 #include "nadi/base/rates.h"
 #include "nadi/base/units.h"
 #include "nadi/cluster/device.h"
+#include "nadi/cluster/measured_collectives.h"
 
 namespace nadi {
 
@@ -45,6 +46,10 @@ struct Fabric {
   Nanoseconds latency = {};  // from one member to another
   // What a transport reaches of the bandwidth with large messages.
   double efficiency = 1;
+  // How much of a device's computation communication over this fabric takes away while it is under way: 0
+  // where the network moves data by itself, towards 1 where the cores that compute also copy and sum.
+  double compute_share = 0;
+  MeasuredCollectives measured = {};  // among the members; empty: none
 };
 
 struct NodeSpec {
@@ -54,6 +59,9 @@ struct NodeSpec {
   Fabric inside;
   std::optional<Fabric> outside = {};         // its own network cards, where they differ from the level's
   std::optional<double> price_per_hour = {};  // of the whole node; else that of its devices
+  // The same machine divided among other numbers of ranks: kinds, each with as many devices as ranks. A CPU
+  // that two ranks share is two slower devices (Cluster::for_ranks()).
+  std::vector<std::int32_t> alternatives = {};
 };
 
 struct ClusterLevel {
@@ -77,6 +85,10 @@ struct Cluster {
     return kinds[static_cast<std::size_t>(nodes[static_cast<std::size_t>(number)])];
   }
   const DeviceSpec& device(DeviceId id) const;
+
+  // This cluster as so many ranks see it. Where it is one node with alternatives, that of them with as many
+  // devices; where none has, the next larger number, else the largest. Any other cluster is as it is.
+  Cluster for_ranks(std::int32_t ranks) const;
 };
 
 }  // namespace nadi

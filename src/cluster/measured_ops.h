@@ -1,30 +1,52 @@
 // What ops took on a device, as `nadi calibrate` measures them: a table that wins over the model where it has
-// an answer, with interpolation in between (sim/device_model.h).
+// an answer, with interpolation in between (sim/device_measured.h).
+//
+//   MeasuredOp op = op_to_measure(graph, op);          // everything but the time
+//   op.time = median;
+//   device.measured.ops.push_back(op);
+//
+// An op is known by its kind, its type and its work, as the graph counts it: two ops that agree in all of
+// these take the same time. A device may fuse ops into one kernel. Then the first op has the time of the
+// kernel and the others take none, as in the traces of runs; only ops of one kind in one kernel (updates of
+// neighbouring parameters) share its time by the bytes that they move.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "nadi/base/units.h"
 #include "nadi/graph/dtype.h"
+#include "nadi/graph/graph.h"
+#include "nadi/graph/op.h"
+#include "nadi/graph/op_definition.h"
 
 namespace nadi {
 
 struct MeasuredOp {
-  std::string kind;  // of the op: "matmul", "layer_norm_grad"
-  DType dtype = DType::kF32;
-  std::vector<std::int64_t> sizes;  // what the time depends on, in the order that its kind says
-  Nanoseconds time;
+  OpKind kind = OpKind::kFill;
+  DType dtype = DType::kF32;  // of the first operand of products and attention, else of the first output
+  // `batches` products of [m, k] by [k, n]; of attention sequences * heads, queries, keys, head width. All 0:
+  // neither.
+  std::int64_t batches = 0, m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  Flops matrix = {}, vector = {};
+  Bytes read = {}, written = {};
+  Nanoseconds time = {};  // 0: fused into the kernel of another op
 
   bool operator==(const MeasuredOp&) const = default;
 };
 
 struct MeasuredOps {
-  std::vector<MeasuredOp> ops;
+  // Of a step: what it takes besides its ops, once per kernel (between the end of one and the start of the
+  // next).
+  Nanoseconds between_kernels = {};
+  std::vector<MeasuredOp> ops = {};
 
   bool empty() const { return ops.empty(); }
   bool operator==(const MeasuredOps&) const = default;
 };
+
+// An op of a graph as a row without its time.
+MeasuredOp op_to_measure(const Graph& graph, const Op& op, const CostContext& context = {});
 
 }  // namespace nadi
