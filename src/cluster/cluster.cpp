@@ -20,8 +20,17 @@ std::int32_t Cluster::device_count() const {
 }
 
 std::int32_t Cluster::node_of(DeviceId device) const {
+  check(to_number(device) >= 0 && !kinds.empty(), "a device outside of the cluster");
+  const std::int32_t count = static_cast<std::int32_t>(nodes.size());
+  const std::int32_t equal = kinds.front().devices;
+  if (equal > 0 &&
+      std::all_of(kinds.begin(), kinds.end(), [&](const NodeSpec& kind) { return kind.devices == equal; })) {
+    const std::int32_t number = to_number(device) / equal;
+    check(number < count, "a device outside of the cluster");
+    return number;
+  }
   std::int32_t first = 0;
-  for (std::int32_t number = 0; number < static_cast<std::int32_t>(nodes.size()); ++number) {
+  for (std::int32_t number = 0; number < count; ++number) {
     first += node(number).devices;
     if (to_number(device) < first) return number;
   }

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nadi/base/rates.h"
@@ -39,17 +40,36 @@ enum class FabricTopology : std::uint8_t {
 };
 std::string_view to_string(FabricTopology topology);  // "switch", "mesh", "ring", "bus"
 
+// One way in which a transport moves data over a fabric, as NCCL's LL, LL128 and Simple: less delay for less
+// bandwidth. A collective takes the protocol with which it is done first.
+struct FabricProtocol {
+  std::string name;           // the same protocol has the same name in all fabrics: "ll", "ll128", "simple"
+  Nanoseconds overhead = {};  // once per collective
+  Nanoseconds step = {};      // per step, on top of the fabric's latency
+  double share = 1;           // of the bandwidth
+
+  bool operator==(const FabricProtocol&) const = default;
+};
+
 struct Fabric {
   std::string kind;  // "nvlink", "nvswitch", "pcie", "infiniband", "ethernet", "memory"
   FabricTopology topology = FabricTopology::kSwitch;
   ByteRate bandwidth = {};   // of one member, in each direction; kBus: of the medium
-  Nanoseconds latency = {};  // from one member to another
+  Nanoseconds latency = {};  // from one member to another; kRing: to a neighbour
   // What a transport reaches of the bandwidth with large messages.
   double efficiency = 1;
   // How much of a device's computation communication over this fabric takes away while it is under way: 0
   // where the network moves data by itself, towards 1 where the cores that compute also copy and sum.
   double compute_share = 0;
   MeasuredCollectives measured = {};  // among the members; empty: none
+  // Above the nodes: what one device has of its node's bandwidth, where each has its own card; 0: all of it.
+  ByteRate device_bandwidth = {};
+  // Each pass of a collective (an all-reduce has two) moves the whole buffer once through the memory of the
+  // device, at this rate, besides what the wire takes; 0: that is hidden.
+  ByteRate local_bandwidth = {};
+  std::vector<FabricProtocol> protocols = {};  // empty: one, without overheads, with all of the bandwidth
+
+  bool operator==(const Fabric&) const = default;
 };
 
 struct NodeSpec {
@@ -80,6 +100,8 @@ struct Cluster {
   std::vector<FigureSource> sources = {};
 
   std::int32_t device_count() const;
+  // Without a search where all kinds of nodes have as many devices; else a walk over the nodes:
+  // NetworkTopology (sim/) has a table for callers who ask often.
   std::int32_t node_of(DeviceId device) const;
   const NodeSpec& node(std::int32_t number) const {
     return kinds[static_cast<std::size_t>(nodes[static_cast<std::size_t>(number)])];

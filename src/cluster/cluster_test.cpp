@@ -24,5 +24,14 @@ TEST(Cluster, NumbersDevicesNodeByNode) {
   EXPECT_EQ(cluster.device(DeviceId{6}).name, "slow");
 }
 
+TEST(Cluster, FindsNodesOfManyDevices) {
+  Cluster cluster = two_kinds();
+  cluster.kinds[1].devices = 4;
+  cluster.nodes.assign(4096, 1);
+  EXPECT_EQ(cluster.node_of(DeviceId{0}), 0);
+  EXPECT_EQ(cluster.node_of(DeviceId{16383}), 4095);
+  EXPECT_EQ(cluster.device(DeviceId{7}).name, "slow");
+}
+
 }  // namespace
 }  // namespace nadi
