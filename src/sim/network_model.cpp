@@ -8,7 +8,7 @@ namespace nadi {
 
 class NetworkModel::State {
  public:
-  explicit State(const Cluster& cluster) : cluster(cluster) {}
+  explicit State(const Cluster& described) : cluster(described) {}
 
   const Fabric& between(DeviceId a, DeviceId b) const {
     const std::int32_t node = cluster.node_of(a);
