@@ -5,14 +5,14 @@
 
 #include "nadi/analysis/timeline.h"
 #include "nadi/analysis/work_kind.h"
-#include "nadi/convert/op_work.h"
+#include "nadi/convert/torch_work.h"
 
 namespace nadi {
 namespace {
 
 // An op, how long all kernels lasted that do its work, and of these the ones that do not only copy.
 struct LaunchingOp {
-  OpWork work = {};
+  TorchWork work = {};
   std::int64_t lasted = 0;
   std::int64_t computed = 0;
 };
@@ -28,7 +28,7 @@ class WorkOfOps {
       const auto [entry, is_new] = ops_.try_emplace(op);
       if (is_new) {
         const Trace& trace = timeline_.trace();
-        if (const auto work = op_work(trace.name(op), trace.inputs(op), trace.outputs(op)))
+        if (const auto work = torch_work(trace.name(op), trace.inputs(op), trace.outputs(op)))
           entry->second = LaunchingOp{.work = *work};
       }
       if (entry->second) return &*entry->second;

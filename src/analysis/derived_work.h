@@ -3,7 +3,7 @@
 //   if (const auto work = derive_work(timeline)) use(work->flops[row]);     // -1: not known
 //
 // A kernel does the work of the innermost op around its launch whose tensors were recorded with their shapes
-// (op_work() of the conversion, which counts it); where that op launched several, each does a part of the
+// (torch_work() of the conversion, which counts it); where that op launched several, each does a part of the
 // work, as long as it lasted. A kernel that only copies or fills, such as a change of layout within a
 // convolution, does none of the op's FLOPs unless all of them do. Copies move the bytes that they say
 // (`bytes`).

@@ -7,11 +7,11 @@
 namespace nadi {
 namespace {
 
-constexpr OpWork kUnknown{.flops = Flops{1}, .bytes = Bytes{1}};
+constexpr TorchWork kUnknown{.flops = Flops{1}, .bytes = Bytes{1}};
 
 // An op, and how long all kernels lasted that do its work.
 struct LaunchingOp {
-  OpWork work;
+  TorchWork work;
   std::int64_t nanoseconds = 0;
 };
 
@@ -34,14 +34,14 @@ class WorkOfOps {
     const auto [entry, is_new] = known_.try_emplace(node);
     if (!is_new) return entry->second.has_value();
     const LinkGraph& graph = source_.graph;
-    std::optional<OpWork> work;
+    std::optional<TorchWork> work;
     if (const auto host_row = source_.match.row_of(graph, node)) {
       const Trace& nodes = source_.host->nodes;
-      work = op_work(nodes.name(*host_row), nodes.inputs(*host_row), nodes.outputs(*host_row));
+      work = torch_work(nodes.name(*host_row), nodes.inputs(*host_row), nodes.outputs(*host_row));
     } else if (graph.kind[node] == LinkedKind::kHost) {
       const Trace& events = source_.kineto.events;
       const std::uint32_t row = graph.row[node];
-      work = op_work(events.name(row), events.inputs(row), events.outputs(row));
+      work = torch_work(events.name(row), events.inputs(row), events.outputs(row));
     }
     if (work) entry->second = LaunchingOp{.work = *work};
     return work.has_value();
@@ -51,11 +51,11 @@ class WorkOfOps {
   std::unordered_map<std::uint32_t, std::optional<LaunchingOp>> known_;  // looked up only
 };
 
-std::optional<OpWork> work_of_copy(const KinetoTrace& kineto, std::uint32_t row) {
+std::optional<TorchWork> work_of_copy(const KinetoTrace& kineto, std::uint32_t row) {
   const std::optional<TraceAttribute> bytes = kineto.events.find_attribute(row, "bytes");
   const std::optional<std::int64_t> size = bytes ? bytes->integer() : std::nullopt;
   if (!size || *size <= 0) return std::nullopt;
-  return OpWork{.flops = Flops{1}, .bytes = Bytes{*size}};
+  return TorchWork{.flops = Flops{1}, .bytes = Bytes{*size}};
 }
 
 std::int64_t part_of(std::int64_t whole, std::int64_t part, std::int64_t all) {
@@ -77,7 +77,7 @@ KernelWork::KernelWork(const KernelWorkSource& source) : work_(source.graph.size
   for (std::uint32_t node = 0; node < graph.size(); ++node) {
     if (graph.kind[node] != LinkedKind::kDevice || source.communicates[node]) continue;
     if (source.kineto.category[graph.row[node]] != KinetoCategory::kKernel) {
-      const std::optional<OpWork> copied = work_of_copy(source.kineto, graph.row[node]);
+      const std::optional<TorchWork> copied = work_of_copy(source.kineto, graph.row[node]);
       ++(copied ? known_ : unknown_);
       if (copied) work_[node] = *copied;
       continue;

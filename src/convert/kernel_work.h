@@ -13,7 +13,7 @@
 
 #include "nadi/convert/host_match.h"
 #include "nadi/convert/link_graph.h"
-#include "nadi/convert/op_work.h"
+#include "nadi/convert/torch_work.h"
 #include "nadi/pytorch/host_trace.h"
 #include "nadi/pytorch/kineto_trace.h"
 
@@ -33,13 +33,13 @@ class KernelWork {
   explicit KernelWork(const KernelWorkSource& source);
 
   // Of a node of kind kDevice.
-  const OpWork& of(std::uint32_t node) const { return work_[node]; }
+  const TorchWork& of(std::uint32_t node) const { return work_[node]; }
 
   std::uint64_t known() const { return known_; }      // kernels, copies and memsets
   std::uint64_t unknown() const { return unknown_; }  // the same, without shapes
 
  private:
-  std::vector<OpWork> work_;  // by node
+  std::vector<TorchWork> work_;  // by node
   std::uint64_t known_ = 0;
   std::uint64_t unknown_ = 0;
 };

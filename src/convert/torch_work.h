@@ -1,6 +1,6 @@
 // How much an op of PyTorch computes and how much memory it moves, told by the shapes of its tensors.
 //
-//   if (const auto work = op_work("aten::addmm", inputs, outputs)) ...       // as the trace has them
+//   if (const auto work = torch_work("aten::addmm", inputs, outputs)) ...       // as the trace has them
 //
 // Floating-point operations are those that frameworks count:
 //   - matrix products 2 m n k; convolutions 2 per weight of a filter and element of the output, and twice as
@@ -23,13 +23,13 @@
 
 namespace nadi {
 
-struct OpWork {
+struct TorchWork {
   Flops flops;
   Bytes bytes;
 };
 
 // Nothing where no tensor has a shape. The texts are JSON, as in the traces of PyTorch's host (types
 // "Tensor(float)", "GenericList[Tensor(float)]") and of its profiler ("float", "TensorList").
-std::optional<OpWork> op_work(std::string_view name, const IoInfo& inputs, const IoInfo& outputs);
+std::optional<TorchWork> torch_work(std::string_view name, const IoInfo& inputs, const IoInfo& outputs);
 
 }  // namespace nadi

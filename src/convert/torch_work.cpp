@@ -1,4 +1,4 @@
-#include "nadi/convert/op_work.h"
+#include "nadi/convert/torch_work.h"
 
 #include <algorithm>
 #include <array>
@@ -242,14 +242,14 @@ constexpr std::array kLookups{
     Lookup{"aten::nll_loss2d_backward", 2, 1, Lookup::Touches::kOne},
 };
 
-std::optional<OpWork> work_of(const Lookup& lookup, const OpTensors& tensors) {
+std::optional<TorchWork> work_of(const Lookup& lookup, const OpTensors& tensors) {
   const TensorFacts *indices = tensors.input(lookup.indices), *data = tensors.input(lookup.data);
   if (indices == nullptr || data == nullptr) return std::nullopt;
   std::int64_t touched = indices->elements();
   if (lookup.touches == Lookup::Touches::kAll) touched = data->elements();
   if (lookup.touches == Lookup::Touches::kRows) touched = product(touched, data->last());
   const std::int64_t moved = product(2, product(touched, data->element_bytes));
-  return OpWork{.flops = Flops{touched}, .bytes = Bytes{sum(indices->bytes(), moved)}};
+  return TorchWork{.flops = Flops{touched}, .bytes = Bytes{sum(indices->bytes(), moved)}};
 }
 
 std::int64_t elements_of(const Argument& argument) {
@@ -265,7 +265,7 @@ std::int64_t bytes_of(const Argument& argument) {
 
 }  // namespace
 
-std::optional<OpWork> op_work(std::string_view name, const IoInfo& inputs, const IoInfo& outputs) {
+std::optional<TorchWork> torch_work(std::string_view name, const IoInfo& inputs, const IoInfo& outputs) {
   const OpTensors tensors{.inputs = arguments_of(inputs), .outputs = arguments_of(outputs)};
   if (const auto lookup = std::ranges::find(kLookups, name, &Lookup::name); lookup != kLookups.end())
     return work_of(*lookup, tensors);
@@ -284,7 +284,7 @@ std::optional<OpWork> op_work(std::string_view name, const IoInfo& inputs, const
   }
   if (!any) return std::nullopt;
   bytes = sum(bytes, tensors.outputs.empty() ? largest_input : output_bytes);
-  OpWork work{.flops = Flops{elements}, .bytes = Bytes{bytes}};
+  TorchWork work{.flops = Flops{elements}, .bytes = Bytes{bytes}};
   const auto rule = std::ranges::find(kRules, name, &RuleEntry::name);
   if (rule == kRules.end()) return work;
   const std::optional<std::int64_t> counted = rule->rule(tensors);

@@ -1,4 +1,4 @@
-#include "nadi/convert/op_work.h"
+#include "nadi/convert/torch_work.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ struct Case {
   std::int64_t bytes;
 };
 
-TEST(OpWork, FollowsFromShapes) {
+TEST(TorchWork, FollowsFromShapes) {
   const Case cases[] = {
       // 2 * 2 * 3 * 4; bf16: 2 * (6 + 12 + 8)
       {"aten::mm", "[[2,3],[3,4]]", R"json(["Tensor(c10::BFloat16)","Tensor(c10::BFloat16)"])json", "[[2,4]]",
@@ -67,7 +67,7 @@ TEST(OpWork, FollowsFromShapes) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.op);
-    const auto work = op_work(c.op, {.values = "", .shapes = c.shapes, .types = c.types},
+    const auto work = torch_work(c.op, {.values = "", .shapes = c.shapes, .types = c.types},
                               {.values = "", .shapes = c.output_shapes, .types = c.output_types});
     ASSERT_TRUE(work);
     EXPECT_EQ(work->flops.count(), c.flops);
@@ -76,40 +76,40 @@ TEST(OpWork, FollowsFromShapes) {
 }
 
 // Tables are not moved as a whole: 6 rows of 8 are read and written, with 6 indices of 8 bytes.
-TEST(OpWork, OfLookupsIsWhatTheyTouch) {
+TEST(TorchWork, OfLookupsIsWhatTheyTouch) {
   const auto embedding =
-      op_work("aten::embedding",
+      torch_work("aten::embedding",
               {.values = "", .shapes = "[[1000,8],[2,3]]", .types = R"(["float","long int"])"}, {});
   ASSERT_TRUE(embedding);
   EXPECT_EQ(embedding->flops.count(), 6 * 8);
   EXPECT_EQ(embedding->bytes.count(), 6 * 8 + 2 * 4 * 6 * 8);
   const auto gradient =
-      op_work("aten::embedding_dense_backward",
+      torch_work("aten::embedding_dense_backward",
               {.values = "", .shapes = "[[2,3,8],[2,3]]", .types = R"(["float","long int"])"},
               {.values = "", .shapes = "[[1000,8]]", .types = R"(["float"])"});
   ASSERT_TRUE(gradient);
   EXPECT_EQ(gradient->bytes.count(), 6 * 8 + 2 * 4 * 6 * 8);
   // One class of 1,000 for each of 6 tokens.
   const auto loss =
-      op_work("aten::nll_loss_backward",
+      torch_work("aten::nll_loss_backward",
               {.values = "", .shapes = "[[],[6,1000],[6]]", .types = R"(["float","float","long int"])"}, {});
   ASSERT_TRUE(loss);
   EXPECT_EQ(loss->flops.count(), 6);
   EXPECT_EQ(loss->bytes.count(), 6 * 8 + 2 * 4 * 6);
 }
 
-TEST(OpWork, IsNotKnownWithoutShapes) {
-  EXPECT_FALSE(op_work("aten::mm", {}, {}));
-  EXPECT_FALSE(op_work("aten::item", {.values = "[1]", .shapes = "[[]]", .types = R"(["Int"])"}, {}));
+TEST(TorchWork, IsNotKnownWithoutShapes) {
+  EXPECT_FALSE(torch_work("aten::mm", {}, {}));
+  EXPECT_FALSE(torch_work("aten::item", {.values = "[1]", .shapes = "[[]]", .types = R"(["Int"])"}, {}));
   // A product whose second factor is no tensor, and shapes that are none.
   EXPECT_FALSE(
-      op_work("aten::mm", {.values = "", .shapes = "[[2,3],[]]", .types = R"(["float","Scalar"])"}, {}));
-  EXPECT_FALSE(op_work("aten::add", {.values = "", .shapes = "[[2,-3]]", .types = R"(["float"])"}, {}));
-  EXPECT_FALSE(op_work("aten::add", {.values = "", .shapes = "[[2", .types = R"(["float"])"}, {}));
+      torch_work("aten::mm", {.values = "", .shapes = "[[2,3],[]]", .types = R"(["float","Scalar"])"}, {}));
+  EXPECT_FALSE(torch_work("aten::add", {.values = "", .shapes = "[[2,-3]]", .types = R"(["float"])"}, {}));
+  EXPECT_FALSE(torch_work("aten::add", {.values = "", .shapes = "[[2", .types = R"(["float"])"}, {}));
 }
 
-TEST(OpWork, TooMuchIsTheMostThereIs) {
-  const auto work = op_work(
+TEST(TorchWork, TooMuchIsTheMostThereIs) {
+  const auto work = torch_work(
       "aten::mm",
       {.values = "", .shapes = "[[4000000000,4000000000],[4000000000,4]]", .types = R"(["float","float"])"},
       {});

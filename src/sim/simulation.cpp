@@ -1,0 +1,334 @@
+// Programs of a plan as a job: each stage is flattened once, each op timed once per kind of device, each
+// communication once per group; then ranks become classes, and the replay runs one of each.
+#include "nadi/sim/simulation.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/sim/op_work.h"
+#include "nadi/sim/replay_classes.h"
+#include "nadi/sim/replay_core.h"
+#include "nadi/sim/replay_network.h"
+#include "nadi/sim/replay_program.h"
+
+namespace nadi {
+namespace {
+
+class StepSimulation {
+ public:
+  StepSimulation(const StagePrograms& programs, const Cluster& cluster, const SimulationOptions& options)
+      : programs_(programs),
+        plan_(programs.plan()),
+        cluster_(cluster),
+        options_(options),
+        placement_(placement_of(plan_.world_size(), cluster, options)),
+        network_(cluster, {.algorithm = options.collective}, placement_) {
+    find_kinds();
+    find_factors();
+  }
+
+  SimulationResult run() {
+    bind_ranks();
+    time_requests();
+    const bool symmetric = options_.symmetry && options_.jitter.deviation == 0;
+    const RankClasses classes = find_classes(ranks_, network_.groups(), job_.programs, symmetric);
+    job_.jitter = options_.jitter.deviation;
+    job_.seed = options_.jitter.seed;
+    add_actors(job_, ranks_, network_.groups(), classes);
+    ReplayOutcome outcome = replay_in_order(job_, {.keep_times = options_.keep_times});
+    if (!outcome.stuck.empty())
+      throw input_error({}, format("deadlock: rank {} waits for ever",
+                                   job_.actors[outcome.stuck.front().actor].rank));
+    return result_of(classes, outcome);
+  }
+
+ private:
+  // A stage on devices that block on communication, or do not.
+  struct Flat {
+    std::int64_t stage = 0;
+    StageReplay replay;
+  };
+  struct Timed {
+    std::uint32_t durations = 0;
+    TimeSourceCounts sources;
+  };
+
+  static std::vector<DeviceId> placement_of(std::int64_t ranks, const Cluster& cluster,
+                                            const SimulationOptions& options) {
+    const std::int32_t devices = cluster.device_count();
+    if (ranks > devices)
+      throw Error{ErrorKind::kInfeasible,
+                  {},
+                  format("the plan needs {} ranks; cluster '{}' has {} devices", ranks, cluster.name, devices)};
+    std::vector<DeviceId> placement = options.placement;
+    if (placement.empty())
+      for (std::int64_t r = 0; r < ranks; ++r) placement.push_back(DeviceId{static_cast<std::int32_t>(r)});
+    if (static_cast<std::int64_t>(placement.size()) != ranks)
+      throw usage_error(format("the placement has {} ranks; the plan has {}", placement.size(), ranks));
+    std::set<DeviceId> used;
+    for (const DeviceId device : placement) {
+      if (to_number(device) < 0 || to_number(device) >= devices)
+        throw usage_error(format("the placement names device {}; the cluster has {}", to_number(device), devices));
+      if (!used.insert(device).second)
+        throw usage_error(format("the placement has two ranks on device {}", to_number(device)));
+    }
+    return placement;
+  }
+
+  void find_kinds() {
+    std::vector<std::uint32_t> by_device;
+    for (const std::int32_t kind : cluster_.nodes) {
+      const NodeSpec& node = cluster_.kinds[static_cast<std::size_t>(kind)];
+      by_device.insert(by_device.end(), static_cast<std::size_t>(node.devices),
+                       static_cast<std::uint32_t>(node.device));
+    }
+    for (const DeviceId device : placement_) kind_of_.push_back(by_device[static_cast<std::size_t>(to_number(device))]);
+  }
+
+  void find_factors() {
+    factor_of_.assign(placement_.size(), 1.0);
+    for (const SlowRank& slow : options_.slow) {
+      if (to_number(slow.rank) < 0 || static_cast<std::size_t>(to_number(slow.rank)) >= placement_.size())
+        throw usage_error(format("rank {} is to be slow; the plan has ranks 0 to {}", to_number(slow.rank),
+                                 placement_.size() - 1));
+      if (!(slow.factor > 0)) throw usage_error(format("rank {} cannot be {} times as slow", to_number(slow.rank), slow.factor));
+      factor_of_[static_cast<std::size_t>(to_number(slow.rank))] *= slow.factor;
+    }
+  }
+
+  bool blocks(std::uint32_t kind) const { return cluster_.devices[kind].type == DeviceType::kCpu; }
+
+  std::uint32_t flat_of(std::int64_t stage, bool blocking) {
+    const auto [entry, fresh] =
+        flat_numbers_.try_emplace({stage, blocking}, static_cast<std::uint32_t>(flats_.size()));
+    if (fresh) {
+      OverlapOptions overlap = options_.overlap;
+      overlap.blocking_messages |= blocking;
+      overlap.blocking_collectives |= blocking;
+      flats_.push_back({stage, flatten(programs_.of(stage), plan_, overlap)});
+      job_.programs.push_back(std::move(flats_.back().replay.replay));
+    }
+    return entry->second;
+  }
+
+  // Times of a graph's ops on a device, of any position.
+  const std::vector<OpTime>& graph_times(std::int64_t stage, std::uint32_t graph_number, std::uint32_t kind) {
+    const auto [entry, fresh] = graph_times_.try_emplace({stage, graph_number, kind});
+    if (!fresh) return entry->second;
+    const Program& program = programs_.of(stage);
+    const Graph& graph = program.graphs[graph_number];
+    const DeviceModel& model = model_of(kind);
+    for (const Op& op : graph.ops()) {
+      const bool computes = definition(op.kind).op_class == OpClass::kCompute;
+      entry->second.push_back(computes ? model.time_of(op_work(graph, op)) : OpTime{});
+    }
+    if (options_.retime) options_.retime(stage, program, graph_number, cluster_.devices[kind], entry->second);
+    return entry->second;
+  }
+
+  const DeviceModel& model_of(std::uint32_t kind) {
+    return models_.try_emplace(kind, cluster_.devices[kind]).first->second;
+  }
+
+  const Timed& times_of(std::uint32_t flat, std::uint32_t kind, double factor) {
+    const auto [entry, fresh] = timed_.try_emplace({flat, kind, factor});
+    if (!fresh) return entry->second;
+    const Flat& stage = flats_[flat];
+    const Program& program = programs_.of(stage.stage);
+    std::vector<Nanoseconds> durations;
+    for (const StageOp& op : stage.replay.ops) {
+      const OpTime time = op.position < 0
+                              ? graph_times(stage.stage, op.graph, kind)[static_cast<std::size_t>(op.op)]
+                              : model_of(kind).time_of(op_work(program.graphs[op.graph],
+                                                               program.graphs[op.graph].op(op.op),
+                                                               {.position = op.position}));
+      durations.push_back(factor == 1 ? time.time : from_seconds(to_seconds(time.time) * factor));
+      count_source(entry->second.sources, time.source, op.count);
+    }
+    entry->second.durations = static_cast<std::uint32_t>(job_.durations.size());
+    job_.durations.push_back(std::move(durations));
+    return entry->second;
+  }
+
+  static void count_source(TimeSourceCounts& counts, TimeSource source, std::int64_t nodes) {
+    switch (source) {
+      case TimeSource::kModel:
+        counts.model += nodes;
+        return;
+      case TimeSource::kMeasured:
+        counts.measured += nodes;
+        return;
+      case TimeSource::kInterpolated:
+        counts.interpolated += nodes;
+        return;
+    }
+    unreachable();
+  }
+
+  void bind_ranks() {
+    group_of_.assign(kGroupKindCount, std::vector<std::uint32_t>(placement_.size(), kNoGroup));
+    const std::int64_t per_stage = plan_.world_size() / plan_.pp;
+    for (std::uint32_t r = 0; r < placement_.size(); ++r) {
+      const std::uint32_t kind = kind_of_[r];
+      const std::uint32_t flat = flat_of(r / per_stage, blocks(kind));
+      ReplayRank rank{.program = flat, .durations = times_of(flat, kind, factor_of_[r]).durations, .device_kind = kind};
+      for (const RankBinding& role : flats_[flat].replay.roles) rank.partners.push_back(partner_of(role, r));
+      ranks_.push_back(std::move(rank));
+    }
+    network_.settle();
+  }
+
+  std::uint32_t partner_of(const RankBinding& role, std::uint32_t rank) {
+    const std::uint32_t group = group_number(role.group, rank);
+    return role.kind == RankBinding::Kind::kCollective
+               ? group
+               : network_.groups()[group].members[static_cast<std::size_t>(role.peer)];
+  }
+
+  std::uint32_t group_number(GroupKind kind, std::uint32_t rank) {
+    std::vector<std::uint32_t>& numbers = group_of_[static_cast<std::size_t>(kind)];
+    if (numbers[rank] != kNoGroup) return numbers[rank];
+    std::vector<std::uint32_t> members;
+    for (const Rank member : group_members(plan_, kind, Rank{static_cast<std::int32_t>(rank)}))
+      members.push_back(static_cast<std::uint32_t>(to_number(member)));
+    const std::uint32_t number = network_.add_group(static_cast<std::uint32_t>(kind), members);
+    for (const std::uint32_t member : members) numbers[member] = number;
+    return number;
+  }
+
+  void time_requests() {
+    // By node, program and role of a message: how many ranks of the node send to other nodes.
+    std::map<std::tuple<std::int32_t, std::uint32_t, std::uint32_t>, std::int32_t> leaving;
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r)
+      for (std::uint32_t role = 0; role < ranks_[r].partners.size(); ++role)
+        if (leaves(r, role)) ++leaving[{network_.node_of(r), ranks_[r].program, role}];
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+      ReplayRank& rank = ranks_[r];
+      const ReplayProgram& program = job_.programs[rank.program];
+      for (const ReplayRequest& request : program.requests) {
+        const std::uint32_t partner = rank.partners[request.role];
+        if (program.roles[request.role] == ReplayRoleKind::kCollective) {
+          rank.request_times.push_back(network_.collective(partner, request.type, request.size));
+          continue;
+        }
+        const std::int32_t sharing =
+            leaves(r, request.role) ? leaving[{network_.node_of(r), rank.program, request.role}] : 1;
+        const bool sends = program.roles[request.role] == ReplayRoleKind::kSend;
+        rank.request_times.push_back(sends ? network_.message(r, partner, request.size, sharing)
+                                           : network_.message(partner, r, request.size, sharing));
+      }
+    }
+  }
+
+  bool leaves(std::uint32_t r, std::uint32_t role) const {
+    return job_.programs[ranks_[r].program].roles[role] != ReplayRoleKind::kCollective &&
+           network_.node_of(r) != network_.node_of(ranks_[r].partners[role]);
+  }
+
+  SimulationResult result_of(const RankClasses& classes, ReplayOutcome& outcome) {
+    SimulationResult result{.iteration_time = outcome.end, .ranks = plan_.world_size()};
+    result.classes.resize(classes.first.size());
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r)
+      result.classes[classes.class_of[r]].ranks.push_back(Rank{static_cast<std::int32_t>(r)});
+    for (std::uint32_t c = 0; c < classes.first.size(); ++c) {
+      const ReplayRank& rank = ranks_[classes.first[c]];
+      const Flat& flat = flats_[rank.program];
+      ActorOutcome& actor = outcome.actors[c];
+      SimulatedClass& one = result.classes[c];
+      const auto ranks = static_cast<std::int64_t>(one.ranks.size());
+      const auto nodes = static_cast<std::int64_t>(job_.programs[rank.program].nodes.size());
+      one.source = static_cast<std::int32_t>(flat.stage);
+      one.device = placement_[classes.first[c]];
+      one.end = actor.end;
+      one.breakdown.compute = actor.compute;
+      one.breakdown.bubble = actor.bubble;
+      one.breakdown.communication = flat.replay.shares;
+      for (std::size_t s = 0; s < actor.shares.size(); ++s) {
+        one.breakdown.communication[s].busy = actor.shares[s].busy;
+        one.breakdown.communication[s].exposed = actor.shares[s].exposed;
+      }
+      one.nodes = in_order_of_steps(flat.replay.steps, std::move(actor.nodes));
+      result.nodes += nodes * ranks;
+      result.simulated_nodes += nodes;
+      add_sources(result.sources,
+                  timed_.at({rank.program, rank.device_kind, factor_of_[classes.first[c]]}).sources, ranks);
+    }
+    return result;
+  }
+
+  static std::vector<NodeTime> in_order_of_steps(const std::vector<std::uint32_t>& steps,
+                                                 std::vector<NodeTime> nodes) {
+    if (steps.empty() || nodes.empty()) return nodes;
+    std::vector<NodeTime> sorted(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) sorted[steps[i]] = nodes[i];
+    return sorted;
+  }
+
+  static void add_sources(TimeSourceCounts& sum, const TimeSourceCounts& more, std::int64_t ranks) {
+    sum.model += more.model * ranks;
+    sum.measured += more.measured * ranks;
+    sum.interpolated += more.interpolated * ranks;
+    sum.given += more.given * ranks;
+  }
+
+  static constexpr std::uint32_t kNoGroup = 0xFFFF'FFFF;
+
+  const StagePrograms& programs_;
+  const Plan& plan_;
+  const Cluster& cluster_;
+  const SimulationOptions& options_;
+  std::vector<DeviceId> placement_;
+  ReplayNetwork network_;
+  std::vector<std::uint32_t> kind_of_;  // by rank: of its device
+  std::vector<double> factor_of_;       // by rank
+  std::vector<std::vector<std::uint32_t>> group_of_;  // by kind of group and rank
+  ReplayJob job_;
+  std::vector<Flat> flats_;  // as job_.programs
+  std::map<std::pair<std::int64_t, bool>, std::uint32_t> flat_numbers_;
+  std::map<std::uint32_t, DeviceModel> models_;
+  std::map<std::tuple<std::int64_t, std::uint32_t, std::uint32_t>, std::vector<OpTime>> graph_times_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, double>, Timed> timed_;
+  std::vector<ReplayRank> ranks_;
+};
+
+}  // namespace
+
+std::string_view to_string(NetworkDetail detail) {
+  switch (detail) {
+    case NetworkDetail::kAnalytical:
+      return "analytical";
+    case NetworkDetail::kFlow:
+      return "flow";
+  }
+  unreachable();
+}
+
+Nanoseconds RankBreakdown::computed() const {
+  Nanoseconds sum;
+  for (const Nanoseconds time : compute) sum += time;
+  return sum;
+}
+
+Nanoseconds RankBreakdown::exposed() const {
+  Nanoseconds sum;
+  for (const CommunicationShare& share : communication) sum += share.exposed;
+  return sum;
+}
+
+const SimulatedClass& SimulationResult::class_of(Rank rank) const {
+  for (const SimulatedClass& one : classes)
+    if (std::ranges::binary_search(one.ranks, rank)) return one;
+  check(false, "a rank outside of the simulation");
+  return classes.front();
+}
+
+SimulationResult simulate_step(const StagePrograms& programs, const Cluster& cluster,
+                               const SimulationOptions& options) {
+  return StepSimulation(programs, cluster, options).run();
+}
+
+}  // namespace nadi
