@@ -68,7 +68,7 @@ TEST(TorchWork, FollowsFromShapes) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.op);
     const auto work = torch_work(c.op, {.values = "", .shapes = c.shapes, .types = c.types},
-                              {.values = "", .shapes = c.output_shapes, .types = c.output_types});
+                                 {.values = "", .shapes = c.output_shapes, .types = c.output_types});
     ASSERT_TRUE(work);
     EXPECT_EQ(work->flops.count(), c.flops);
     EXPECT_EQ(work->bytes.count(), c.bytes);
@@ -79,20 +79,20 @@ TEST(TorchWork, FollowsFromShapes) {
 TEST(TorchWork, OfLookupsIsWhatTheyTouch) {
   const auto embedding =
       torch_work("aten::embedding",
-              {.values = "", .shapes = "[[1000,8],[2,3]]", .types = R"(["float","long int"])"}, {});
+                 {.values = "", .shapes = "[[1000,8],[2,3]]", .types = R"(["float","long int"])"}, {});
   ASSERT_TRUE(embedding);
   EXPECT_EQ(embedding->flops.count(), 6 * 8);
   EXPECT_EQ(embedding->bytes.count(), 6 * 8 + 2 * 4 * 6 * 8);
   const auto gradient =
       torch_work("aten::embedding_dense_backward",
-              {.values = "", .shapes = "[[2,3,8],[2,3]]", .types = R"(["float","long int"])"},
-              {.values = "", .shapes = "[[1000,8]]", .types = R"(["float"])"});
+                 {.values = "", .shapes = "[[2,3,8],[2,3]]", .types = R"(["float","long int"])"},
+                 {.values = "", .shapes = "[[1000,8]]", .types = R"(["float"])"});
   ASSERT_TRUE(gradient);
   EXPECT_EQ(gradient->bytes.count(), 6 * 8 + 2 * 4 * 6 * 8);
   // One class of 1,000 for each of 6 tokens.
-  const auto loss =
-      torch_work("aten::nll_loss_backward",
-              {.values = "", .shapes = "[[],[6,1000],[6]]", .types = R"(["float","float","long int"])"}, {});
+  const auto loss = torch_work(
+      "aten::nll_loss_backward",
+      {.values = "", .shapes = "[[],[6,1000],[6]]", .types = R"(["float","float","long int"])"}, {});
   ASSERT_TRUE(loss);
   EXPECT_EQ(loss->flops.count(), 6);
   EXPECT_EQ(loss->bytes.count(), 6 * 8 + 2 * 4 * 6);

@@ -18,12 +18,14 @@ inline DeviceSpec device_for_tests() {
 }
 
 inline Cluster cluster_for_tests(std::int32_t nodes, std::int32_t devices_per_node) {
-  Cluster cluster{.name = "test"};
+  Cluster cluster;
+  cluster.name = "test";
   cluster.devices.push_back(device_for_tests());
-  cluster.kinds.push_back({.name = "node",
-                           .device = 0,
-                           .devices = devices_per_node,
-                           .inside = {.kind = "nvlink", .bandwidth = ByteRate{100e9}, .latency = Nanoseconds{2000}}});
+  cluster.kinds.push_back(
+      {.name = "node",
+       .device = 0,
+       .devices = devices_per_node,
+       .inside = {.kind = "nvlink", .bandwidth = ByteRate{100e9}, .latency = Nanoseconds{2000}}});
   cluster.nodes.assign(static_cast<std::size_t>(nodes), 0);
   if (nodes > 1)
     cluster.levels.push_back(

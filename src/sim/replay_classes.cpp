@@ -118,7 +118,8 @@ void add_actors(ReplayJob& job, std::span<const ReplayRank> ranks, std::span<con
   // By class and role of the sender.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> channels;
   const auto channel_of = [&](std::uint32_t class_number, std::uint32_t role) {
-    return channels.try_emplace({class_number, role}, static_cast<std::uint32_t>(channels.size())).first->second;
+    return channels.try_emplace({class_number, role}, static_cast<std::uint32_t>(channels.size()))
+        .first->second;
   };
   for (std::uint32_t c = 0; c < classes.first.size(); ++c) {
     const std::uint32_t number = classes.first[c];
@@ -142,10 +143,9 @@ void add_actors(ReplayJob& job, std::span<const ReplayRank> ranks, std::span<con
       const auto back = counterpart(ranks, job.programs, number, role);
       const bool sends = roles[role] == ReplayRoleKind::kSend;
       if (!back)
-        throw input_error({}, sends ? format("rank {} sends to rank {}, which receives nothing from it", number,
-                                             partner)
-                                    : format("rank {} receives from rank {}, which sends nothing to it",
-                                             number, partner));
+        throw input_error(
+            {}, sends ? format("rank {} sends to rank {}, which receives nothing from it", number, partner)
+                      : format("rank {} receives from rank {}, which sends nothing to it", number, partner));
       actor.bindings.push_back({sends ? channel_of(c, role) : channel_of(classes.class_of[partner], *back)});
     }
     job.actors.push_back(std::move(actor));

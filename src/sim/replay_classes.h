@@ -23,8 +23,8 @@ struct ReplayRank {
   std::uint32_t program = 0;
   std::uint32_t durations = 0;
   std::uint32_t device_kind = 0;
-  std::vector<std::uint32_t> partners = {};       // by role: the group, or the rank at the other end
-  std::vector<Nanoseconds> request_times = {};    // by request of the program
+  std::vector<std::uint32_t> partners = {};     // by role: the group, or the rank at the other end
+  std::vector<Nanoseconds> request_times = {};  // by request of the program
 };
 
 struct ReplayGroup {

@@ -27,8 +27,8 @@ struct StreamState {
   std::int64_t known_end = 0;   // of those that have
   std::int64_t group_base = 0;  // when messages that are posted together may start
   std::uint32_t pending = 0;
-  std::uint32_t exchange = 0;                  // of the latest node; 0: none
-  std::uint32_t last = kNoCommunication;       // the latest communication on the stream
+  std::uint32_t exchange = 0;             // of the latest node; 0: none
+  std::uint32_t last = kNoCommunication;  // the latest communication on the stream
 };
 
 struct ActorState {
@@ -228,10 +228,11 @@ class InOrderReplay {
     const CollectiveType type = request_of(meeting.arrivals.front()).type;
     for (const Arrival& one : meeting.arrivals)
       if (request_of(one).type != type)
-        throw input_error({}, format("rank {} is at {} when rank {} of its group is at {}: members of a group "
-                                     "must agree",
-                                     job_.actors[meeting.arrivals.front().actor].rank, to_string(type),
-                                     job_.actors[one.actor].rank, to_string(request_of(one).type)));
+        throw input_error({},
+                          format("rank {} is at {} when rank {} of its group is at {}: members of a group "
+                                 "must agree",
+                                 job_.actors[meeting.arrivals.front().actor].rank, to_string(type),
+                                 job_.actors[one.actor].rank, to_string(request_of(one).type)));
   }
 
   void settle(const Arrival& arrival, std::int64_t start, std::int64_t end) {
@@ -286,8 +287,7 @@ class InOrderReplay {
       const std::int64_t end = std::min(record.end, until);
       out.bubble += Nanoseconds{until - std::max(end, from)};
       const std::int64_t start = std::max(from, std::min(record.start, end));
-      if (end > start)
-        out.shares[program.communications[cause].share].exposed += Nanoseconds{end - start};
+      if (end > start) out.shares[program.communications[cause].share].exposed += Nanoseconds{end - start};
       const std::int64_t arrival = std::max(from, std::min(record.arrival, start));
       out.bubble += Nanoseconds{start - arrival};
       until = arrival;
@@ -328,8 +328,8 @@ class InOrderReplay {
   const bool keeps_;
   std::vector<ActorState> states_;
   std::vector<std::uint32_t> runnable_;
-  std::vector<std::vector<Meeting>> meetings_;  // by place: those that some have come to
-  std::vector<std::uint64_t> first_meeting_;    // by place: number of the first of them
+  std::vector<std::vector<Meeting>> meetings_;           // by place: those that some have come to
+  std::vector<std::uint64_t> first_meeting_;             // by place: number of the first of them
   std::unordered_map<std::uint64_t, Channel> channels_;  // by number and tag; looked up only
   ReplayOutcome outcome_;
 };

@@ -36,7 +36,7 @@ struct ActorOutcome {
 // An actor that did not get to its end, or whose communication never ended.
 struct StuckActor {
   std::uint32_t actor = 0;
-  std::uint32_t node = 0;           // communication that it waits for
+  std::uint32_t node = 0;                      // communication that it waits for
   std::vector<std::uint32_t> for_actors = {};  // who has not come to it
 };
 

@@ -65,10 +65,10 @@ struct ReplayBinding {
 
 struct ReplayActor {
   std::uint32_t program = 0;
-  std::uint32_t durations = 0;            // position in ReplayJob::durations
-  std::vector<ReplayBinding> bindings;    // by role
+  std::uint32_t durations = 0;             // position in ReplayJob::durations
+  std::vector<ReplayBinding> bindings;     // by role
   std::vector<Nanoseconds> request_times;  // by request
-  std::int32_t rank = 0;                  // for messages, and as the site of random numbers
+  std::int32_t rank = 0;                   // for messages, and as the site of random numbers
 };
 
 struct ReplayJob {

@@ -42,8 +42,8 @@ Nanoseconds ReplayNetwork::collective(std::uint32_t group, CollectiveType type, 
   if (fresh) {
     std::vector<DeviceId> members;
     for (const std::uint32_t member : groups_[group].members) members.push_back(placement_[member]);
-    entry->second = model_.collective(
-        {.type = type, .size = size, .members = members, .sharing = sharing_[group]});
+    entry->second =
+        model_.collective({.type = type, .size = size, .members = members, .sharing = sharing_[group]});
   }
   return entry->second;
 }

@@ -69,14 +69,14 @@ class StageFlattening {
   Step taken(const StepOp& at) const {
     check(to_number(at.id) < kNotPlaced, "a program has less than 2^32 steps");
     return {.id = static_cast<std::uint32_t>(to_number(at.id)),
-              .graph = static_cast<std::uint32_t>(at.section->graph),
-              .op_id = at.op_id,
-              .op = at.op,
-              .binding = at.binding,
-              .bytes = at.bytes,
-              .tag = at.tag,
-              .exchange = at.exchange,
-              .position = program_.instructions[at.instruction].context.position.value_or(-1)};
+            .graph = static_cast<std::uint32_t>(at.section->graph),
+            .op_id = at.op_id,
+            .op = at.op,
+            .binding = at.binding,
+            .bytes = at.bytes,
+            .tag = at.tag,
+            .exchange = at.exchange,
+            .position = program_.instructions[at.instruction].context.position.value_or(-1)};
   }
 
   static bool reduces_gradients(const StepOp& at) {
@@ -162,8 +162,9 @@ class StageFlattening {
 
   std::uint32_t op_number(const Step& step) {
     if (step.position >= 0) {
-      const auto [entry, fresh] = with_position_.try_emplace(
-          std::tuple(step.graph, to_index(step.op_id), step.position), static_cast<std::uint32_t>(stage_.ops.size()));
+      const auto [entry, fresh] =
+          with_position_.try_emplace(std::tuple(step.graph, to_index(step.op_id), step.position),
+                                     static_cast<std::uint32_t>(stage_.ops.size()));
       if (fresh) stage_.ops.push_back({.graph = step.graph, .op = step.op_id, .position = step.position});
       return entry->second;
     }

@@ -41,8 +41,8 @@ class StepSimulation {
     add_actors(job_, ranks_, network_.groups(), classes);
     ReplayOutcome outcome = replay_in_order(job_, {.keep_times = options_.keep_times});
     if (!outcome.stuck.empty())
-      throw input_error({}, format("deadlock: rank {} waits for ever",
-                                   job_.actors[outcome.stuck.front().actor].rank));
+      throw input_error(
+          {}, format("deadlock: rank {} waits for ever", job_.actors[outcome.stuck.front().actor].rank));
     return result_of(classes, outcome);
   }
 
@@ -61,9 +61,10 @@ class StepSimulation {
                                             const SimulationOptions& options) {
     const std::int32_t devices = cluster.device_count();
     if (ranks > devices)
-      throw Error{ErrorKind::kInfeasible,
-                  {},
-                  format("the plan needs {} ranks; cluster '{}' has {} devices", ranks, cluster.name, devices)};
+      throw Error{
+          ErrorKind::kInfeasible,
+          {},
+          format("the plan needs {} ranks; cluster '{}' has {} devices", ranks, cluster.name, devices)};
     std::vector<DeviceId> placement = options.placement;
     if (placement.empty())
       for (std::int64_t r = 0; r < ranks; ++r) placement.push_back(DeviceId{static_cast<std::int32_t>(r)});
@@ -72,7 +73,8 @@ class StepSimulation {
     std::set<DeviceId> used;
     for (const DeviceId device : placement) {
       if (to_number(device) < 0 || to_number(device) >= devices)
-        throw usage_error(format("the placement names device {}; the cluster has {}", to_number(device), devices));
+        throw usage_error(
+            format("the placement names device {}; the cluster has {}", to_number(device), devices));
       if (!used.insert(device).second)
         throw usage_error(format("the placement has two ranks on device {}", to_number(device)));
     }
@@ -86,7 +88,8 @@ class StepSimulation {
       by_device.insert(by_device.end(), static_cast<std::size_t>(node.devices),
                        static_cast<std::uint32_t>(node.device));
     }
-    for (const DeviceId device : placement_) kind_of_.push_back(by_device[static_cast<std::size_t>(to_number(device))]);
+    for (const DeviceId device : placement_)
+      kind_of_.push_back(by_device[static_cast<std::size_t>(to_number(device))]);
   }
 
   void find_factors() {
@@ -95,7 +98,8 @@ class StepSimulation {
       if (to_number(slow.rank) < 0 || static_cast<std::size_t>(to_number(slow.rank)) >= placement_.size())
         throw usage_error(format("rank {} is to be slow; the plan has ranks 0 to {}", to_number(slow.rank),
                                  placement_.size() - 1));
-      if (!(slow.factor > 0)) throw usage_error(format("rank {} cannot be {} times as slow", to_number(slow.rank), slow.factor));
+      if (!(slow.factor > 0))
+        throw usage_error(format("rank {} cannot be {} times as slow", to_number(slow.rank), slow.factor));
       factor_of_[static_cast<std::size_t>(to_number(slow.rank))] *= slow.factor;
     }
   }
@@ -141,11 +145,11 @@ class StepSimulation {
     const Program& program = programs_.of(stage.stage);
     std::vector<Nanoseconds> durations;
     for (const StageOp& op : stage.replay.ops) {
-      const OpTime time = op.position < 0
-                              ? graph_times(stage.stage, op.graph, kind)[static_cast<std::size_t>(op.op)]
-                              : model_of(kind).time_of(op_work(program.graphs[op.graph],
-                                                               program.graphs[op.graph].op(op.op),
-                                                               {.position = op.position}));
+      const OpTime time =
+          op.position < 0
+              ? graph_times(stage.stage, op.graph, kind)[static_cast<std::size_t>(op.op)]
+              : model_of(kind).time_of(op_work(program.graphs[op.graph], program.graphs[op.graph].op(op.op),
+                                               {.position = op.position}));
       durations.push_back(factor == 1 ? time.time : from_seconds(to_seconds(time.time) * factor));
       count_source(entry->second.sources, time.source, op.count);
     }
@@ -175,7 +179,8 @@ class StepSimulation {
     for (std::uint32_t r = 0; r < placement_.size(); ++r) {
       const std::uint32_t kind = kind_of_[r];
       const std::uint32_t flat = flat_of(r / per_stage, blocks(kind));
-      ReplayRank rank{.program = flat, .durations = times_of(flat, kind, factor_of_[r]).durations, .device_kind = kind};
+      ReplayRank rank{
+          .program = flat, .durations = times_of(flat, kind, factor_of_[r]).durations, .device_kind = kind};
       for (const RankBinding& role : flats_[flat].replay.roles) rank.partners.push_back(partner_of(role, r));
       ranks_.push_back(std::move(rank));
     }
@@ -283,8 +288,8 @@ class StepSimulation {
   const SimulationOptions& options_;
   std::vector<DeviceId> placement_;
   ReplayNetwork network_;
-  std::vector<std::uint32_t> kind_of_;  // by rank: of its device
-  std::vector<double> factor_of_;       // by rank
+  std::vector<std::uint32_t> kind_of_;                // by rank: of its device
+  std::vector<double> factor_of_;                     // by rank
   std::vector<std::vector<std::uint32_t>> group_of_;  // by kind of group and rank
   ReplayJob job_;
   std::vector<Flat> flats_;  // as job_.programs

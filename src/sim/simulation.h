@@ -71,9 +71,8 @@ struct OverlapOptions {
 
 // May replace the times of computation that the device model gives: measured layers, for instance. `times` is
 // by op of the graph, of one micro-batch.
-using RetimeOps =
-    std::function<void(std::int64_t stage, const Program& program, std::size_t graph,
-                       const DeviceSpec& device, std::span<OpTime> times)>;
+using RetimeOps = std::function<void(std::int64_t stage, const Program& program, std::size_t graph,
+                                     const DeviceSpec& device, std::span<OpTime> times)>;
 
 struct SimulationOptions {
   NetworkDetail network = NetworkDetail::kAnalytical;
@@ -145,7 +144,8 @@ struct SimulatedClass {
   DeviceId device{};             // of the first rank
   Nanoseconds end = {};          // of its last node
   RankBreakdown breakdown = {};
-  std::vector<NodeTime> nodes = {};  // by StepOpId of the walk over the stage's program, or by row of the trace
+  std::vector<NodeTime> nodes =
+      {};  // by StepOpId of the walk over the stage's program, or by row of the trace
   SimulatedMemory memory = {};
 };
 
