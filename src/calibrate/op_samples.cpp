@@ -1,0 +1,95 @@
+#include "nadi/calibrate/op_samples.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "nadi/base/error.h"
+#include "nadi/parallel/program.h"
+
+namespace nadi {
+namespace {
+
+double nanoseconds_of(const ExecutedKernel& kernel) {
+  return static_cast<double>((kernel.end - kernel.start).count());
+}
+
+// How the time of a kernel is divided among its ops: see measured_ops.h.
+std::vector<double> shares_of(std::span<const MeasuredOp> ops) {
+  std::vector<double> shares(ops.size(), 0.0);
+  const bool alike =
+      std::all_of(ops.begin(), ops.end(), [&](const MeasuredOp& op) { return op.kind == ops[0].kind; });
+  double bytes = 0;
+  for (const MeasuredOp& op : ops) bytes += static_cast<double>((op.read + op.written).count());
+  if (!alike || bytes == 0) {
+    shares[0] = 1;
+    return shares;
+  }
+  for (std::size_t i = 0; i < ops.size(); ++i)
+    shares[i] = static_cast<double>((ops[i].read + ops[i].written).count()) / bytes;
+  return shares;
+}
+
+}  // namespace
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+void OpSamples::add(const MeasuredOp& row, double nanoseconds) {
+  Sum& sum = sums_[row];
+  sum.nanoseconds += nanoseconds;
+  ++sum.count;
+}
+
+void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps) {
+  if (steps.empty()) return;
+  const ExecutedStep& first = steps.front();
+  for (const ExecutedStep& step : steps)
+    check(step.kernels.size() == first.kernels.size(), "runs of one program have the same kernels");
+
+  std::vector<MeasuredOp> ops;
+  std::vector<double> times;
+  bool communicates = false;
+  for (std::size_t k = 0; k < first.kernels.size(); ++k) {
+    const ExecutedKernel& kernel = first.kernels[k];
+    ops.clear();
+    for (std::uint32_t i = 0; i < kernel.ops(); ++i) {
+      const CallOrigin origin = origin_of(program, kernel.instruction, first.op(kernel, i));
+      ops.push_back(op_to_measure(origin.graph, origin.op, origin.instruction.context));
+    }
+    if (meets_others(origin_of(program, kernel).op)) {
+      communicates = true;
+      continue;
+    }
+    times.clear();
+    for (const ExecutedStep& step : steps) times.push_back(nanoseconds_of(step.kernels[k]));
+    const double time = median_of(times);
+    const std::vector<double> shares = shares_of(ops);
+    for (std::size_t i = 0; i < ops.size(); ++i) add(ops[i], time * shares[i]);
+  }
+  if (communicates || first.kernels.empty()) return;
+  for (const ExecutedStep& step : steps) {
+    double busy = 0;
+    for (const ExecutedKernel& kernel : step.kernels) busy += nanoseconds_of(kernel);
+    const double span = static_cast<double>((step.end - step.start).count());
+    gaps_.push_back(std::max(0.0, span - busy) / static_cast<double>(step.kernels.size()));
+  }
+}
+
+std::vector<MeasuredOp> OpSamples::rows() const {
+  std::vector<MeasuredOp> rows;
+  for (const auto& [row, sum] : sums_) {
+    rows.push_back(row);
+    rows.back().time = Nanoseconds{std::llround(sum.nanoseconds / static_cast<double>(sum.count))};
+  }
+  return rows;
+}
+
+Nanoseconds OpSamples::between_kernels() const {
+  return Nanoseconds{std::llround(median_of(gaps_))};
+}
+
+}  // namespace nadi

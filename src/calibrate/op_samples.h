@@ -1,0 +1,47 @@
+// Times of ops from records of steps (recording/executed_step.h): one row for all occurrences of ops that
+// are the same to the table (cluster/measured_ops.h).
+//
+//   OpSamples samples;
+//   samples.add(program, steps);                   // runs of the same program, warm-up left out
+//   device.measured.ops = samples.rows();
+//
+// Of the runs of a step the median of each kernel counts: other processes disturb single runs. Occurrences
+// within a step have different caches behind them: of these the mean counts, since sums are to be predicted.
+// Communication is left out.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "nadi/cluster/measured_ops.h"
+#include "nadi/recording/executed_step.h"
+
+namespace nadi {
+
+struct Program;
+
+class OpSamples {
+ public:
+  void add(const Program& program, std::span<const ExecutedStep> steps);
+
+  std::vector<MeasuredOp> rows() const;  // ordered by all their columns
+  // What a step takes besides its kernels, divided by their number: the median over all steps of programs
+  // that do not communicate.
+  Nanoseconds between_kernels() const;
+
+ private:
+  struct Sum {
+    double nanoseconds = 0;
+    std::int64_t count = 0;
+  };
+  void add(const MeasuredOp& row, double nanoseconds);
+
+  std::map<MeasuredOp, Sum> sums_;  // by rows without time
+  std::vector<double> gaps_;        // nanoseconds
+};
+
+double median_of(std::vector<double> values);  // 0 of none
+
+}  // namespace nadi

@@ -1,0 +1,147 @@
+#include "nadi/calibrate/sample_programs.h"
+
+#include <algorithm>
+
+#include "nadi/base/format.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::int64_t kSampleLayers = 2;
+// Where the output layer is not what a sample is for.
+constexpr std::int64_t kSmallVocabulary = 4096;
+
+struct SampleSize {
+  std::int64_t batch, tokens;
+};
+
+class SampleList {
+ public:
+  explicit SampleList(const SampleOptions& options) : options_(options) {}
+
+  // A training step, unless the model has no room for so many tokens.
+  void train(ModelConfig config, SampleSize size, const Plan& plan = {}, std::int64_t micro_batches = 1) {
+    size.tokens = std::min(size.tokens, config.positions);
+    config.layers = std::min(config.layers, kSampleLayers);
+    Plan with_micro_batches = plan;
+    with_micro_batches.micro_batches = micro_batches;
+    SampleProgram sample{.name = format("{}, {} layers, vocabulary {}, {} x {} tokens", config.name,
+                                        config.layers, config.vocabulary, size.batch, size.tokens),
+                         .config = std::move(config),
+                         .request = {.batch_size = size.batch * micro_batches,
+                                     .seq_length = size.tokens,
+                                     .dtype = options_.dtype},
+                         .plan = with_micro_batches};
+    if (plan.tp > 1) sample.name += format(", tp {}", plan.tp);
+    if (plan.dp > 1) sample.name += format(", dp {}", plan.dp);
+    if (micro_batches > 1) sample.name += format(", {} micro-batches", micro_batches);
+    samples_.push_back(std::move(sample));
+  }
+
+  SampleProgram& latest() { return samples_.back(); }
+
+  void generate(ModelConfig config, std::int64_t batch, std::int64_t prompt, std::int64_t output,
+                bool sampling) {
+    config.layers = std::min(config.layers, kSampleLayers);
+    samples_.push_back({.name = format("{}, {} layers, {} prompts of {} tokens, {} tokens generated",
+                                       config.name, config.layers, batch, prompt, output),
+                        .config = std::move(config),
+                        .request = {.kind = StepKind::kGenerate,
+                                    .batch_size = batch,
+                                    .input_tokens = prompt,
+                                    .output_tokens = output,
+                                    .dtype = options_.dtype,
+                                    .sampling = sampling}});
+  }
+
+  std::vector<SampleProgram> take() { return std::move(samples_); }
+
+ private:
+  const SampleOptions& options_;
+  std::vector<SampleProgram> samples_;
+};
+
+ModelConfig with_vocabulary(ModelConfig config, std::int64_t vocabulary) {
+  config.vocabulary = std::min(config.vocabulary, vocabulary);
+  return config;
+}
+
+// Layers of these widths stand for models that were not named.
+ModelConfig layers_of(Architecture architecture, std::int64_t width) {
+  ModelConfig config{.name = format("{} of width {}", to_string(architecture), width),
+                     .architecture = architecture,
+                     .vocabulary = kSmallVocabulary,
+                     .positions = 2048,
+                     .layers = 1,
+                     .width = width,
+                     .heads = width / 64,
+                     .kv_heads = width / 64,
+                     .head_width = 64,
+                     .ffn_width = 4 * width,
+                     .token_types = architecture == Architecture::kBert ? 2 : 0,
+                     .embedding_dropout = 0.1,
+                     .attention_dropout = 0.1,
+                     .residual_dropout = 0.1};
+  if (architecture == Architecture::kBert) config.activation = Activation::kGeluErf;
+  if (architecture == Architecture::kLlama) {
+    config.kv_heads = width / 256;
+    config.ffn_width = width / 2 * 7;
+    config.embedding_dropout = config.attention_dropout = config.residual_dropout = 0;
+    config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
+    config.rotary = {.theta = 500000};
+  }
+  return config;
+}
+
+// What one rank of several computes, by the plans that divide a model evenly.
+void add_shared(SampleList& list, const ModelConfig& model, std::int64_t ranks, bool quick) {
+  const bool even = model.heads % ranks == 0 && model.kv_heads % ranks == 0 && model.ffn_width % ranks == 0;
+  const Plan data{.dp = ranks}, tensor{.tp = ranks};
+  list.train(model, {1, 256}, data);
+  if (even) list.train(model, {quick ? 1 : 2, 256}, tensor);
+  if (quick) return;
+  list.train(model, {2, 256}, data, 2);
+  list.train(with_vocabulary(model, kSmallVocabulary), {4, 256}, data);
+  list.train(with_vocabulary(model, kSmallVocabulary), {1, 64}, data);
+  if (even) list.train(with_vocabulary(model, kSmallVocabulary), {4, 256}, tensor);
+}
+
+void add_alone(SampleList& list, const ModelConfig& model, bool quick) {
+  const ModelConfig small = with_vocabulary(model, kSmallVocabulary);
+  list.train(model, {1, 256});
+  list.train(model, {1, 64});
+  if (quick) return;
+  list.train(model, {4, 256});
+  list.train(small, {8, 256});
+  list.train(small, {2, 512});
+  list.train(small, {1, 1024});
+  list.train(small, {2, 128}, {}, 2);
+  if (model.architecture != Architecture::kBert) list.generate(model, 1, 128, 8, true);
+}
+
+// Kinds of ops and widths that the models do not have.
+void add_others(SampleList& list) {
+  list.train(layers_of(Architecture::kGpt2, 256), {4, 256});
+  list.train(layers_of(Architecture::kGpt2, 256), {2, 64});
+  list.latest().request.fused_attention = false;
+  list.latest().request.optimizer.kind = OptimizerKind::kSgd;
+  list.train(layers_of(Architecture::kGpt2, 1536), {1, 256});
+  list.train(layers_of(Architecture::kBert, 512), {4, 128});
+  list.latest().request.optimizer.kind = OptimizerKind::kSgdSai;
+  list.train(layers_of(Architecture::kLlama, 512), {4, 256});
+  list.train(layers_of(Architecture::kLlama, 1024), {1, 256});
+  list.generate(layers_of(Architecture::kLlama, 512), 4, 64, 4, false);
+}
+
+}  // namespace
+
+std::vector<SampleProgram> sample_programs(const SampleOptions& options) {
+  SampleList list(options);
+  for (const ModelConfig& model : options.models)
+    options.ranks == 1 ? add_alone(list, model, options.quick)
+                       : add_shared(list, model, options.ranks, options.quick);
+  if (options.ranks == 1 && !options.quick) add_others(list);
+  return list.take();
+}
+
+}  // namespace nadi

@@ -1,0 +1,37 @@
+// The steps that a calibration runs: small versions of models, with the widths of the real ones, few layers
+// and several batch sizes, so that the table of measured ops has their shapes and others around them.
+//
+//   for (const SampleProgram& sample : sample_programs({.models = {gpt2}, .ranks = 2})) run(sample);
+//
+// Ops of a layer cost the same in every layer, so two layers say what forty would. What a rank of a plan
+// computes depends on the plan: for several ranks the samples are those of a data-parallel and of a tensor-
+// parallel rank.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nadi/model/model_config.h"
+#include "nadi/parallel/plan.h"
+#include "nadi/parallel/step_program.h"
+
+namespace nadi {
+
+struct SampleProgram {
+  std::string name;  // "gpt2, 2 layers, 4 x 256 tokens, tp 2"
+  ModelConfig config;
+  StepRequest request;
+  Plan plan = {};
+};
+
+struct SampleOptions {
+  std::vector<ModelConfig> models;
+  std::int64_t ranks = 1;
+  bool quick = false;           // few sizes, and nothing but what training of `models` runs
+  DType dtype = DType::kF32;
+};
+
+std::vector<SampleProgram> sample_programs(const SampleOptions& options);
+
+}  // namespace nadi
