@@ -27,7 +27,7 @@ class Communicator;
 struct CalibrationOptions {
   DeviceKind device = DeviceKind::kCpu;
   cuda::MathOptions math = {};
-  int threads = 0;                  // of each rank; 0: one per core
+  int threads = 1;                  // of each rank
   std::vector<ModelConfig> models;  // whose shapes are measured
   bool quick = false;
   std::int64_t repetitions = 3;  // of each step; their median counts

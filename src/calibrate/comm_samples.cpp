@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::int64_t kSmallestMessage = 1024;
 
-constexpr std::array kSampledTypes{CollectiveType::kAllReduce,     CollectiveType::kReduce,
-                                   CollectiveType::kAllGather,     CollectiveType::kBroadcast,
-                                   CollectiveType::kAllToAll,      CollectiveType::kReduceScatter};
+constexpr std::array kSampledTypes{CollectiveType::kAllReduce, CollectiveType::kReduce,
+                                   CollectiveType::kAllGather, CollectiveType::kBroadcast,
+                                   CollectiveType::kAllToAll,  CollectiveType::kReduceScatter};
 
 std::vector<std::int64_t> sampled_sizes(const CommSampleOptions& options) {
   std::vector<std::int64_t> sizes;
@@ -36,8 +36,7 @@ std::vector<std::int64_t> sampled_groups(std::int64_t ranks) {
 
 class CommSampler {
  public:
-  CommSampler(Communicator& world, const CommSampleOptions& options)
-      : world_(world), options_(options) {
+  CommSampler(Communicator& world, const CommSampleOptions& options) : world_(world), options_(options) {
     const auto bytes = static_cast<std::size_t>(options.largest.count());
     a_.assign(bytes, std::byte{0});
     b_.assign(bytes, std::byte{0});
@@ -120,10 +119,9 @@ class CommSampler {
 }  // namespace
 
 double largest_over_ranks(Communicator& world, double value) {
-  const CommBuffer buffer{std::as_writable_bytes(std::span(&value, 1)), DType::kF32};
   auto as_float = static_cast<float>(value);
-  world.wait(world.all_reduce(
-      kWorld, {std::as_writable_bytes(std::span(&as_float, 1)), buffer.dtype}, ReduceOp::kMax));
+  world.wait(world.all_reduce(kWorld, {std::as_writable_bytes(std::span(&as_float, 1)), DType::kF32},
+                              ReduceOp::kMaximum));
   return static_cast<double>(as_float);
 }
 

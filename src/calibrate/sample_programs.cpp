@@ -129,6 +129,8 @@ void add_others(SampleList& list) {
   list.train(layers_of(Architecture::kBert, 512), {4, 128});
   list.latest().request.optimizer.kind = OptimizerKind::kSgdSai;
   list.train(layers_of(Architecture::kLlama, 512), {4, 256});
+  list.train(layers_of(Architecture::kLlama, 512), {1, 128});
+  list.latest().request.fused_attention = false;
   list.train(layers_of(Architecture::kLlama, 1024), {1, 256});
   list.generate(layers_of(Architecture::kLlama, 512), 4, 64, 4, false);
 }

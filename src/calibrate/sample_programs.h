@@ -28,7 +28,7 @@ struct SampleProgram {
 struct SampleOptions {
   std::vector<ModelConfig> models;
   std::int64_t ranks = 1;
-  bool quick = false;           // few sizes, and nothing but what training of `models` runs
+  bool quick = false;  // few sizes, and nothing but what training of `models` runs
   DType dtype = DType::kF32;
 };
 

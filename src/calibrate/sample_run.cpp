@@ -29,10 +29,9 @@ class SampleRun::State {
  public:
   State(const SampleProgram& sample, const SampleRun::Options& options)
       : program(program_of(sample)), world(sample.plan.world_size(), Rank{0}), groups(world, sample.plan) {
-    engine = make_engine(options.device,
-                         {.threads = options.threads,
-                          .groups = sample.plan.world_size() > 1 ? &groups : nullptr,
-                          .math = options.math});
+    engine = make_engine(options.device, {.threads = options.threads,
+                                          .groups = sample.plan.world_size() > 1 ? &groups : nullptr,
+                                          .math = options.math});
     if (const std::string why = engine->why_no_record(); !why.empty())
       throw environment_error("kernels cannot be timed: " + why);
     handle = engine->load(program);
@@ -58,7 +57,8 @@ class SampleRun::State {
     const std::int64_t length = trains ? request.seq_length : request.input_tokens;
     if (tensor.dtype == DType::kF32) {
       // token_count; temperature, top-k and top-p of sampling.
-      std::vector<float> values(count, name == "token_count" ? static_cast<float>(request.batch_size * length) : 1);
+      std::vector<float> values(count,
+                                name == "token_count" ? static_cast<float>(request.batch_size * length) : 1);
       if (name == "sampling" && count == 3) values[1] = 0;
       engine->set_input<float>(handle, InputSet::kFirst, name, values);
     } else if (tensor.dtype == DType::kI64) {

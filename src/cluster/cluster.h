@@ -61,6 +61,8 @@ struct Fabric {
   // How much of a device's computation communication over this fabric takes away while it is under way: 0
   // where the network moves data by itself, towards 1 where the cores that compute also copy and sum.
   double compute_share = 0;
+  // How many times as long communication takes while the devices compute, for the same reason.
+  double busy_slowdown = 1;
   MeasuredCollectives measured = {};  // among the members; empty: none
   // Above the nodes: what one device has of its node's bandwidth, where each has its own card; 0: all of it.
   ByteRate device_bandwidth = {};
@@ -82,6 +84,9 @@ struct NodeSpec {
   // The same machine divided among other numbers of ranks: kinds, each with as many devices as ranks. A CPU
   // that two ranks share is two slower devices (Cluster::for_ranks()).
   std::vector<std::int32_t> alternatives = {};
+  // How many times as fast a device computes while the others of its node wait: cores that share arithmetic
+  // units, caches and memory. Measured tables of ops are those of all devices computing.
+  double alone_speedup = 1;
 };
 
 struct ClusterLevel {

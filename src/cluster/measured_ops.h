@@ -11,6 +11,7 @@
 // neighbouring parameters) share its time by the bytes that they move.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -33,7 +34,7 @@ struct MeasuredOp {
   Bytes read = {}, written = {};
   Nanoseconds time = {};  // 0: fused into the kernel of another op
 
-  bool operator==(const MeasuredOp&) const = default;
+  auto operator<=>(const MeasuredOp&) const = default;
 };
 
 struct MeasuredOps {

@@ -1,0 +1,74 @@
+#include "nadi/calibrate/machine_description.h"
+
+#include <algorithm>
+
+#include "nadi/base/format.h"
+#include "nadi/engine/cpu/cpu_description.h"
+#include "nadi/engine/cuda/cuda_available.h"
+
+namespace nadi {
+namespace {
+
+// Ops that take less than this say more about the clock than about the device.
+constexpr Nanoseconds kLongEnough{20'000};
+
+// The best rate that measured ops reach of an amount. Ops of less than kLongEnough do not count.
+template <typename Amount>
+double best_rate(const MeasuredOps& measured, const Amount& amount_of) {
+  double best = 0;
+  for (const MeasuredOp& op : measured.ops)
+    if (op.time >= kLongEnough)
+      best = std::max(best, static_cast<double>(amount_of(op)) / to_seconds(op.time));
+  return best;
+}
+
+// The least that a kernel takes: the smallest time of an op that runs by itself.
+Nanoseconds least_time(const MeasuredOps& measured) {
+  Nanoseconds least{};
+  for (const MeasuredOp& op : measured.ops)
+    if (op.time > Nanoseconds{} && (least == Nanoseconds{} || op.time < least)) least = op.time;
+  return least + measured.between_kernels;
+}
+
+}  // namespace
+
+DeviceSpec describe_device(const CalibrationOptions& options, std::int64_t ranks, int threads,
+                           MeasuredOps measured) {
+  DeviceSpec device;
+  const std::string source = format("measured by nadi calibrate, {} of the machine",
+                                    ranks == 1 ? std::string("all") : format("one of {} ranks", ranks));
+  if (options.device == DeviceKind::kCuda) {
+    const cuda::GpuDescription gpu = cuda::gpu_of_this_rank();
+    device.name = "this-gpu";
+    device.product = gpu.name;
+    device.type = DeviceType::kGpu;
+    device.memory = gpu.memory;
+    device.units = gpu.multiprocessors;
+  } else {
+    const cpu::CpuDescription cpu = cpu::describe_cpu();
+    device.name = ranks == 1 ? "this-cpu" : format("this-cpu-of-{}", ranks);
+    device.product = format("{}, {} {}", cpu.name.empty() ? "CPU" : cpu.name, threads,
+                            threads == 1 ? "thread" : "threads");
+    device.type = DeviceType::kCpu;
+    device.memory = Bytes{cpu.memory.count() / ranks};
+    device.units = threads;
+  }
+  for (std::size_t i = 0; i < device.matrix_peak.size(); ++i)
+    device.matrix_peak[i] = FlopRate{best_rate(measured, [&](const MeasuredOp& op) {
+      return op.dtype == static_cast<DType>(i) ? op.matrix.count() : 0;
+    })};
+  device.vector_peak = FlopRate{
+      best_rate(measured, [](const MeasuredOp& op) { return op.matrix > Flops{} ? 0 : op.vector.count(); })};
+  device.memory_bandwidth =
+      ByteRate{best_rate(measured, [](const MeasuredOp& op) { return (op.read + op.written).count(); })};
+  device.launch_overhead = least_time(measured);
+  // The figures above are what ops reach.
+  device.curve.matrix_efficiency = 1;
+  device.curve.bandwidth_efficiency = 1;
+  for (const char* figure : {"matrix_peak", "vector_peak", "memory_bandwidth", "launch_overhead", "measured"})
+    device.sources.push_back({figure, source});
+  device.measured = std::move(measured);
+  return device;
+}
+
+}  // namespace nadi

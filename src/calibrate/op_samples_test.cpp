@@ -1,0 +1,67 @@
+#include "nadi/calibrate/op_samples.h"
+
+#include <gtest/gtest.h>
+
+#include "nadi/graph/builder.h"
+#include "nadi/graph/ops.h"
+#include "nadi/parallel/step_program.h"
+
+namespace nadi {
+namespace {
+
+// y = a + b, z = y + b, of 8 floats each: two ops that are the same to the table.
+Program two_sums() {
+  Program program;
+  GraphBuilder builder;
+  const TensorId a = builder.input("a", {8}, DType::kF32), b = builder.input("b", {8}, DType::kF32);
+  add(builder, add(builder, a, b), b);
+  program.graphs.push_back(builder.take());
+  program.sections = {{.name = "forward", .graph = 0, .first_op = 0, .end_op = 2}};
+  program.instructions = {{.section = SectionId{0}}};
+  return program;
+}
+
+ExecutedStep step_of(std::int64_t first_ns, std::int64_t second_ns) {
+  ExecutedStep step{.start = Nanoseconds{0}, .end = Nanoseconds{first_ns + second_ns + 20}};
+  step.reserve(2, 2);
+  const OpId first{0}, second{1};
+  step.enter(0, std::span(&first, 1), kComputeStream, Nanoseconds{10}).end = Nanoseconds{10 + first_ns};
+  step.enter(0, std::span(&second, 1), kComputeStream, Nanoseconds{20 + first_ns}).end =
+      Nanoseconds{20 + first_ns + second_ns};
+  return step;
+}
+
+// Medians over the runs: 100 and 300; the mean of the two occurrences is 200.
+TEST(OpSamples, TakesTheMedianOfRunsAndTheMeanOfOccurrences) {
+  const Program program = two_sums();
+  OpSamples samples;
+  samples.add(program, std::vector{step_of(100, 300), step_of(90, 310), step_of(9000, 300)});
+  const std::vector<MeasuredOp> rows = samples.rows();
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].kind, OpKind::kAdd);
+  EXPECT_EQ(rows[0].read, Bytes{64});
+  EXPECT_EQ(rows[0].written, Bytes{32});
+  EXPECT_EQ(rows[0].time, Nanoseconds{200});
+  // 20 ns of each step are outside of its two kernels.
+  EXPECT_EQ(samples.between_kernels(), Nanoseconds{10});
+}
+
+TEST(OpSamples, OpsOfOneKindInOneKernelShareItsTimeByTheirBytes) {
+  const Program program = two_sums();
+  ExecutedStep step{.end = Nanoseconds{500}};
+  const std::vector ops{OpId{0}, OpId{1}};
+  step.reserve(1, 2);
+  step.enter(0, ops, kComputeStream, Nanoseconds{0}).end = Nanoseconds{500};
+  OpSamples samples;
+  samples.add(program, std::span(&step, 1));
+  ASSERT_EQ(samples.rows().size(), 1U);
+  EXPECT_EQ(samples.rows()[0].time, Nanoseconds{250});  // both move 96 bytes
+}
+
+TEST(OpSamples, MedianOfAnEvenNumberIsBetweenTheTwoInTheMiddle) {
+  EXPECT_EQ(median_of({4, 1, 3, 100}), 3.5);
+  EXPECT_EQ(median_of({}), 0);
+}
+
+}  // namespace
+}  // namespace nadi
