@@ -27,9 +27,10 @@ std::set<OpKind> kinds_of(const std::vector<SampleProgram>& samples) {
 // Every op that computes in fp32 on one rank: neither those of fp16's loss scale nor those of groups.
 TEST(SamplePrograms, HaveEveryKindOfOpThatOneRankRuns) {
   const std::set<OpKind> kinds = kinds_of(sample_programs(of_gpt2(1)));
-  const std::set<OpKind> absent{OpKind::kQuantizeFp8, OpKind::kUpdateLossScale, OpKind::kCast,
-                                OpKind::kVocabMax,    OpKind::kVocabSums,       OpKind::kShardedCrossEntropy,
-                                OpKind::kGelu,        OpKind::kConcat, OpKind::kTakeTokens, OpKind::kAllReduceGrad};
+  const std::set<OpKind> absent{OpKind::kQuantizeFp8,  OpKind::kUpdateLossScale, OpKind::kCast,
+                                OpKind::kVocabMax,     OpKind::kVocabSums,       OpKind::kShardedCrossEntropy,
+                                OpKind::kGelu,         OpKind::kConcat,          OpKind::kTakeTokens,
+                                OpKind::kAllReduceGrad};
   for (int i = 0; i < kOpKindCount; ++i) {
     const auto kind = static_cast<OpKind>(i);
     if (definition(kind).op_class != OpClass::kCompute || absent.contains(kind)) continue;

@@ -61,9 +61,10 @@ LineTime along_line(std::span<const LinePoint> points, double place) {
     return {.nanoseconds = part < 0.5 ? below.nanoseconds : above->nanoseconds,
             .distance = distance,
             .inside = true};
-  return {.nanoseconds = std::exp((1 - part) * std::log(below.nanoseconds) + part * std::log(above->nanoseconds)),
-          .distance = distance,
-          .inside = true};
+  return {
+      .nanoseconds = std::exp((1 - part) * std::log(below.nanoseconds) + part * std::log(above->nanoseconds)),
+      .distance = distance,
+      .inside = true};
 }
 
 // Points with equal places become one, with their mean.
@@ -99,9 +100,11 @@ std::optional<LineTime> between_products(std::span<const MeasuredOp> rows, const
       const std::int64_t place = other[varying];
       other[varying] = wanted[varying];
       // Causal attention and attention to all keys differ in their work only.
-      const bool as_dense = std::abs(std::log(work_amount(row) * as_real(wanted[varying]) / as_real(place) /
-                                              work_amount(op))) < 0.5;
-      if (other == wanted && row.transpose_a == op.transpose_a && row.transpose_b == op.transpose_b && as_dense)
+      const bool as_dense =
+          std::abs(std::log(work_amount(row) * as_real(wanted[varying]) / as_real(place) / work_amount(op))) <
+          0.5;
+      if (other == wanted && row.transpose_a == op.transpose_a && row.transpose_b == op.transpose_b &&
+          as_dense)
         points.push_back({.place = logarithm(place), .nanoseconds = nanoseconds_of_row(row)});
     }
     if (points.empty()) continue;
@@ -133,8 +136,7 @@ LineTime near_products(std::span<const MeasuredOp> rows, const MeasuredOp& op) {
     if (is_product(row)) by_distance.push_back({distance_between(row, op), &row});
   const std::size_t taken = std::min(kNeighbours, by_distance.size());
   std::partial_sort(by_distance.begin(), by_distance.begin() + static_cast<std::ptrdiff_t>(taken),
-                    by_distance.end(),
-                    [](const auto& a, const auto& b) { return a.first < b.first; });
+                    by_distance.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   double sum = 0, weights = 0;
   for (std::size_t i = 0; i < taken; ++i) {
     const double weight = 1 / std::pow(by_distance[i].first + 0.05, 2);
@@ -146,7 +148,9 @@ LineTime near_products(std::span<const MeasuredOp> rows, const MeasuredOp& op) {
 
 // By bytes moved, among ops that compute about as much per byte where there are any.
 LineTime by_bytes(std::span<const MeasuredOp> rows, const MeasuredOp& op) {
-  const auto per_byte = [](const MeasuredOp& row) { return as_real(row.vector.count()) / as_real(moved(row)); };
+  const auto per_byte = [](const MeasuredOp& row) {
+    return as_real(row.vector.count()) / as_real(moved(row));
+  };
   std::vector<LinePoint> alike, all;
   for (const MeasuredOp& row : rows) {
     const LinePoint point{.place = logarithm(moved(row)), .nanoseconds = nanoseconds_of_row(row)};
@@ -207,7 +211,8 @@ MeasuredTimes::Rows MeasuredTimes::rows_of(const OpWork& work) const {
   const std::pair wanted(work.kind, work.dtype);
   const auto first = std::lower_bound(rows_.begin(), rows_.end(), wanted,
                                       [&](const MeasuredOp& row, const auto& k) { return key(row) < k; });
-  const auto end = std::find_if(first, rows_.end(), [&](const MeasuredOp& row) { return key(row) != wanted; });
+  const auto end =
+      std::find_if(first, rows_.end(), [&](const MeasuredOp& row) { return key(row) != wanted; });
   return {first, end};
 }
 
@@ -216,7 +221,7 @@ std::optional<OpTime> MeasuredTimes::time_of(const OpWork& work, const Model& mo
   if (rows.empty()) return {};
   const MeasuredOp op = row_of(work);
   const auto result = [&](double nanoseconds, TimeSource source) {
-    const Nanoseconds time = from_seconds(nanoseconds * 1e-9);
+    const Nanoseconds time{std::llround(std::min(nanoseconds, 9e18))};
     return OpTime{.time = time > Nanoseconds{} ? time + between_kernels_ : time, .source = source};
   };
 
@@ -231,7 +236,8 @@ std::optional<OpTime> MeasuredTimes::time_of(const OpWork& work, const Model& mo
     if (const auto line = between_products(rows, op); line && (line->inside || line->distance <= near))
       return result(line->nanoseconds, TimeSource::kInterpolated);
     const LineTime found = near_products(rows, op);
-    if (found.distance <= near) return result(found.nanoseconds, TimeSource::kInterpolated);
+    // The distance adds up dimensions and, once more, the work.
+    if (found.distance <= 2 * near) return result(found.nanoseconds, TimeSource::kInterpolated);
   } else {
     const LineTime found = by_bytes(rows, op);
     if (found.inside || found.distance <= near) return result(found.nanoseconds, TimeSource::kInterpolated);

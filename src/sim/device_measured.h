@@ -9,8 +9,8 @@
 //      the two nearest, the time is a power of that dimension (kInterpolated). Up to kNear times beyond the
 //      last of them, the time grows with the work.
 //   3. Others, and everything that is no product, by the amount of work: bytes moved, or of products the
-//      time per FLOP of the nearest ops by all dimensions (kInterpolated within kNear times the work of one of
-//      the table).
+//      time per FLOP of the nearest ops by all dimensions (kInterpolated within kNear times the work of one
+//      of the table).
 //   4. Outside of the table: the model, times what the nearest op took over what the model says of it
 //      (kModel).
 // Every time has what a step takes between two kernels added (MeasuredOps::between_kernels); ops that the

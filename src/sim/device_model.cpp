@@ -2,9 +2,22 @@
 
 #include <algorithm>
 
+#include "nadi/sim/device_measured.h"
+
 namespace nadi {
 
+DeviceModel::DeviceModel(const DeviceSpec& device) : device_(device) {
+  if (!device.measured.empty()) measured_ = std::make_shared<const MeasuredTimes>(device.measured);
+}
+
 OpTime DeviceModel::time_of(const OpWork& work) const {
+  if (measured_ != nullptr)
+    if (const auto time = measured_->time_of(work, [this](const OpWork& w) { return modelled(w).time; }))
+      return *time;
+  return modelled(work);
+}
+
+OpTime DeviceModel::modelled(const OpWork& work) const {
   const DeviceCurve& curve = device_.curve;
   Nanoseconds time = device_.launch_overhead;
   if (work.matrix > Flops{})

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "nadi/base/units.h"
 #include "nadi/cluster/device.h"
@@ -22,15 +23,20 @@ struct OpTime {
   TimeSource source = TimeSource::kModel;
 };
 
+class MeasuredTimes;
+
 class DeviceModel {
  public:
-  explicit DeviceModel(const DeviceSpec& device) : device_(device) {}
+  explicit DeviceModel(const DeviceSpec& device);
 
   OpTime time_of(const OpWork& work) const;
   const DeviceSpec& device() const { return device_; }
 
  private:
+  OpTime modelled(const OpWork& work) const;  // the roofline alone
+
   DeviceSpec device_;
+  std::shared_ptr<const MeasuredTimes> measured_;  // by copies of the model; nullptr: no table
 };
 
 }  // namespace nadi
