@@ -1,0 +1,30 @@
+#include "nadi/sim/network_fault.h"
+
+#include <charconv>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+
+namespace nadi {
+
+LinkFault parse_link_fault(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  LinkFault fault{.link = std::string(text.substr(0, colon))};
+  const auto refuse = [&](std::string_view what) {
+    throw Error{ErrorKind::kUsage,
+                {},
+                format("--fail-link '{}': {}", text, what),
+                "write LINK or LINK:FACTORx, as node3 or node3.up:0.5x"};
+  };
+  if (fault.link.empty()) refuse("the name of a link is missing");
+  if (colon == std::string_view::npos) return fault;
+  std::string_view factor = text.substr(colon + 1);
+  if (factor.ends_with('x')) factor.remove_suffix(1);
+  const auto [end, failure] = std::from_chars(factor.data(), factor.data() + factor.size(), fault.factor);
+  if (failure != std::errc{} || end != factor.data() + factor.size())
+    refuse(format("'{}' is no factor", text.substr(colon + 1)));
+  if (!(fault.factor >= 0 && fault.factor <= 1000)) refuse("the factor is not between 0 and 1000");
+  return fault;
+}
+
+}  // namespace nadi
