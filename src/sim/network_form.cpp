@@ -71,14 +71,14 @@ double ring_latency(const NetworkTopology& network, const NetworkGroup& group, c
 double step_latency(const NetworkTopology& network, const NetworkGroup& group, const ScheduleStep& step,
                     const std::string& protocol) {
   double longest = 0;
-  switch (step.kind) {
-    case StepKind::kRing:
+  switch (step.order) {
+    case TransferOrder::kRing:
       return ring_latency(network, group, step, protocol);
-    case StepKind::kPipelined:
+    case TransferOrder::kPipelined:
       for (const double latency : pipelined_latencies(network, group, step, protocol))
         longest = std::max(longest, latency);
       return longest;
-    case StepKind::kTogether:
+    case TransferOrder::kTogether:
       break;
   }
   for (const ScheduledTransfer& transfer : step.transfers)

@@ -71,7 +71,7 @@ struct ScheduledTransfer {
   std::int32_t tree = 0;  // of a double tree: 1 or 2; 0: a part of both
 };
 
-enum class StepKind : std::uint8_t {
+enum class TransferOrder : std::uint8_t {
   kTogether,   // each member goes on when its own transfers of the step are done
   kRing,       // the same; what arrives is what goes on in the next step, so latencies differ along the ring
   kPipelined,  // data streams through the members in small pieces: bandwidth at once, latencies one after
@@ -79,7 +79,7 @@ enum class StepKind : std::uint8_t {
 };
 
 struct ScheduleStep {
-  StepKind kind = StepKind::kTogether;
+  TransferOrder order = TransferOrder::kTogether;
   std::int32_t repeat = 1;
   std::vector<ScheduledTransfer> transfers = {};
   // Besides: within each of these groups everybody sends `pair_share` to everybody.

@@ -27,7 +27,7 @@ void for_tree_edges(std::int32_t n, const Edge& edge) {
 
 ScheduleStep ring_step(const std::vector<MemberList>& rings, double share, std::int32_t repeat,
                        bool both_ways) {
-  ScheduleStep step{.kind = StepKind::kRing, .repeat = repeat, .striped = true};
+  ScheduleStep step{.order = TransferOrder::kRing, .repeat = repeat, .striped = true};
   for (const MemberList& ring : rings) {
     const std::size_t n = ring.size();
     if (n < 2) continue;
@@ -41,7 +41,7 @@ ScheduleStep ring_step(const std::vector<MemberList>& rings, double share, std::
 }
 
 ScheduleStep chain_step(const std::vector<MemberList>& chains, double share, bool backwards) {
-  ScheduleStep step{.kind = StepKind::kPipelined, .striped = true};
+  ScheduleStep step{.order = TransferOrder::kPipelined, .striped = true};
   for (const MemberList& chain : chains) {  // in the order in which data goes
     for (std::size_t i = 1; i < chain.size(); ++i) {
       const std::size_t last = chain.size() - i;
