@@ -59,6 +59,10 @@ set(NADI_INTERNAL_HEADERS
   pytorch/record_place.h
   chakra/chakra_json_node.h
   chakra/node_link_graph.h
+  cluster/catalogue_files.h
+  cluster/cluster_keys.h
+  cluster/cluster_values.h
+  cluster/device_reader.h
   chakra/node_link_trace.h
   draw/collapse.h
   draw/dot_writer.h

@@ -47,6 +47,7 @@ constexpr std::array kKinds{
     KindEntry{FileKind::kTokenizer, "a tokenizer (tokenizer.json)"},
     KindEntry{FileKind::kSquad, "a SQuAD dataset"},
     KindEntry{FileKind::kWeightIndex, "an index of weights in several files"},
+    KindEntry{FileKind::kCluster, "a description of a cluster"},
     KindEntry{FileKind::kChakra, "a Chakra trace"},
     KindEntry{FileKind::kSafetensors, "a safetensors file"},
     KindEntry{FileKind::kTorchSave, "a file of torch.save", kToSafetensors},
@@ -296,7 +297,7 @@ std::string_view advice_for(FileKind kind) {
 }
 
 bool is_json(FileKind kind) {
-  return kind >= FileKind::kJson && kind <= FileKind::kWeightIndex;
+  return kind >= FileKind::kJson && kind <= FileKind::kCluster;
 }
 
 bool is_text(FileKind kind) {

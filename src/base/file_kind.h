@@ -51,6 +51,7 @@ enum class FileKind : std::uint8_t {
   kTokenizer,
   kSquad,
   kWeightIndex,
+  kCluster,
   // Traces, weights, arrays, datasets.
   kChakra,
   kSafetensors,

@@ -113,6 +113,7 @@ TEST(FileKind, OfJsonIsToldByNames) {
       {R"({"version": "1.0", "truncation": null, "added_tokens": [], "model": {}})", FileKind::kTokenizer},
       {R"({"version": "v2.0", "data": [{"title": "a"}]})", FileKind::kSquad},
       {R"({"metadata": {"total_size": 1}, "weight_map": {}})", FileKind::kWeightIndex},
+      {R"({"name": "mine", "nodes": [{"name": "node", "device": "a10"}]})", FileKind::kCluster},
       {"{\"text\": \"a\"}\n{\"text\": \"b\"}\n", FileKind::kJsonLines},
       {R"({"name": "traceEvents", "x": {"traceEvents": []}})", FileKind::kJson},
       {"[1, 2, 3]", FileKind::kJson},

@@ -109,6 +109,7 @@ FileKind json_kind(std::string_view text) {
   if ((has_nodes && start.has_element({"attrs", "rf_id"})) ||
       (start.has_top("schema") && !has_metadata && start.has_top({"nodes", "pid", "start_ts", "finish_ts"})))
     return FileKind::kPytorchHost;
+  if (has_nodes && start.has_element({"device", "inside"})) return FileKind::kCluster;
   if (start.has_top("weight_map")) return FileKind::kWeightIndex;
   // The model of a tokenizer stands behind its added tokens, which may be many.
   const bool has_pipeline = start.has_top({"pre_tokenizer", "normalizer", "post_processor", "truncation"});

@@ -3,6 +3,9 @@
 // those of each device with what they were fitted to.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 namespace nadi {
 
 struct DeviceCurve {
@@ -11,5 +14,13 @@ struct DeviceCurve {
 
   bool operator==(const DeviceCurve&) const = default;
 };
+
+// The constants by name, as files and reports have them, with their bounds.
+struct CurveConstant {
+  std::string_view name;  // "matrix_efficiency"
+  double DeviceCurve::*value;
+  double least, most;
+};
+std::span<const CurveConstant> curve_constants();
 
 }  // namespace nadi
