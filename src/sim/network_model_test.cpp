@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "nadi/base/error.h"
+#include "nadi/cluster/nccl_transport.h"
 #include "nadi/sim/network_examples.h"
 
 namespace nadi {
@@ -212,6 +213,24 @@ TEST(NetworkModel, MeasuredCollectivesWin) {
   EXPECT_EQ(network.collective(Type::kAllReduce, Bytes{1000}, network.group_of(device_range(0, 4))).count(),
             6 * 2000 + 15);
   EXPECT_EQ(network.message(Bytes{1000}, DeviceId{0}, DeviceId{3}).count(), 33'000);
+}
+
+// Rows of published all-reduces of eight A100, microseconds: what use_nccl() is fitted to.
+TEST(NetworkModel, NcclOnAnA100NodeIsAsPublished) {
+  Cluster cluster = one_node(8, {.kind = "nvswitch", .bandwidth = ByteRate{300e9}});
+  use_nccl(cluster.kinds[0].inside);
+  const NetworkModel network(cluster);
+  const GroupId group = network.group_of(device_range(0, 8));
+  const auto microseconds = [&](Bytes size) {
+    return static_cast<double>(network.collective(Type::kAllReduce, size, group).count()) / 1e3;
+  };
+  EXPECT_NEAR(microseconds(8_MiB), 134.3, 0.1 * 134.3);
+  EXPECT_NEAR(microseconds(49_MiB), 500.0, 0.1 * 500.0);
+  EXPECT_NEAR(microseconds(199_MiB), 1771.1, 0.05 * 1771.1);
+  EXPECT_NEAR(microseconds(1024_MiB), 8193.0, 0.05 * 8193.0);
+  EXPECT_EQ(network.choice(Type::kAllReduce, 16_KiB, group).protocol, "ll");
+  EXPECT_EQ(network.choice(Type::kAllReduce, 8_MiB, group).protocol, "ll128");
+  EXPECT_EQ(network.choice(Type::kAllReduce, 1_GiB, group).protocol, "simple");
 }
 
 TEST(NetworkModel, MeshesAndRingsUseTheirLinks) {
