@@ -1,7 +1,10 @@
 #include "nadi/sim/device_model.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
 #include "nadi/sim/device_measured.h"
 
 namespace nadi {
@@ -17,16 +20,63 @@ OpTime DeviceModel::time_of(const OpWork& work) const {
   return modelled(work);
 }
 
+Nanoseconds DeviceModel::communication_issue() const {
+  return from_seconds(device_.curve.collective_issue_us * 1e-6);
+}
+
+double DeviceModel::product_seconds(const OpWork& work) const {
+  const DeviceCurve& curve = device_.curve;
+  const ProductShape& product = work.product;
+  const double units = static_cast<double>(device_.units);
+  const auto tiles = [](std::int64_t extent, double tile) {
+    return std::ceil(static_cast<double>(extent) / tile);
+  };
+  const double count = static_cast<double>(product.batches) *
+                       std::min(tiles(product.m, curve.tile_rows) * tiles(product.n, curve.tile_columns),
+                                tiles(product.n, curve.tile_rows) * tiles(product.m, curve.tile_columns));
+  const double waves = std::ceil(count / units);
+  const double per_tile =
+      2 * curve.tile_rows * curve.tile_columns * (static_cast<double>(product.k) + curve.depth_ramp);
+  return waves * per_tile * units / (device_.peak(work.dtype).per_second() * curve.matrix_efficiency);
+}
+
+double DeviceModel::memory_seconds(const OpWork& work) const {
+  const double share =
+      device_.curve.bandwidth_efficiency *
+      (work.core_attention && work.product.batches == 0 ? device_.curve.score_efficiency : 1);
+  return static_cast<double>((work.read + work.written).count()) /
+         (device_.memory_bandwidth.per_second() * share);
+}
+
 OpTime DeviceModel::modelled(const OpWork& work) const {
   const DeviceCurve& curve = device_.curve;
-  Nanoseconds time = device_.launch_overhead;
-  if (work.matrix > Flops{})
-    time = std::max(time, time_for(work.matrix, device_.peak(work.dtype) * curve.matrix_efficiency));
-  if (work.vector > Flops{} && device_.vector_peak > FlopRate{})
-    time = std::max(time, time_for(work.vector, device_.vector_peak));
-  time = std::max(time,
-                  time_for(work.read + work.written, device_.memory_bandwidth * curve.bandwidth_efficiency));
-  return {.time = time};
+  double seconds = memory_seconds(work);
+  if (work.matrix > Flops{}) {
+    const FlopRate peak = device_.peak(work.dtype);
+    if (peak == FlopRate{})
+      throw Error{ErrorKind::kInfeasible,
+                  {},
+                  format("{} has no matrix products of type {}", device_.name, to_string(work.dtype)),
+                  "choose another --dtype"};
+    if (work.kind == OpKind::kAttention || work.kind == OpKind::kAttentionGrad) {
+      const double efficiency =
+          work.kind == OpKind::kAttention ? curve.attention_efficiency : curve.attention_gradient_efficiency;
+      seconds =
+          std::max(seconds, static_cast<double>(work.matrix.count()) / (peak.per_second() * efficiency));
+    } else if (work.product.batches > 0) {
+      seconds = std::max(seconds, product_seconds(work));
+    } else {
+      seconds = std::max(
+          seconds, static_cast<double>(work.matrix.count()) / (peak.per_second() * curve.matrix_efficiency));
+    }
+  } else if (work.vector > Flops{} && device_.vector_peak > FlopRate{}) {
+    seconds = std::max(seconds, static_cast<double>(work.vector.count()) / device_.vector_peak.per_second());
+  }
+  const Nanoseconds time = from_seconds(seconds + curve.kernel_gap_us * 1e-6);
+  const double issue_us = work.phase == Phase::kOptimizer  ? 0
+                          : work.phase == Phase::kBackward ? curve.backward_issue_us
+                                                           : curve.forward_issue_us;
+  return {.time = std::max(time, device_.launch_overhead), .issue = from_seconds(issue_us * 1e-6)};
 }
 
 }  // namespace nadi

@@ -9,6 +9,7 @@ namespace nadi {
 OpWork op_work(const Graph& graph, const Op& op, const CostContext& context) {
   OpWork work = work_of(op_to_measure(graph, op, context));
   work.phase = op.phase;
+  work.core_attention = op.core_attention;
   return work;
 }
 

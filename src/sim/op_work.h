@@ -28,6 +28,7 @@ struct OpWork {
   ProductShape product = {};
   Flops matrix = {}, vector = {};
   Bytes read = {}, written = {};
+  bool core_attention = false;  // inside of unfused attention: works on the scores
 
   bool operator==(const OpWork&) const = default;
 };
