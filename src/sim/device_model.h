@@ -29,7 +29,7 @@
 
 namespace nadi {
 
-enum class TimeSource : std::uint8_t { kModel, kMeasured, kInterpolated };
+enum class TimeSource : std::uint8_t { kModel, kMeasured, kInterpolated, kGiven };
 
 struct OpTime {
   Nanoseconds time;

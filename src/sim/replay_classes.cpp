@@ -1,6 +1,7 @@
 #include "nadi/sim/replay_classes.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <utility>
@@ -44,7 +45,8 @@ Colours first_colours(std::span<const ReplayRank> ranks, std::size_t& count) {
   Colours colours;
   std::vector<std::uint64_t> key;
   for (const ReplayRank& rank : ranks) {
-    key = {rank.program, rank.durations, rank.device_kind};
+    key = {rank.program, rank.durations, rank.device_kind, std::bit_cast<std::uint64_t>(rank.compute_share),
+           std::bit_cast<std::uint64_t>(rank.busy_slowdown)};
     for (const Nanoseconds time : rank.request_times) key.push_back(static_cast<std::uint64_t>(time.count()));
     colours.push_back(numbers.of(key));
   }
@@ -117,27 +119,30 @@ void add_actors(ReplayJob& job, std::span<const ReplayRank> ranks, std::span<con
   KeyNumbers meetings;
   // By class and role of the sender.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> channels;
-  const auto channel_of = [&](std::uint32_t class_number, std::uint32_t role) {
-    return channels.try_emplace({class_number, role}, static_cast<std::uint32_t>(channels.size()))
-        .first->second;
+  const auto channel_of = [&](std::uint32_t from, std::uint32_t role) {
+    const auto [entry, fresh] =
+        channels.try_emplace({from, role}, static_cast<std::uint32_t>(channels.size()));
+    if (fresh) job.channels.push_back({.from = from});
+    return entry->second;
   };
   for (std::uint32_t c = 0; c < classes.first.size(); ++c) {
     const std::uint32_t number = classes.first[c];
     const ReplayRank& rank = ranks[number];
     ReplayActor actor{.program = rank.program,
                       .durations = rank.durations,
-                      .bindings = {},
                       .request_times = rank.request_times,
-                      .rank = static_cast<std::int32_t>(number)};
+                      .rank = static_cast<std::int32_t>(number),
+                      .compute_share = rank.compute_share,
+                      .busy_slowdown = rank.busy_slowdown};
     const std::vector<ReplayRoleKind>& roles = job.programs[rank.program].roles;
     for (std::uint32_t role = 0; role < roles.size(); ++role) {
       const std::uint32_t partner = rank.partners[role];
       if (roles[role] == ReplayRoleKind::kCollective) {
-        const std::vector<std::uint64_t> key = colours_of(groups[partner], classes.class_of);
-        const std::uint32_t meeting = meetings.of(key);
-        if (meeting == job.meeting_members.size())
-          job.meeting_members.push_back(static_cast<std::uint32_t>(key.size() - 1));
-        actor.bindings.push_back({meeting});
+        const std::uint32_t meeting = meetings.of(colours_of(groups[partner], classes.class_of));
+        if (meeting == job.meetings.size()) job.meetings.push_back({.group = partner});
+        std::vector<std::uint32_t>& actors = job.meetings[meeting].actors;
+        if (actors.empty() || actors.back() != c) actors.push_back(c);
+        actor.bindings.push_back(meeting);
         continue;
       }
       const auto back = counterpart(ranks, job.programs, number, role);
@@ -146,11 +151,13 @@ void add_actors(ReplayJob& job, std::span<const ReplayRank> ranks, std::span<con
         throw input_error(
             {}, sends ? format("rank {} sends to rank {}, which receives nothing from it", number, partner)
                       : format("rank {} receives from rank {}, which sends nothing to it", number, partner));
-      actor.bindings.push_back({sends ? channel_of(c, role) : channel_of(classes.class_of[partner], *back)});
+      const std::uint32_t channel =
+          sends ? channel_of(c, role) : channel_of(classes.class_of[partner], *back);
+      if (!sends) job.channels[channel].to = c;
+      actor.bindings.push_back(channel);
     }
     job.actors.push_back(std::move(actor));
   }
-  job.channels = static_cast<std::uint32_t>(channels.size());
 }
 
 }  // namespace nadi

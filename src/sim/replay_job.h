@@ -2,8 +2,9 @@
 // or one rank for a class of them) that run them, and who meets whom.
 //
 // A program is shared by all actors that run it; an actor adds how long its ops and its communication take.
-// Nodes are in an order in which each comes after those it waits for. A node with a stream starts after the
-// one before it on that stream has ended. Communication has, in its program, a role: the group or the peer as
+// Nodes are in an order in which each comes after those it waits for. A node with a stream starts when the
+// stream is free, in the order of nodes, or where a program is not `in_order` in the order in which they
+// become ready, then of nodes. Communication has, in its program, a role: the group or the peer as
 // the program names it. An actor binds roles to meeting places (groups) and channels (one direction from an
 // actor to another).
 #pragma once
@@ -25,9 +26,10 @@ enum class ReplayRoleKind : std::uint8_t { kCollective, kSend, kReceive };
 struct ReplayCommunication {
   std::uint32_t node = 0;
   std::uint32_t role = 0;
-  std::uint32_t request = 0;  // position in ReplayProgram::requests
-  std::uint32_t share = 0;    // position in ReplayProgram::shares
-  std::int32_t tag = 0;       // of a message
+  std::uint32_t request = 0;   // position in ReplayProgram::requests
+  std::uint32_t share = 0;     // position in ReplayProgram::shares
+  std::uint32_t sequence = 0;  // of a collective: how many of its role come before it
+  std::int32_t tag = 0;        // of a message
   // Messages with the same number are posted together on a stream that they stop: see ReplayNode::stream.
   std::uint32_t exchange = 0;
 };
@@ -54,29 +56,48 @@ struct ReplayProgram {
   std::vector<ReplayCommunication> communications;
   std::vector<ReplayRequest> requests;
   std::vector<ReplayRoleKind> roles;
-  std::uint16_t streams = 1;  // 0 computes
+  std::uint16_t streams = 1;
+  std::vector<char> host_stream = {};  // by stream: it is a host's thread; empty: none is
+  bool in_order = true;
+  bool messages_stop_host = false;  // the host goes on when messages have arrived
   std::uint32_t ops = 0;
   std::uint32_t shares = 0;
 };
 
-struct ReplayBinding {
-  std::uint32_t meeting = 0;  // position in ReplayJob::meetings or number of the channel
+// How long the ops of a program take on a device, by op, and how long its host needs to launch them.
+struct ReplayDurations {
+  std::vector<Nanoseconds> ops = {};
+  std::vector<Nanoseconds> issues = {};  // empty: launching takes no time
+  Nanoseconds communication_issue = {};
 };
 
 struct ReplayActor {
   std::uint32_t program = 0;
-  std::uint32_t durations = 0;             // position in ReplayJob::durations
-  std::vector<ReplayBinding> bindings;     // by role
-  std::vector<Nanoseconds> request_times;  // by request
-  std::int32_t rank = 0;                   // for messages, and as the site of random numbers
+  std::uint32_t durations = 0;                  // position in ReplayJob::durations
+  std::vector<std::uint32_t> bindings = {};     // by role: position in ReplayJob::meetings or ::channels
+  std::vector<Nanoseconds> request_times = {};  // by request
+  std::int32_t rank = 0;                        // for messages, and as the site of random numbers
+  // The part of its speed that computation loses while communication of the actor is under way.
+  double compute_share = 0;
+  double busy_slowdown =
+      1;  // how many times as long communication takes that starts while the actor computes
+};
+
+struct ReplayMeetingPlace {
+  std::vector<std::uint32_t> actors = {};  // that come to each of its meetings
+  std::uint32_t group = 0;                 // one of the groups that it stands for
+};
+
+struct ReplayChannel {
+  std::uint32_t from = 0, to = 0;  // actors
 };
 
 struct ReplayJob {
   std::vector<ReplayProgram> programs;
-  std::vector<std::vector<Nanoseconds>> durations;  // by op of a program
+  std::vector<ReplayDurations> durations;
   std::vector<ReplayActor> actors;
-  std::vector<std::uint32_t> meeting_members;  // by meeting place: how many actors come to it
-  std::uint32_t channels = 0;
+  std::vector<ReplayMeetingPlace> meetings;
+  std::vector<ReplayChannel> channels;
   double jitter = 0;
   std::uint64_t seed = 0;
 };

@@ -46,6 +46,7 @@ class StageFlattening {
     bool same = true;
     for (std::size_t i = 0; i < steps_.size() && same; ++i) same = steps_[i] == i;
     if (!same) stage_.steps = std::move(steps_);
+    stage_.replay.messages_stop_host = overlap_.messages_stop_host;
     stage_.replay.ops = static_cast<std::uint32_t>(stage_.ops.size());
     stage_.replay.shares = static_cast<std::uint32_t>(stage_.shares.size());
     return std::move(stage_);
@@ -130,6 +131,7 @@ class StageFlattening {
     }
     add_parents(node, parents);
     replay.nodes.push_back(node);
+    stage_.graph_ops.push_back(static_cast<std::uint32_t>(first_op_[step.graph]) + to_index(step.op_id));
     waited_for_.push_back(0);
   }
 
@@ -187,7 +189,12 @@ class StageFlattening {
                                 .size = step.bytes};
     ReplayCommunication communication{
         .node = node, .role = role, .request = request_number(request), .tag = step.tag};
-    if (!collective) communication.exchange = static_cast<std::uint32_t>(step.exchange + 1);
+    if (collective) {
+      if (role >= collectives_.size()) collectives_.resize(role + 1, 0);
+      communication.sequence = collectives_[role]++;
+    } else {
+      communication.exchange = static_cast<std::uint32_t>(step.exchange + 1);
+    }
     communication.share = share_number(step, collective);
     CommunicationShare& share = stage_.shares[communication.share];
     ++share.count;
@@ -242,7 +249,8 @@ class StageFlattening {
   std::vector<std::uint32_t> steps_;  // by node
   std::vector<Step> held_;
   std::vector<StepOpId> parents_;
-  std::vector<char> waited_for_;  // by node: computation already waited for it
+  std::vector<char> waited_for_;            // by node: computation already waited for it
+  std::vector<std::uint32_t> collectives_;  // by role: so far
   std::vector<std::size_t> first_op_;
   std::vector<std::uint32_t> numbers_;  // by graph and op
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, std::uint32_t> with_position_;

@@ -1,6 +1,6 @@
 // The program of a stage as the replay wants it: the walk over it, once, as flat arrays.
 //
-//   const StageReplay stage = flatten(program, plan, {.blocks_messages = false});
+//   const StageReplay stage = flatten(program, plan, options.overlap);
 //   stage.replay.nodes[i]                                    // step stage.steps[i] of the walk
 //
 // Computation is on stream 0, in the order of the program. Communication has no stream unless it blocks: the
@@ -35,6 +35,7 @@ struct StageReplay {
   std::vector<RankBinding> roles;          // by role
   std::vector<CommunicationShare> shares;  // group, op, count and bytes
   std::vector<std::uint32_t> steps;        // by node: StepOpId; empty: the same number
+  std::vector<std::uint32_t> graph_ops;    // by node: its op, counted through all graphs of the program
 };
 
 StageReplay flatten(const Program& program, const Plan& plan, const OverlapOptions& overlap);

@@ -12,6 +12,9 @@
 #include "nadi/sim/op_work.h"
 #include "nadi/sim/replay_classes.h"
 #include "nadi/sim/replay_core.h"
+#include "nadi/sim/replay_deadlock.h"
+#include "nadi/sim/replay_events.h"
+#include "nadi/sim/replay_memory.h"
 #include "nadi/sim/replay_network.h"
 #include "nadi/sim/replay_program.h"
 
@@ -39,15 +42,16 @@ class StepSimulation {
     job_.jitter = options_.jitter.deviation;
     job_.seed = options_.jitter.seed;
     add_actors(job_, ranks_, network_.groups(), classes);
-    ReplayOutcome outcome = replay_in_order(job_, {.keep_times = options_.keep_times});
+    const ReplayOptions replay{.keep_times = options_.keep_times};
+    ReplayOutcome outcome =
+        runs_in_order(job_) ? replay_in_order(job_, replay) : replay_events(job_, replay, nullptr);
     if (!outcome.stuck.empty())
-      throw input_error(
-          {}, format("deadlock: rank {} waits for ever", job_.actors[outcome.stuck.front().actor].rank));
+      throw deadlock_error(job_, outcome.stuck,
+                           [&](std::uint32_t actor, std::uint32_t node) { return name_of(actor, node); });
     return result_of(classes, outcome);
   }
 
  private:
-  // A stage on devices that block on communication, or do not.
   struct Flat {
     std::int64_t stage = 0;
     StageReplay replay;
@@ -104,19 +108,26 @@ class StepSimulation {
     }
   }
 
-  bool blocks(std::uint32_t kind) const { return cluster_.devices[kind].type == DeviceType::kCpu; }
-
-  std::uint32_t flat_of(std::int64_t stage, bool blocking) {
-    const auto [entry, fresh] =
-        flat_numbers_.try_emplace({stage, blocking}, static_cast<std::uint32_t>(flats_.size()));
+  std::uint32_t flat_of(std::int64_t stage) {
+    const auto [entry, fresh] = flat_numbers_.try_emplace(stage, static_cast<std::uint32_t>(flats_.size()));
     if (fresh) {
-      OverlapOptions overlap = options_.overlap;
-      overlap.blocking_messages |= blocking;
-      overlap.blocking_collectives |= blocking;
-      flats_.push_back({stage, flatten(programs_.of(stage), plan_, overlap)});
+      flats_.push_back({stage, flatten(programs_.of(stage), plan_, options_.overlap)});
       job_.programs.push_back(std::move(flats_.back().replay.replay));
     }
     return entry->second;
+  }
+
+  // The op of an actor's node, with its name.
+  std::string name_of(std::uint32_t actor, std::uint32_t node) const {
+    const Flat& flat = flats_[job_.actors[actor].program];
+    const Program& program = programs_.of(flat.stage);
+    std::size_t number = flat.replay.graph_ops[node];
+    for (const Graph& graph : program.graphs) {
+      if (number < graph.ops().size())
+        return format("'{}' ({})", graph.ops()[number].name, to_string(graph.ops()[number].kind));
+      number -= graph.ops().size();
+    }
+    unreachable();
   }
 
   // Times of a graph's ops on a device, of any position.
@@ -143,16 +154,21 @@ class StepSimulation {
     if (!fresh) return entry->second;
     const Flat& stage = flats_[flat];
     const Program& program = programs_.of(stage.stage);
-    std::vector<Nanoseconds> durations;
+    ReplayDurations durations;
+    bool launches = false;
     for (const StageOp& op : stage.replay.ops) {
       const OpTime time =
           op.position < 0
               ? graph_times(stage.stage, op.graph, kind)[static_cast<std::size_t>(op.op)]
               : model_of(kind).time_of(op_work(program.graphs[op.graph], program.graphs[op.graph].op(op.op),
                                                {.position = op.position}));
-      durations.push_back(factor == 1 ? time.time : from_seconds(to_seconds(time.time) * factor));
+      durations.ops.push_back(factor == 1 ? time.time : from_seconds(to_seconds(time.time) * factor));
+      durations.issues.push_back(time.issue);
+      launches |= time.issue > Nanoseconds{};
       count_source(entry->second.sources, time.source, op.count);
     }
+    durations.communication_issue = model_of(kind).communication_issue();
+    if (!launches) durations.issues.clear();
     entry->second.durations = static_cast<std::uint32_t>(job_.durations.size());
     job_.durations.push_back(std::move(durations));
     return entry->second;
@@ -169,6 +185,9 @@ class StepSimulation {
       case TimeSource::kInterpolated:
         counts.interpolated += nodes;
         return;
+      case TimeSource::kGiven:
+        counts.given += nodes;
+        return;
     }
     unreachable();
   }
@@ -178,9 +197,13 @@ class StepSimulation {
     const std::int64_t per_stage = plan_.world_size() / plan_.pp;
     for (std::uint32_t r = 0; r < placement_.size(); ++r) {
       const std::uint32_t kind = kind_of_[r];
-      const std::uint32_t flat = flat_of(r / per_stage, blocks(kind));
+      const std::uint32_t flat = flat_of(r / per_stage);
       ReplayRank rank{
           .program = flat, .durations = times_of(flat, kind, factor_of_[r]).durations, .device_kind = kind};
+      const Fabric& fabric = cluster_.node(network_.node_of(r)).inside;
+      rank.compute_share = fabric.compute_share;
+      rank.busy_slowdown = fabric.busy_slowdown;
+      if (options_.overlap.scattered_messages) group_number(GroupKind::kTensor, r);
       for (const RankBinding& role : flats_[flat].replay.roles) rank.partners.push_back(partner_of(role, r));
       ranks_.push_back(std::move(rank));
     }
@@ -223,10 +246,19 @@ class StepSimulation {
         const std::int32_t sharing =
             leaves(r, request.role) ? leaving[{network_.node_of(r), rank.program, request.role}] : 1;
         const bool sends = program.roles[request.role] == ReplayRoleKind::kSend;
-        rank.request_times.push_back(sends ? network_.message(r, partner, request.size, sharing)
-                                           : network_.message(partner, r, request.size, sharing));
+        rank.request_times.push_back(
+            message_time(sends ? r : partner, sends ? partner : r, request.size, sharing));
       }
     }
+  }
+
+  Nanoseconds message_time(std::uint32_t from, std::uint32_t to, Bytes size, std::int32_t sharing) {
+    if (!options_.overlap.scattered_messages || plan_.tp == 1 || plan_.sequence_parallel)
+      return network_.message(from, to, size, sharing);
+    const Bytes part{(size.count() + plan_.tp - 1) / plan_.tp};
+    return network_.message(from, to, part, sharing) +
+           network_.collective(group_of_[static_cast<std::size_t>(GroupKind::kTensor)][to],
+                               CollectiveType::kAllGather, part);
   }
 
   bool leaves(std::uint32_t r, std::uint32_t role) const {
@@ -250,12 +282,17 @@ class StepSimulation {
       one.device = placement_[classes.first[c]];
       one.end = actor.end;
       one.breakdown.compute = actor.compute;
+      one.breakdown.host = actor.host;
       one.breakdown.bubble = actor.bubble;
       one.breakdown.communication = flat.replay.shares;
       for (std::size_t s = 0; s < actor.shares.size(); ++s) {
         one.breakdown.communication[s].busy = actor.shares[s].busy;
         one.breakdown.communication[s].exposed = actor.shares[s].exposed;
       }
+      const Bytes capacity = cluster_.devices[rank.device_kind].memory;
+      const StageMemory& memory = memories_.try_emplace(flat.stage, programs_.of(flat.stage)).first->second;
+      one.memory = options_.keep_times ? memory.over_time(flat.replay, actor.nodes, capacity, true)
+                                       : memory.in_order(capacity);
       one.nodes = in_order_of_steps(flat.replay.steps, std::move(actor.nodes));
       result.nodes += nodes * ranks;
       result.simulated_nodes += nodes;
@@ -292,8 +329,9 @@ class StepSimulation {
   std::vector<double> factor_of_;                     // by rank
   std::vector<std::vector<std::uint32_t>> group_of_;  // by kind of group and rank
   ReplayJob job_;
-  std::vector<Flat> flats_;  // as job_.programs
-  std::map<std::pair<std::int64_t, bool>, std::uint32_t> flat_numbers_;
+  std::vector<Flat> flats_;                             // as job_.programs
+  std::map<std::int64_t, std::uint32_t> flat_numbers_;  // by stage
+  std::map<std::int64_t, StageMemory> memories_;        // by stage
   std::map<std::uint32_t, DeviceModel> models_;
   std::map<std::tuple<std::int64_t, std::uint32_t, std::uint32_t>, std::vector<OpTime>> graph_times_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, double>, Timed> timed_;

@@ -15,8 +15,9 @@
 // collective, and both ends of a message, end together. So the result does not depend on the order in which
 // the simulator looks at ranks, and is the same on every machine.
 //
-// On devices of type kCpu a rank has one thread of control: communication takes the place of computation, in
-// the order of the program.
+// Where launching takes time (OpTime::issue), the host of a rank launches nodes in the order of its program,
+// and none starts before it was launched. Where a fabric says that communication takes computing power
+// (Fabric::compute_share), as between processes of one CPU, computation is slowed down by it.
 //
 // Ranks are merged where program, device, perturbation, and the classes of and the times to all partners are
 // the same: they then do the same at the same time, and one of them is simulated for all. `symmetry` = false
@@ -65,8 +66,13 @@ struct OverlapOptions {
   // Collectives of these groups ("dp", "embedding") wait until the last computation of the backward pass has
   // ended.
   bool reduce_after_backward = false;
-  // All communication stops the computation of the rank. Devices of type kCpu always do that.
+  // All communication stops the computation of the rank.
   bool blocking_collectives = false;
+  // The host launches nothing until messages that it posted have arrived (Megatron synchronises there).
+  bool messages_stop_host = false;
+  // Each tensor-parallel rank sends its part of a message between stages, and the receivers gather it; not
+  // with sequence parallelism, where each has its own message.
+  bool scattered_messages = false;
 };
 
 // May replace the times of computation that the device model gives: measured layers, for instance. `times` is
