@@ -52,7 +52,6 @@ void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps)
 
   std::vector<MeasuredOp> ops;
   std::vector<double> times;
-  bool communicates = false;
   for (std::size_t k = 0; k < first.kernels.size(); ++k) {
     const ExecutedKernel& kernel = first.kernels[k];
     ops.clear();
@@ -60,17 +59,14 @@ void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps)
       const CallOrigin origin = origin_of(program, kernel.instruction, first.op(kernel, i));
       ops.push_back(op_to_measure(origin.graph, origin.op, origin.instruction.context));
     }
-    if (meets_others(origin_of(program, kernel).op)) {
-      communicates = true;
-      continue;
-    }
+    if (meets_others(origin_of(program, kernel).op)) continue;
     times.clear();
     for (const ExecutedStep& step : steps) times.push_back(nanoseconds_of(step.kernels[k]));
     const double time = median_of(times);
     const std::vector<double> shares = shares_of(ops);
     for (std::size_t i = 0; i < ops.size(); ++i) add(ops[i], time * shares[i]);
   }
-  if (communicates || first.kernels.empty()) return;
+  if (first.kernels.empty()) return;
   for (const ExecutedStep& step : steps) {
     double busy = 0;
     for (const ExecutedKernel& kernel : step.kernels) busy += nanoseconds_of(kernel);

@@ -27,8 +27,7 @@ class OpSamples {
   void add(const Program& program, std::span<const ExecutedStep> steps);
 
   std::vector<MeasuredOp> rows() const;  // ordered by all their columns
-  // What a step takes besides its kernels, divided by their number: the median over all steps of programs
-  // that do not communicate.
+  // What a step takes besides its kernels, divided by their number: the median over all steps.
   Nanoseconds between_kernels() const;
 
  private:

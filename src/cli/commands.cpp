@@ -24,6 +24,7 @@ std::unique_ptr<Command> make_data_index_command();
 std::unique_ptr<Command> make_data_inspect_command();
 std::unique_ptr<Command> make_train_command();
 std::unique_ptr<Command> make_generate_command();
+std::unique_ptr<Command> make_calibrate_command();
 std::unique_ptr<Command> make_launch_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_man_command();
@@ -121,6 +122,11 @@ constexpr std::array kCommands{
             {"nadi generate gpt2-tiny --num-input-tokens 10 --num-output-tokens 20 --trace out/gpt2",
              "nadi generate llama-tiny --num-input-tokens 8 --temperature 0.7 --top-k 50 --top-p 0.9"},
         .make = &make_generate_command},
+    CommandEntry{.name = "calibrate",
+                 .summary = "measure this machine as simulations want it: ops, communication, shared cores",
+                 .examples = {"nadi calibrate --quick --model gpt2-tiny --ranks 1 -o tiny.json",
+                              "nadi calibrate --quick --model gpt2-tiny --ranks 1,2 -o out/me.json"},
+                 .make = &make_calibrate_command},
     CommandEntry{.name = "launch",
                  .summary = "run a command on several ranks",
                  .examples = {"nadi launch -n 2 train gpt2-tiny --batch-size 2 --max-seq-length 32 "

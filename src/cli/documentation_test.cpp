@@ -95,6 +95,8 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
     EXPECT_EQ(printed_keys(train + flags), documented_keys("nadi train --json"));
   EXPECT_EQ(printed_keys("timeline --pipeline outputs/gpt2-tiny_trace.et -o p.html"),
             documented_keys("nadi timeline --pipeline --json"));
+  EXPECT_EQ(printed_keys("calibrate --quick --model tiny.json --ranks 1 --threads 1 -o me.json"),
+            documented_keys("nadi calibrate --json"));
   EXPECT_EQ(printed_keys("generate tiny.json --num-input-tokens 2 --num-output-tokens 3"),
             documented_keys("nadi generate --json"));
   for (const char* step : {"train", "train --recompute full", "evaluate", "prefill", "decode", "generate"}) {

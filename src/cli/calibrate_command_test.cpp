@@ -1,0 +1,51 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nadi/cli/run_for_tests.h"
+#include "nadi/cluster/cluster_file.h"
+
+namespace nadi {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kQuick = "calibrate --quick --model gpt2-tiny --threads 1 ";
+
+TEST(Calibrate, WritesAClusterFileWithMeasuredOps) {
+  const WorkingFolder folder;
+  const CliRun done = run(kQuick + "--ranks 1 -o me.json");
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("wrote me.json"));
+  const Cluster machine = load_cluster("me.json");
+  EXPECT_EQ(machine.device_count(), 1);
+  EXPECT_GT(machine.device(DeviceId{0}).measured.ops.size(), 20U);
+  EXPECT_EQ(run(kQuick + "--ranks 1 -o me.json").code, 2) << "not without --force";
+  EXPECT_EQ(run(kQuick + "--ranks 1 -o me.json --force").code, 0);
+}
+
+TEST(Calibrate, StartsRanksAndMeasuresTheirMessages) {
+  const WorkingFolder folder;
+  const CliRun done = run(kQuick + "--ranks 1,2 -o me.json");
+  if (done.code == 4) GTEST_SKIP() << done.err;
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Cluster two = load_cluster("me.json").for_ranks(2);
+  EXPECT_EQ(two.device_count(), 2);
+  const MeasuredCollectives& measured = two.node(0).inside.measured;
+  EXPECT_GT(measured.collective(CollectiveType::kAllReduce, 2, Bytes{1 << 20}).value(), Nanoseconds{});
+  EXPECT_GT(measured.message(Bytes{1 << 20}).value(), Nanoseconds{});
+}
+
+TEST(Calibrate, RefusesWhatItCannotMeasure) {
+  const WorkingFolder folder;
+  EXPECT_THAT(run("calibrate").err, HasSubstr("-o, --output is missing"));
+  for (const char* list : {"0", "x", "1,,2", "1,65", "-1"}) {
+    const CliRun done = run(kQuick + "-o me.json --ranks=" + list);
+    EXPECT_EQ(done.code, 2) << list;
+    EXPECT_THAT(done.err, HasSubstr("--ranks does not take '" + std::string(list) + "'"));
+  }
+  EXPECT_EQ(run("calibrate -o me.json --device reference").code, 2);
+  EXPECT_EQ(run("calibrate -o me.json --model gpt2-tinny").code, 2);
+}
+
+}  // namespace
+}  // namespace nadi
