@@ -153,12 +153,22 @@ Nanoseconds NetworkModel::collective(const CollectiveRequest& request) const {
 }
 
 Nanoseconds NetworkModel::message(Bytes size, DeviceId from, DeviceId to, std::int32_t sharing) const {
+  return message_choice(size, from, to, sharing).time;
+}
+
+CollectiveChoice NetworkModel::message_choice(Bytes size, DeviceId from, DeviceId to,
+                                              std::int32_t sharing) const {
   const NetworkTopology& network = state_->topology;
+  CollectiveChoice choice{.time = {}, .algorithm = CollectiveAlgorithm::kDirect};
   const NetworkPath path = network.path(from, to);
-  if (path.links.empty()) return {};
+  if (path.links.empty()) return choice;
   if (network.node_of(from) == network.node_of(to)) {
     const Fabric& inside = network.cluster().node(network.node_of(from)).inside;
-    if (const auto time = inside.measured.message(size)) return *time * sharing;
+    if (const auto time = inside.measured.message(size)) {
+      choice.time = *time * sharing;
+      choice.measured = true;
+      return choice;
+    }
   }
   const Fabric& fabric = network.fabric_between(from, to);
   static const std::vector<FabricProtocol> kPlain(1);
@@ -171,11 +181,14 @@ Nanoseconds NetworkModel::message(Bytes size, DeviceId from, DeviceId to, std::i
       per_byte =
           std::max(per_byte, (link.shared ? sharing : 1) * 1e9 / (link.bandwidth.per_second() * share));
     }
-    fastest =
-        std::min(fastest, static_cast<double>((path.latency + protocol.overhead + protocol.step).count()) +
-                              static_cast<double>(size.count()) * per_byte);
+    const double time = static_cast<double>((path.latency + protocol.overhead + protocol.step).count()) +
+                        static_cast<double>(size.count()) * per_byte;
+    if (time >= fastest) continue;
+    fastest = time;
+    choice.protocol = protocol.name;
   }
-  return whole_nanoseconds(fastest);
+  choice.time = whole_nanoseconds(fastest);
+  return choice;
 }
 
 std::vector<std::int32_t> NetworkModel::sharing_of(std::span<const std::vector<DeviceId>> groups) const {

@@ -55,7 +55,7 @@ struct NetworkOptions {
 
 enum class GroupId : std::int32_t {};
 
-// Which way a collective takes.
+// Which way a collective or a message takes.
 struct CollectiveChoice {
   Nanoseconds time;
   CollectiveAlgorithm algorithm{};
@@ -72,6 +72,8 @@ class NetworkModel {
   // Devices that cannot reach each other: Error (infeasible) with both.
   Nanoseconds collective(const CollectiveRequest& request) const;
   Nanoseconds message(Bytes size, DeviceId from, DeviceId to, std::int32_t sharing = 1) const;
+
+  CollectiveChoice message_choice(Bytes size, DeviceId from, DeviceId to, std::int32_t sharing = 1) const;
 
   GroupId group_of(std::span<const DeviceId> members) const;
   Nanoseconds collective(CollectiveType type, Bytes size, GroupId group, std::int32_t sharing = 1) const;
