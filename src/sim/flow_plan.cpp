@@ -47,7 +47,7 @@ class FlowPlanner {
     transfers_on_network(network_, group_, step, transfer, parts_);
     for (const DeviceTransfer& part : parts_) {
       network_.path(part.from, part.to, path_);
-      FlowPart flow;
+      FlowPart flow{.from = part.from, .to = part.to, .links = {}};
       for (const LinkId link : path_.links) flow.links.push_back(static_cast<std::int32_t>(link));
       flow.delay =
           std::llround(delay != nullptr ? *delay : transfer_latency(network_, part.from, part.to, protocol_));

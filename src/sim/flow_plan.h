@@ -15,6 +15,7 @@ namespace nadi {
 
 // One flow: a transfer, or its part over one of the cards of a node.
 struct FlowPart {
+  DeviceId from{}, to{};
   std::vector<std::int32_t> links;
   std::int64_t delay = 0;  // nanoseconds before its data flows
   double bytes = 0;        // per byte of the request
