@@ -196,12 +196,10 @@ class InOrderReplay {
     waiting.erase(waiting.begin());
     ++first;
     expect_agreement(job_, all);
-    std::int64_t start = 0, lasts = 0;
-    for (const ReplayArrival& one : all) {
-      start = std::max(start, one.time);
-      lasts = std::max(lasts, request_time(job_, one));
-    }
-    for (const ReplayArrival& one : all) settle(one, start, start + lasts);
+    std::int64_t start = 0;
+    for (const ReplayArrival& one : all) start = std::max(start, one.time);
+    const std::int64_t end = start + request_time(job_, all);
+    for (const ReplayArrival& one : all) settle(one, start, end);
   }
 
   void settle_both(const ReplayArrival& arrival, const ReplayArrival& other, ReplayRoleKind kind) {

@@ -415,9 +415,7 @@ class EventReplay {
     const std::vector<ReplayArrival> all = std::move(waiting);
     meetings_.erase(key);
     expect_agreement(job_, all);
-    std::int64_t lasts = 0;
-    for (const ReplayArrival& one : all) lasts = std::max(lasts, request_time(job_, one));
-    begin(all, now, lasts);
+    begin(all, now, request_time(job_, all));
   }
 
   void begin(const std::vector<ReplayArrival>& arrivals, std::int64_t now, std::int64_t lasts) {

@@ -98,6 +98,8 @@ struct ReplayJob {
   std::vector<ReplayActor> actors;
   std::vector<ReplayMeetingPlace> meetings;
   std::vector<ReplayChannel> channels;
+  // What a collective takes of what its members were told: the longest, or the shortest.
+  bool shortest = false;
   double jitter = 0;
   std::uint64_t seed = 0;
 };

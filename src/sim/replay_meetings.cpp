@@ -1,5 +1,7 @@
 #include "nadi/sim/replay_meetings.h"
 
+#include <algorithm>
+
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
@@ -26,6 +28,13 @@ std::int64_t request_time(const ReplayJob& job, const ReplayArrival& arrival) {
   const ReplayActor& actor = job.actors[arrival.actor];
   return actor.request_times[job.programs[actor.program].communications[arrival.communication].request]
       .count();
+}
+
+std::int64_t request_time(const ReplayJob& job, std::span<const ReplayArrival> arrivals) {
+  std::int64_t time = request_time(job, arrivals.front());
+  for (const ReplayArrival& one : arrivals.subspan(1))
+    time = job.shortest ? std::min(time, request_time(job, one)) : std::max(time, request_time(job, one));
+  return time;
 }
 
 void expect_agreement(const ReplayJob& job, std::span<const ReplayArrival> arrivals) {

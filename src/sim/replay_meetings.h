@@ -39,6 +39,9 @@ class ReplayChannels {
 // What the actor was told that the communication takes.
 std::int64_t request_time(const ReplayJob& job, const ReplayArrival& arrival);
 
+// And all of them together.
+std::int64_t request_time(const ReplayJob& job, std::span<const ReplayArrival> arrivals);
+
 // Throws Error (input) where the members are at different collectives.
 void expect_agreement(const ReplayJob& job, std::span<const ReplayArrival> arrivals);
 

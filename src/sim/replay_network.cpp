@@ -1,7 +1,6 @@
 #include "nadi/sim/replay_network.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace nadi {
@@ -9,11 +8,7 @@ namespace nadi {
 ReplayNetwork::ReplayNetwork(const Cluster& cluster, const NetworkOptions& options,
                              std::span<const DeviceId> placement)
     : model_(cluster, options), cluster_(cluster), placement_(placement.begin(), placement.end()) {
-  std::vector<std::int32_t> node_of_device;
-  for (std::int32_t node = 0; node < static_cast<std::int32_t>(cluster.nodes.size()); ++node)
-    node_of_device.insert(node_of_device.end(), static_cast<std::size_t>(cluster.node(node).devices), node);
-  for (const DeviceId device : placement_)
-    node_of_rank_.push_back(node_of_device[static_cast<std::size_t>(to_number(device))]);
+  for (const DeviceId device : placement_) node_of_rank_.push_back(model_.topology().node_of(device));
 }
 
 std::uint32_t ReplayNetwork::add_group(std::uint32_t tag, std::vector<std::uint32_t> members) {
@@ -21,38 +16,101 @@ std::uint32_t ReplayNetwork::add_group(std::uint32_t tag, std::vector<std::uint3
   return static_cast<std::uint32_t>(groups_.size() - 1);
 }
 
+std::uint32_t ReplayNetwork::add_message(std::uint32_t from, std::uint32_t to) {
+  const auto [entry, fresh] =
+      message_numbers_.try_emplace({from, to}, static_cast<std::uint32_t>(messages_.size()));
+  if (fresh) messages_.push_back({.from = from, .to = to});
+  return entry->second;
+}
+
+std::vector<DeviceId> ReplayNetwork::devices_of(const ReplayGroup& group) const {
+  std::vector<DeviceId> devices;
+  for (const std::uint32_t member : group.members) devices.push_back(placement_[member]);
+  return devices;
+}
+
 void ReplayNetwork::settle() {
-  // By kind of group and node: how many of its groups lead out of the node.
-  std::map<std::pair<std::uint32_t, std::int32_t>, std::int32_t> leaving;
-  std::vector<std::set<std::int32_t>> nodes_of(groups_.size());
+  for (const ReplayGroup& group : groups_) shapes_.push_back(model_.group_of(devices_of(group)));
+  // By how members lie: each group once, however many names it has.
+  std::map<std::vector<std::uint32_t>, std::map<std::vector<std::uint32_t>, std::vector<std::size_t>>> alike;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    for (const std::uint32_t member : groups_[g].members) nodes_of[g].insert(node_of_rank_[member]);
-    if (nodes_of[g].size() > 1)
-      for (const std::int32_t node : nodes_of[g]) ++leaving[{groups_[g].tag, node}];
+    const std::vector<std::uint32_t>& members = groups_[g].members;
+    std::vector<std::uint32_t> offsets;
+    for (const std::uint32_t member : members) offsets.push_back(member - members.front());
+    alike[offsets][members].push_back(g);
   }
   sharing_.assign(groups_.size(), 1);
-  for (std::size_t g = 0; g < groups_.size(); ++g)
-    if (nodes_of[g].size() > 1)
-      for (const std::int32_t node : nodes_of[g])
-        sharing_[g] = std::max(sharing_[g], leaving[{groups_[g].tag, node}]);
+  for (const auto& [offsets, at_once] : alike) {
+    std::vector<std::vector<DeviceId>> devices;
+    for (const auto& [members, numbers] : at_once) devices.push_back(devices_of(groups_[numbers.front()]));
+    const std::vector<std::int32_t> sharing = model_.sharing_of(devices);
+    std::size_t i = 0;
+    for (const auto& [members, numbers] : at_once) {
+      for (const std::size_t g : numbers) sharing_[g] = sharing[i];
+      ++i;
+    }
+  }
+  std::map<std::int64_t, std::vector<std::size_t>> by_distance;
+  for (std::size_t m = 0; m < messages_.size(); ++m)
+    by_distance[std::int64_t{messages_[m].to} - messages_[m].from].push_back(m);
+  for (const auto& [distance, numbers] : by_distance) {
+    std::vector<std::vector<DeviceId>> devices;
+    for (const std::size_t m : numbers)
+      devices.push_back({placement_[messages_[m].from], placement_[messages_[m].to]});
+    const std::vector<std::int32_t> sharing = model_.sharing_of(devices);
+    for (std::size_t i = 0; i < numbers.size(); ++i) messages_[numbers[i]].sharing = sharing[i];
+  }
 }
 
 Nanoseconds ReplayNetwork::collective(std::uint32_t group, CollectiveType type, Bytes size) {
-  const auto [entry, fresh] = collectives_.try_emplace({group, type, size.count()});
-  if (fresh) {
-    std::vector<DeviceId> members;
-    for (const std::uint32_t member : groups_[group].members) members.push_back(placement_[member]);
-    entry->second =
-        model_.collective({.type = type, .size = size, .members = members, .sharing = sharing_[group]});
-  }
-  return entry->second;
+  return model_.collective(type, size, shapes_[group], sharing_[group]);
 }
 
-Nanoseconds ReplayNetwork::message(std::uint32_t from, std::uint32_t to, Bytes size, std::int32_t sharing) {
-  const auto [entry, fresh] =
-      messages_.try_emplace({placement_[from], placement_[to], size.count(), sharing});
-  if (fresh) entry->second = model_.message(size, placement_[from], placement_[to], sharing);
-  return entry->second;
+Nanoseconds ReplayNetwork::message(std::uint32_t message, Bytes size) {
+  const Message& one = messages_[message];
+  return model_.message(size, placement_[one.from], placement_[one.to], one.sharing);
+}
+
+void ReplayNetwork::count_collective(std::uint32_t group, CollectiveType type, Bytes size,
+                                     std::int64_t times) {
+  auto& [example, count] = counted_[{shapes_[group], type, size.count()}];
+  example = group;
+  count += times;
+}
+
+void ReplayNetwork::count_message(std::uint32_t message, Bytes size, std::int64_t times) {
+  model_.add_traffic(size * times, placement_[messages_[message].from], placement_[messages_[message].to],
+                     on_links_);
+}
+
+std::vector<LevelTraffic> ReplayNetwork::traffic() const {
+  const NetworkTopology& topology = model_.topology();
+  std::vector<double> by_level(1 + cluster_.levels.size());
+  const auto add = [&](const std::vector<double>& bytes, double times) {
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      if (bytes[i] > 0)
+        by_level[static_cast<std::size_t>(topology.link(LinkId{static_cast<std::int32_t>(i)}).level)] +=
+            bytes[i] * times;
+  };
+  add(on_links_, 1);
+  std::vector<double> bytes;
+  for (const auto& [key, counted] : counted_) {
+    bytes.assign(bytes.size(), 0);
+    const std::vector<DeviceId> members = devices_of(groups_[counted.first]);
+    model_.add_traffic({.type = std::get<1>(key),
+                        .size = Bytes{std::get<2>(key)},
+                        .members = members,
+                        .sharing = sharing_[counted.first]},
+                       bytes);
+    add(bytes, static_cast<double>(counted.second));
+  }
+  std::vector<LevelTraffic> levels;
+  for (std::size_t level = 0; level < by_level.size(); ++level)
+    levels.push_back(
+        {.name = level == 0 ? "inside nodes" : cluster_.levels[level - 1].name,
+         .fabric = level == 0 ? cluster_.node(0).inside.kind : cluster_.levels[level - 1].fabric.kind,
+         .total = Bytes{static_cast<std::int64_t>(by_level[level])}});
+  return levels;
 }
 
 }  // namespace nadi

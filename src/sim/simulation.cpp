@@ -16,6 +16,7 @@
 #include "nadi/sim/replay_events.h"
 #include "nadi/sim/replay_memory.h"
 #include "nadi/sim/replay_network.h"
+#include "nadi/sim/replay_placement.h"
 #include "nadi/sim/replay_program.h"
 
 namespace nadi {
@@ -29,9 +30,9 @@ class StepSimulation {
         cluster_(cluster),
         options_(options),
         placement_(placement_of(plan_.world_size(), cluster, options)),
-        network_(cluster, {.algorithm = options.collective}, placement_) {
+        factor_of_(slow_factors(plan_.world_size(), options)),
+        network_(cluster, {.algorithm = options.collective, .faults = options.faults}, placement_) {
     find_kinds();
-    find_factors();
   }
 
   SimulationResult run() {
@@ -61,30 +62,6 @@ class StepSimulation {
     TimeSourceCounts sources;
   };
 
-  static std::vector<DeviceId> placement_of(std::int64_t ranks, const Cluster& cluster,
-                                            const SimulationOptions& options) {
-    const std::int32_t devices = cluster.device_count();
-    if (ranks > devices)
-      throw Error{
-          ErrorKind::kInfeasible,
-          {},
-          format("the plan needs {} ranks; cluster '{}' has {} devices", ranks, cluster.name, devices)};
-    std::vector<DeviceId> placement = options.placement;
-    if (placement.empty())
-      for (std::int64_t r = 0; r < ranks; ++r) placement.push_back(DeviceId{static_cast<std::int32_t>(r)});
-    if (static_cast<std::int64_t>(placement.size()) != ranks)
-      throw usage_error(format("the placement has {} ranks; the plan has {}", placement.size(), ranks));
-    std::set<DeviceId> used;
-    for (const DeviceId device : placement) {
-      if (to_number(device) < 0 || to_number(device) >= devices)
-        throw usage_error(
-            format("the placement names device {}; the cluster has {}", to_number(device), devices));
-      if (!used.insert(device).second)
-        throw usage_error(format("the placement has two ranks on device {}", to_number(device)));
-    }
-    return placement;
-  }
-
   void find_kinds() {
     std::vector<std::uint32_t> by_device;
     for (const std::int32_t kind : cluster_.nodes) {
@@ -94,18 +71,6 @@ class StepSimulation {
     }
     for (const DeviceId device : placement_)
       kind_of_.push_back(by_device[static_cast<std::size_t>(to_number(device))]);
-  }
-
-  void find_factors() {
-    factor_of_.assign(placement_.size(), 1.0);
-    for (const SlowRank& slow : options_.slow) {
-      if (to_number(slow.rank) < 0 || static_cast<std::size_t>(to_number(slow.rank)) >= placement_.size())
-        throw usage_error(format("rank {} is to be slow; the plan has ranks 0 to {}", to_number(slow.rank),
-                                 placement_.size() - 1));
-      if (!(slow.factor > 0))
-        throw usage_error(format("rank {} cannot be {} times as slow", to_number(slow.rank), slow.factor));
-      factor_of_[static_cast<std::size_t>(to_number(slow.rank))] *= slow.factor;
-    }
   }
 
   std::uint32_t flat_of(std::int64_t stage) {
@@ -203,11 +168,26 @@ class StepSimulation {
       const Fabric& fabric = cluster_.node(network_.node_of(r)).inside;
       rank.compute_share = fabric.compute_share;
       rank.busy_slowdown = fabric.busy_slowdown;
-      if (options_.overlap.scattered_messages) group_number(GroupKind::kTensor, r);
+      if (scatters()) group_number(GroupKind::kTensor, r);
       for (const RankBinding& role : flats_[flat].replay.roles) rank.partners.push_back(partner_of(role, r));
       ranks_.push_back(std::move(rank));
     }
+    add_messages();
     network_.settle();
+  }
+
+  void add_messages() {
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+      const ReplayRank& rank = ranks_[r];
+      const std::vector<ReplayRoleKind>& roles = job_.programs[rank.program].roles;
+      std::vector<std::uint32_t>& messages = message_of_.emplace_back(roles.size(), kNoGroup);
+      for (std::uint32_t role = 0; role < roles.size(); ++role) {
+        if (roles[role] == ReplayRoleKind::kCollective) continue;
+        const bool sends = roles[role] == ReplayRoleKind::kSend;
+        messages[role] =
+            network_.add_message(sends ? r : rank.partners[role], sends ? rank.partners[role] : r);
+      }
+    }
   }
 
   std::uint32_t partner_of(const RankBinding& role, std::uint32_t rank) {
@@ -229,41 +209,30 @@ class StepSimulation {
   }
 
   void time_requests() {
-    // By node, program and role of a message: how many ranks of the node send to other nodes.
-    std::map<std::tuple<std::int32_t, std::uint32_t, std::uint32_t>, std::int32_t> leaving;
-    for (std::uint32_t r = 0; r < ranks_.size(); ++r)
-      for (std::uint32_t role = 0; role < ranks_[r].partners.size(); ++role)
-        if (leaves(r, role)) ++leaving[{network_.node_of(r), ranks_[r].program, role}];
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
       ReplayRank& rank = ranks_[r];
       const ReplayProgram& program = job_.programs[rank.program];
-      for (const ReplayRequest& request : program.requests) {
-        const std::uint32_t partner = rank.partners[request.role];
-        if (program.roles[request.role] == ReplayRoleKind::kCollective) {
-          rank.request_times.push_back(network_.collective(partner, request.type, request.size));
-          continue;
-        }
-        const std::int32_t sharing =
-            leaves(r, request.role) ? leaving[{network_.node_of(r), rank.program, request.role}] : 1;
-        const bool sends = program.roles[request.role] == ReplayRoleKind::kSend;
+      for (const ReplayRequest& request : program.requests)
         rank.request_times.push_back(
-            message_time(sends ? r : partner, sends ? partner : r, request.size, sharing));
-      }
+            program.roles[request.role] == ReplayRoleKind::kCollective
+                ? network_.collective(rank.partners[request.role], request.type, request.size)
+                : message_time(r, request));
     }
   }
 
-  Nanoseconds message_time(std::uint32_t from, std::uint32_t to, Bytes size, std::int32_t sharing) {
-    if (!options_.overlap.scattered_messages || plan_.tp == 1 || plan_.sequence_parallel)
-      return network_.message(from, to, size, sharing);
-    const Bytes part{(size.count() + plan_.tp - 1) / plan_.tp};
-    return network_.message(from, to, part, sharing) +
-           network_.collective(group_of_[static_cast<std::size_t>(GroupKind::kTensor)][to],
-                               CollectiveType::kAllGather, part);
+  bool scatters() const {
+    return options_.overlap.scattered_messages && plan_.tp > 1 && !plan_.sequence_parallel;
   }
 
-  bool leaves(std::uint32_t r, std::uint32_t role) const {
-    return job_.programs[ranks_[r].program].roles[role] != ReplayRoleKind::kCollective &&
-           network_.node_of(r) != network_.node_of(ranks_[r].partners[role]);
+  Nanoseconds message_time(std::uint32_t r, const ReplayRequest& request) {
+    const std::uint32_t message = message_of_[r][request.role];
+    if (!scatters()) return network_.message(message, request.size);
+    const Bytes part{(request.size.count() + plan_.tp - 1) / plan_.tp};
+    const bool sends = job_.programs[ranks_[r].program].roles[request.role] == ReplayRoleKind::kSend;
+    const std::uint32_t receiver = sends ? ranks_[r].partners[request.role] : r;
+    return network_.message(message, part) +
+           network_.collective(group_of_[static_cast<std::size_t>(GroupKind::kTensor)][receiver],
+                               CollectiveType::kAllGather, part);
   }
 
   SimulationResult result_of(const RankClasses& classes, ReplayOutcome& outcome) {
@@ -294,12 +263,34 @@ class StepSimulation {
       one.memory = options_.keep_times ? memory.over_time(flat.replay, actor.nodes, capacity, true)
                                        : memory.in_order(capacity);
       one.nodes = in_order_of_steps(flat.replay.steps, std::move(actor.nodes));
+      count_traffic(classes.first[c], one.ranks);
       result.nodes += nodes * ranks;
       result.simulated_nodes += nodes;
       add_sources(result.sources,
                   timed_.at({rank.program, rank.device_kind, factor_of_[classes.first[c]]}).sources, ranks);
     }
+    result.traffic = network_.traffic();
     return result;
+  }
+
+  // A collective is counted by its first member, a message by its sender.
+  void count_traffic(std::uint32_t first, const std::vector<Rank>& ranks) {
+    const ReplayProgram& program = job_.programs[ranks_[first].program];
+    std::vector<std::int64_t> times(program.requests.size());
+    for (const ReplayCommunication& one : program.communications) ++times[one.request];
+    for (const Rank rank : ranks) {
+      const auto r = static_cast<std::uint32_t>(to_number(rank));
+      for (std::size_t i = 0; i < times.size(); ++i) {
+        const ReplayRequest& request = program.requests[i];
+        if (program.roles[request.role] == ReplayRoleKind::kCollective) {
+          const std::uint32_t group = ranks_[r].partners[request.role];
+          if (network_.groups()[group].members.front() == r)
+            network_.count_collective(group, request.type, request.size, times[i]);
+        } else if (program.roles[request.role] == ReplayRoleKind::kSend) {
+          network_.count_message(message_of_[r][request.role], request.size, times[i]);
+        }
+      }
+    }
   }
 
   static std::vector<NodeTime> in_order_of_steps(const std::vector<std::uint32_t>& steps,
@@ -324,9 +315,9 @@ class StepSimulation {
   const Cluster& cluster_;
   const SimulationOptions& options_;
   std::vector<DeviceId> placement_;
+  std::vector<double> factor_of_;  // by rank
   ReplayNetwork network_;
   std::vector<std::uint32_t> kind_of_;                // by rank: of its device
-  std::vector<double> factor_of_;                     // by rank
   std::vector<std::vector<std::uint32_t>> group_of_;  // by kind of group and rank
   ReplayJob job_;
   std::vector<Flat> flats_;                             // as job_.programs
@@ -336,6 +327,7 @@ class StepSimulation {
   std::map<std::tuple<std::int64_t, std::uint32_t, std::uint32_t>, std::vector<OpTime>> graph_times_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, double>, Timed> timed_;
   std::vector<ReplayRank> ranks_;
+  std::vector<std::vector<std::uint32_t>> message_of_;  // by rank and role
 };
 
 }  // namespace

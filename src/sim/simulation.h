@@ -83,6 +83,7 @@ using RetimeOps = std::function<void(std::int64_t stage, const Program& program,
 struct SimulationOptions {
   NetworkDetail network = NetworkDetail::kAnalytical;
   CollectiveAlgorithm collective = CollectiveAlgorithm::kAuto;
+  std::vector<LinkFault> faults = {};  // failed or slow links
   bool symmetry = true;
   std::vector<SlowRank> slow = {};
   Jitter jitter = {};
@@ -164,12 +165,12 @@ struct TimeSourceCounts {
   std::int64_t unknown = 0;   // neither recorded nor a shape: taken to last no time
 };
 
-// What goes through the fabrics of a level in the step.
+// What goes through the links of a level in the step, each link by itself: a message from node to node is on
+// links of both.
 struct LevelTraffic {
   std::string name = {};  // "inside nodes", "nodes"
   std::string fabric = {};
-  Bytes total = {};    // sent by all members
-  Bytes busiest = {};  // by the busiest member: a device, or a node
+  Bytes total = {};
 };
 
 struct SimulationResult {
