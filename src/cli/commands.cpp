@@ -25,6 +25,7 @@ std::unique_ptr<Command> make_data_inspect_command();
 std::unique_ptr<Command> make_train_command();
 std::unique_ptr<Command> make_generate_command();
 std::unique_ptr<Command> make_calibrate_command();
+std::unique_ptr<Command> make_compare_command();
 std::unique_ptr<Command> make_launch_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_man_command();
@@ -127,6 +128,12 @@ constexpr std::array kCommands{
                  .examples = {"nadi calibrate --quick --model gpt2-tiny --ranks 1 -o tiny.json",
                               "nadi calibrate --quick --model gpt2-tiny --ranks 1,2 -o out/me.json"},
                  .make = &make_calibrate_command},
+    CommandEntry{
+        .name = "compare",
+        .summary = "compare a measured trace with its prediction on a cluster, op by op",
+        .examples = {"nadi compare outputs/gpt2-tiny_trace.et --cluster tiny.json",
+                     "nadi compare outputs/gpt2-tiny_trace.et --cluster tiny.json --timeline cmp.html"},
+        .make = &make_compare_command},
     CommandEntry{.name = "launch",
                  .summary = "run a command on several ranks",
                  .examples = {"nadi launch -n 2 train gpt2-tiny --batch-size 2 --max-seq-length 32 "

@@ -93,10 +93,12 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
   const std::string train = "train gpt2-tiny --max-seq-length 16 --batch-size 1 --tokenizer tok --threads 1 ";
   for (const char* flags : {"--max-steps 1 --skip-eval", "--max-steps 3 --enable-tracing --save-dir run"})
     EXPECT_EQ(printed_keys(train + flags), documented_keys("nadi train --json"));
+  EXPECT_EQ(printed_keys("calibrate --quick --model gpt2-tiny --ranks 1 --threads 1 -o tiny_machine.json"),
+            documented_keys("nadi calibrate --json"));
+  EXPECT_EQ(printed_keys("compare outputs/gpt2-tiny_trace.et --cluster tiny_machine.json"),
+            documented_keys("nadi compare --json"));
   EXPECT_EQ(printed_keys("timeline --pipeline outputs/gpt2-tiny_trace.et -o p.html"),
             documented_keys("nadi timeline --pipeline --json"));
-  EXPECT_EQ(printed_keys("calibrate --quick --model tiny.json --ranks 1 --threads 1 -o me.json"),
-            documented_keys("nadi calibrate --json"));
   EXPECT_EQ(printed_keys("generate tiny.json --num-input-tokens 2 --num-output-tokens 3"),
             documented_keys("nadi generate --json"));
   for (const char* step : {"train", "train --recompute full", "evaluate", "prefill", "decode", "generate"}) {

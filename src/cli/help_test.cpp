@@ -87,13 +87,25 @@ void prepare_graphs(const CommandEntry& entry) {
   }
 }
 
+// Compared are the run of an example of `train` and the machine of one of `calibrate`.
+void prepare_measured(const CommandEntry& entry) {
+  if (entry.name != "compare") return;
+  ASSERT_EQ(
+      run("train gpt2-tiny --batch-size 1 --max-seq-length 8 --max-steps 3 --skip-eval --enable-tracing")
+          .code,
+      0);
+  ASSERT_EQ(run("calibrate --quick --model gpt2-tiny --ranks 1 -o tiny.json").code, 0);
+}
+
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   if (GetParam().name == "draw" && !find_program("dot")) GTEST_SKIP() << "no dot on PATH";
-  if (GetParam().name == "launch" && !find_program("mpirun")) GTEST_SKIP() << "no mpirun on PATH";
+  if ((GetParam().name == "launch" || GetParam().name == "calibrate") && !find_program("mpirun"))
+    GTEST_SKIP() << "no mpirun on PATH";
   const WorkingFolder folder;
   prepare_data(GetParam());
   prepare_traces(GetParam());
   prepare_graphs(GetParam());
+  prepare_measured(GetParam());
   const CliRun help = run(std::string(GetParam().name) + " --help");
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.err, "");

@@ -88,31 +88,39 @@ double nanoseconds_of_row(const MeasuredOp& row) {
   return static_cast<double>(row.time.count());
 }
 
+// The time along one dimension of products that agree in all others; nothing where none does.
+std::optional<LineTime> along_dimension(std::span<const MeasuredOp> rows, const MeasuredOp& op,
+                                        std::size_t varying, bool same_transposes) {
+  const std::array<std::int64_t, 4> wanted = dimensions_of(op);
+  std::vector<LinePoint> points;
+  for (const MeasuredOp& row : rows) {
+    std::array<std::int64_t, 4> other = dimensions_of(row);
+    const std::int64_t place = other[varying];
+    other[varying] = wanted[varying];
+    if (other != wanted) continue;
+    if (same_transposes && (row.transpose_a != op.transpose_a || row.transpose_b != op.transpose_b)) continue;
+    // Causal attention and attention to all keys differ in their work only.
+    const double work = work_amount(row) * as_real(wanted[varying]) / as_real(place) / work_amount(op);
+    if (std::abs(std::log(work)) < 0.5)
+      points.push_back({.place = logarithm(place), .nanoseconds = nanoseconds_of_row(row)});
+  }
+  if (points.empty()) return {};
+  merge_points(points);
+  return along_line(points, logarithm(wanted[varying]));
+}
+
 // Products that are the same but for one dimension; the line with the nearest point, one that goes past the
-// op on both sides first.
+// op on both sides first. Where none has the same operands transposed, any: traces do not always say it.
 std::optional<LineTime> between_products(std::span<const MeasuredOp> rows, const MeasuredOp& op) {
   std::optional<LineTime> best;
-  const std::array<std::int64_t, 4> wanted = dimensions_of(op);
-  for (std::size_t varying = 0; varying < wanted.size(); ++varying) {
-    std::vector<LinePoint> points;
-    for (const MeasuredOp& row : rows) {
-      std::array<std::int64_t, 4> other = dimensions_of(row);
-      const std::int64_t place = other[varying];
-      other[varying] = wanted[varying];
-      // Causal attention and attention to all keys differ in their work only.
-      const bool as_dense =
-          std::abs(std::log(work_amount(row) * as_real(wanted[varying]) / as_real(place) / work_amount(op))) <
-          0.5;
-      if (other == wanted && row.transpose_a == op.transpose_a && row.transpose_b == op.transpose_b &&
-          as_dense)
-        points.push_back({.place = logarithm(place), .nanoseconds = nanoseconds_of_row(row)});
+  for (const bool same_transposes : {true, false}) {
+    for (std::size_t varying = 0; varying < dimensions_of(op).size(); ++varying) {
+      const auto found = along_dimension(rows, op, varying, same_transposes);
+      if (found && (!best || (found->inside && !best->inside) ||
+                    (found->inside == best->inside && found->distance < best->distance)))
+        best = found;
     }
-    if (points.empty()) continue;
-    merge_points(points);
-    const LineTime found = along_line(points, logarithm(wanted[varying]));
-    if (!best || (found.inside && !best->inside) ||
-        (found.inside == best->inside && found.distance < best->distance))
-      best = found;
+    if (best) return best;
   }
   return best;
 }
@@ -160,6 +168,22 @@ LineTime by_bytes(std::span<const MeasuredOp> rows, const MeasuredOp& op) {
   std::vector<LinePoint>& points = alike.empty() ? all : alike;
   merge_points(points);
   return along_line(points, logarithm(moved(op)));
+}
+
+// The row of the same op. A trace gives FLOPs and bytes as totals, at least 1 FLOP for an op that only moves
+// memory (add_work()), and not which operands of a square product are transposed.
+const MeasuredOp* same_op(std::span<const MeasuredOp> rows, const MeasuredOp& op) {
+  const auto flops = [](const MeasuredOp& row) { return as_real((row.matrix + row.vector).count()); };
+  const MeasuredOp* same = nullptr;
+  for (const MeasuredOp& row : rows) {
+    MeasuredOp without_time = row;
+    without_time.time = {};
+    if (without_time == op) return &row;
+    if (dimensions_of(row) == dimensions_of(op) && row.transpose_a == op.transpose_a &&
+        row.transpose_b == op.transpose_b && flops(row) == flops(op) && moved(row) == moved(op))
+      same = &row;
+  }
+  return same;
 }
 
 const MeasuredOp& nearest_row(std::span<const MeasuredOp> rows, const MeasuredOp& op) {
@@ -225,12 +249,8 @@ std::optional<OpTime> MeasuredTimes::time_of(const OpWork& work, const Model& mo
     return OpTime{.time = time > Nanoseconds{} ? time + between_kernels_ : time, .source = source};
   };
 
-  const auto exact = std::lower_bound(rows.begin(), rows.end(), op);
-  if (exact != rows.end()) {
-    MeasuredOp same = *exact;
-    same.time = {};
-    if (same == op) return result(nanoseconds_of_row(*exact), TimeSource::kMeasured);
-  }
+  if (const MeasuredOp* same = same_op(rows, op))
+    return result(nanoseconds_of_row(*same), TimeSource::kMeasured);
   const double near = std::log(kNear);
   if (is_product(op)) {
     if (const auto line = between_products(rows, op); line && (line->inside || line->distance <= near))

@@ -36,7 +36,30 @@ ProductShape product_of(const TensorShape& a, const TensorShape& b, const Tensor
   const std::int64_t rows = product.batches * product.m;
   product.k = rows > 0 ? elements_of(a) / rows : 0;
   if (product.batches <= 0 || product.m <= 0 || product.n <= 0 || product.k <= 0) return {};
+  // Of square weights the shapes do not say it.
+  product.transpose_a = a.back() != product.k;
+  product.transpose_b = product.n != product.k && b.back() == product.k;
   return product;
+}
+
+// Attention of our own: queries [B, T, H*D], or packed with keys and values; the statistics of the softmax,
+// [B, H, T], an output and an input of the gradient, say how many heads there are.
+ProductShape attention_of(const std::vector<TensorShape>& inputs, const std::vector<TensorShape>& outputs,
+                          bool gradient) {
+  if (inputs.empty() || outputs.empty() || inputs[0].size() != 3) return {};
+  const std::int64_t sequences = inputs[0][0], queries = inputs[0][1];
+  const TensorShape& result = gradient ? inputs.back() : outputs[0];
+  if (result.size() != 3) return {};
+  for (const TensorShape& shape : gradient ? inputs : outputs) {
+    if (shape.size() != 3 || shape[0] != sequences || shape[2] != queries || shape == result) continue;
+    const std::int64_t heads = shape[1];
+    if (heads < 1 || result[2] % heads != 0) continue;
+    const bool packed = inputs.size() < 2 || inputs[1].size() != 3;
+    ProductShape product{.m = queries, .n = packed ? queries : inputs[1][1], .k = result[2] / heads};
+    if (__builtin_mul_overflow(sequences, heads, &product.batches)) return {};
+    return product;
+  }
+  return {};
 }
 
 // Which two of the inputs of PyTorch's op are multiplied.
@@ -167,10 +190,12 @@ OpWork TraceWorks::own_work(std::uint32_t row, OpKind kind, Flops flops, Bytes b
   work.dtype = first_dtype(multiplies ? inputs.types : outputs.types).value_or(DType::kF32);
   (multiplies ? work.matrix : work.vector) = flops;
   work.read = bytes;
-  if (kind == OpKind::kMatmul) {
-    const auto in = parse_shapes(inputs.shapes), out = parse_shapes(outputs.shapes);
-    if (in.size() >= 2 && !out.empty()) work.product = product_of(in[0], in[1], out[0]);
-  }
+  if (!multiplies) return work;
+  const auto in = parse_shapes(inputs.shapes), out = parse_shapes(outputs.shapes);
+  if (kind != OpKind::kMatmul)
+    work.product = attention_of(in, out, kind == OpKind::kAttentionGrad);
+  else if (in.size() >= 2 && !out.empty())
+    work.product = product_of(in[0], in[1], out[0]);
   return work;
 }
 
