@@ -76,11 +76,8 @@ FlowPlan flow_plan(const NetworkTopology& network, std::span<const DeviceId> mem
     plan.steps.push_back(planner.step_of(step));
   for (const Fabric* fabric : group.fabrics)
     plan.before = std::max(plan.before, protocol_of(*fabric, request.protocol).overhead.count());
-  if (group.layout.nodes.size() == 1) {
-    const double local =
-        network.cluster().node(network.node_of(group.members.front())).inside.local_bandwidth.per_second();
-    if (local > 0) plan.after_per_byte = local_passes(request.type, plan.members) * 1e9 / local;
-  }
+  for (const CollectiveForm::Term& term : closed_form(network, group, request).terms)
+    plan.after_per_byte += term.per_byte(1) - term.without_local();
   return plan;
 }
 

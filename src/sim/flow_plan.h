@@ -35,7 +35,7 @@ struct FlowStep {
 struct FlowPlan {
   std::int32_t members = 0;
   std::int64_t before = 0;    // nanoseconds until the first step
-  double after_per_byte = 0;  // nanoseconds after the last one, per byte of the request
+  double after_per_byte = 0;  // nanoseconds after the last one, per byte of the request: local memory
   std::vector<FlowStep> steps;
 };
 

@@ -14,7 +14,7 @@ namespace {
 // of each at equal distances stand for all: on a tree of switches this is wrong by about a node's members
 // over all members.
 constexpr std::int32_t kMostPairsMembers = 512;
-constexpr std::int32_t kSampledPartners = 64;
+constexpr std::int32_t kSampledPartners = 16;
 
 DeviceId device_at(const NetworkGroup& group, std::int32_t member) {
   return group.members[static_cast<std::size_t>(member)];
@@ -264,7 +264,7 @@ void add_load(const NetworkTopology& network, const NetworkGroup& group, const S
 
 double CollectiveForm::nanoseconds(double bytes, double sharing) const {
   double time = fixed;
-  for (const Term& term : terms) time += bytes * std::max(term.own, sharing * term.shared);
+  for (const Term& term : terms) time += bytes * term.per_byte(sharing);
   return time;
 }
 
@@ -289,16 +289,16 @@ CollectiveForm closed_form(const NetworkTopology& network, const NetworkGroup& g
     form.fixed += step_latency(network, group, step, request.protocol);
     std::fill(load.begin(), load.end(), 0);
     add_load(network, group, step, load);
-    double inside = 0, card = 0, shared = 0;
+    CollectiveForm::Term term;
     for (std::size_t i = 0; i < load.size(); ++i) {
       if (load[i] == 0) continue;
       const NetworkLink& link = network.link(LinkId{static_cast<std::int32_t>(i)});
       const double share = protocol_of(*link.fabric, request.protocol).share;
-      double& busiest = link.shared ? shared : link.level == 0 ? inside : card;
+      double& busiest = link.shared ? term.shared : link.level == 0 ? term.inside : term.card;
       busiest = std::max(busiest, load[i] * 1e9 / (link.bandwidth.per_second() * share));
     }
-    if (weights > 0) inside += local * step_weight(step) / weights;
-    form.terms.push_back({std::max(inside, card), shared});
+    if (weights > 0) term.local = local * step_weight(step) / weights;
+    form.terms.push_back(term);
   }
   return form;
 }

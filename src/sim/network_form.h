@@ -14,6 +14,7 @@
 // the same time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -43,8 +44,12 @@ FabricProtocol protocol_of(const Fabric& fabric, const std::string& name);
 Nanoseconds whole_nanoseconds(double nanoseconds);
 
 struct CollectiveForm {
-  struct Term {  // nanoseconds per byte of the request's size
-    double own = 0, shared = 0;
+  // Of one step, nanoseconds per byte of the request's size: links inside nodes and local memory, one after
+  // the other; cards of devices; links that are shared. The slowest counts.
+  struct Term {
+    double inside = 0, local = 0, card = 0, shared = 0;
+    double per_byte(double sharing) const { return std::max({inside + local, card, sharing * shared}); }
+    double without_local() const { return std::max({inside, card, shared}); }
   };
   CollectiveAlgorithm algorithm{};
   std::string protocol;
