@@ -31,7 +31,7 @@ note: this is not a Debian or Ubuntu system, so nothing was installed. Nadi is b
   a C++20 compiler (GCC 12 or later), CMake 3.25 or later, Ninja,
   fmt, nlohmann-json, CLI11, oneDNN or OpenBLAS, utf8proc, SentencePiece, simdjson, zlib, zstd,
   for several ranks an MPI (Open MPI), for pictures of graphs Graphviz, and, for its tests and benchmarks, GoogleTest with GoogleMock, Google Benchmark, Protocol Buffers (library
-  and compiler) and PCRE2; for tests of pages Node.js with npm, and Chromium.
+  and compiler) and PCRE2; for tests of networks SimGrid; for tests of pages Node.js with npm, and Chromium.
 CMake will name what it does not find.
 MESSAGE
   exit 0
