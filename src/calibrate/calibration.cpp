@@ -1,6 +1,7 @@
 #include "nadi/calibrate/calibration.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -21,6 +22,10 @@ struct SharingFigures {
   double compute_share = 0;
   double busy_slowdown = 1;
 };
+
+constexpr std::int64_t kSharingRounds = 5;
+// Where communication stopped all computation, times would be without bounds.
+constexpr double kLargestShare = 0.9;
 
 class CalibrationJob {
  public:
@@ -80,60 +85,60 @@ class CalibrationJob {
     return fitting;
   }
 
-  // The median of some runs of a sample, in nanoseconds, with something started before each.
-  template <typename Start, typename Finish>
-  double median_run(SampleRun& run, const Start& start, const Finish& finish) {
-    std::vector<double> times;
-    for (std::int64_t i = 0; i < options_.repetitions; ++i) {
-      world_.barrier(kWorld);
-      start();
-      times.push_back(static_cast<double>(run.run_once().count()));
-      finish();
-    }
-    return largest_over_ranks(world_, median_of(times));
-  }
-
+  // Three ways to run the same step, in turns, so that a machine whose speed changes is the same for all: all
+  // ranks; all ranks with an all-reduce behind the computation; rank 0 alone, while the others wait for it as
+  // ranks of a step wait. Kernels are compared with themselves.
   SharingFigures measure_sharing(const SampleProgram& sample, const MeasuredCollectives& communication) {
-    SharingFigures figures;
     SampleRun run(sample, run_options());
     run.run_once();
-    const auto nothing = [] {};
-    const double together = median_run(run, nothing, nothing);
-
-    // Rank 0 alone; the others wait for it as ranks of a step wait.
     world_.barrier(kWorld);
-    std::vector<double> alone;
-    if (world_.rank() == Rank{0})
-      for (std::int64_t i = 0; i < options_.repetitions; ++i)
-        alone.push_back(static_cast<double>(run.run_once().count()));
-    world_.barrier(kWorld);
-    figures.alone_speedup = std::max(1.0, together / largest_over_ranks(world_, median_of(alone)));
-
-    // An all-reduce that would last a third of the computation, behind it.
+    const auto step = static_cast<double>(run.run_once().count());
     const auto ranks = static_cast<std::int32_t>(world_.size());
+    const auto alone_for = [&](Bytes size) {
+      return static_cast<double>(communication.collective(CollectiveType::kAllReduce, ranks, size)->count());
+    };
+    // One that would last a third of the step.
     const Bytes largest = comm_options_.largest;
-    const double rate =
-        static_cast<double>(largest.count()) /
-        static_cast<double>(communication.collective(CollectiveType::kAllReduce, ranks, largest)->count());
-    const auto wanted = static_cast<std::int64_t>(together / 3 * rate) / 64 * 64;
-    const Bytes size{std::clamp<std::int64_t>(wanted, 64 * 1024, largest.count())};
+    const auto wanted = static_cast<std::int64_t>(largest_over_ranks(world_, step) / 3 *
+                                                  static_cast<double>(largest.count()) / alone_for(largest));
+    const Bytes size{std::clamp<std::int64_t>(wanted / 64 * 64, 64 * 1024, largest.count())};
     std::vector<std::byte> buffer(static_cast<std::size_t>(size.count()));
+
+    std::vector<ExecutedStep> together, disturbed, alone;
     std::vector<double> spans;
-    CommRequest request{};
-    Nanoseconds begin{};
-    const double disturbed = median_run(
-        run,
-        [&] {
-          begin = steady_time();
-          request = world_.all_reduce(kWorld, {std::span(buffer), DType::kF32}, ReduceOp::kSum);
-        },
-        [&] { spans.push_back(static_cast<double>((world_.wait(request) - begin).count())); });
-    const double span = largest_over_ranks(world_, median_of(spans));
-    const double alone_span =
-        static_cast<double>(communication.collective(CollectiveType::kAllReduce, ranks, size)->count());
-    figures.busy_slowdown = std::max(1.0, span / alone_span);
-    figures.compute_share = std::clamp((disturbed - together) / std::min(span, disturbed), 0.0, 0.95);
+    std::vector<Nanoseconds> ends;
+    for (std::int64_t i = 0; i < kSharingRounds; ++i) {
+      world_.barrier(kWorld);
+      together.push_back(std::move(run.record(1).front()));
+      world_.barrier(kWorld);
+      const Nanoseconds begin = steady_time();
+      const CommRequest request = world_.all_reduce(kWorld, {std::span(buffer), DType::kF32}, ReduceOp::kSum);
+      disturbed.push_back(std::move(run.record(1).front()));
+      ends.push_back(world_.wait(request));
+      spans.push_back(static_cast<double>((ends.back() - begin).count()));
+      world_.barrier(kWorld);
+      if (world_.rank() == Rank{0}) alone.push_back(std::move(run.record(1).front()));
+      world_.barrier(kWorld);
+    }
+    const std::vector<double> usual = kernel_medians(together);
+    SharingFigures figures;
+    if (world_.rank() == Rank{0})
+      figures.alone_speedup = std::max(1.0, sum_of(usual) / sum_of(kernel_medians(alone)));
+    double slowed = 0, undisturbed = 0;
+    for (std::size_t i = 0; i < disturbed.size(); ++i)
+      for (std::size_t k = 0; k < usual.size(); ++k)
+        if (disturbed[i].kernels[k].end <= ends[i]) {
+          slowed +=
+              static_cast<double>((disturbed[i].kernels[k].end - disturbed[i].kernels[k].start).count());
+          undisturbed += usual[k];
+        }
+    if (slowed > 0) figures.compute_share = std::clamp(1 - undisturbed / slowed, 0.0, kLargestShare);
+    figures.busy_slowdown = std::max(1.0, median_of(spans) / alone_for(size));
     return figures;
+  }
+
+  static double sum_of(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0);
   }
 
   Cluster describe(const OpSamples& ops, const MeasuredCollectives& communication,

@@ -38,6 +38,19 @@ double median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+std::vector<double> kernel_medians(std::span<const ExecutedStep> steps) {
+  std::vector<double> medians, times;
+  if (steps.empty()) return medians;
+  for (const ExecutedStep& step : steps)
+    check(step.kernels.size() == steps.front().kernels.size(), "runs of one program have the same kernels");
+  for (std::size_t k = 0; k < steps.front().kernels.size(); ++k) {
+    times.clear();
+    for (const ExecutedStep& step : steps) times.push_back(nanoseconds_of(step.kernels[k]));
+    medians.push_back(median_of(times));
+  }
+  return medians;
+}
+
 void OpSamples::add(const MeasuredOp& row, double nanoseconds) {
   Sum& sum = sums_[row];
   sum.nanoseconds += nanoseconds;
@@ -47,11 +60,8 @@ void OpSamples::add(const MeasuredOp& row, double nanoseconds) {
 void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps) {
   if (steps.empty()) return;
   const ExecutedStep& first = steps.front();
-  for (const ExecutedStep& step : steps)
-    check(step.kernels.size() == first.kernels.size(), "runs of one program have the same kernels");
-
+  const std::vector<double> medians = kernel_medians(steps);
   std::vector<MeasuredOp> ops;
-  std::vector<double> times;
   for (std::size_t k = 0; k < first.kernels.size(); ++k) {
     const ExecutedKernel& kernel = first.kernels[k];
     ops.clear();
@@ -60,9 +70,7 @@ void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps)
       ops.push_back(op_to_measure(origin.graph, origin.op, origin.instruction.context));
     }
     if (meets_others(origin_of(program, kernel).op)) continue;
-    times.clear();
-    for (const ExecutedStep& step : steps) times.push_back(nanoseconds_of(step.kernels[k]));
-    const double time = median_of(times);
+    const double time = medians[k];
     const std::vector<double> shares = shares_of(ops);
     for (std::size_t i = 0; i < ops.size(); ++i) add(ops[i], time * shares[i]);
   }

@@ -42,5 +42,7 @@ class OpSamples {
 };
 
 double median_of(std::vector<double> values);  // 0 of none
+// Of runs of one program: the median time of each kernel, in nanoseconds.
+std::vector<double> kernel_medians(std::span<const ExecutedStep> steps);
 
 }  // namespace nadi

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "nadi/base/error.h"
@@ -62,6 +63,7 @@ ComparedRank compare_rank(const Trace& trace, std::int64_t rank, std::span<const
   ComparedRank compared{.rank = rank};
   measure_steps(trace, compared);
   std::unordered_map<std::uint64_t, std::size_t> kernel_of;  // by id: index into compared.nodes
+  std::map<std::pair<std::int64_t, std::uint32_t>, std::int64_t> occurrences;  // by step and name
   for (std::size_t row = 0; row < trace.size(); ++row) {
     const NodeType type = trace.type(row);
     if (type != NodeType::kComp && !communicates(type)) continue;
@@ -77,8 +79,10 @@ ComparedRank compare_rank(const Trace& trace, std::int64_t rank, std::span<const
       continue;
     }
     kernel_of.emplace(to_number(trace.id(row)), compared.nodes.size());
+    const std::int64_t step = number_attribute(trace, row, "step").value_or(0);
     compared.nodes.push_back({.row = row,
                               .rank = rank,
+                              .occurrence = occurrences[{step, trace.name_number(row)}]++,
                               .kind = kind_of_node(trace, row),
                               .name = std::string(trace.name(row)),
                               .communicates = communicates(type),
@@ -91,9 +95,14 @@ ComparedRank compare_rank(const Trace& trace, std::int64_t rank, std::span<const
 }
 
 ComparisonResult summarize_comparison(std::span<const ComparedRank> ranks, std::size_t offenders) {
+  // One op of a rank, in all steps.
+  struct OpTimes {
+    std::vector<double> measured, predicted;
+    double error() const { return std::abs(middle_of(predicted) / std::max(1.0, middle_of(measured)) - 1); }
+  };
   struct Sums {
     ComparedKind kind;
-    std::vector<double> errors;
+    std::map<std::tuple<std::int64_t, std::string, std::int64_t>, OpTimes> ops;  // by rank, name, occurrence
   };
   std::map<std::string, Sums> kinds;
   ComparisonResult result;
@@ -110,9 +119,11 @@ ComparisonResult summarize_comparison(std::span<const ComparedRank> ranks, std::
       ++sums.kind.count;
       sums.kind.measured += node.measured;
       sums.kind.predicted += node.predicted;
-      sums.errors.push_back(std::abs(node.error()));
+      OpTimes& op = sums.ops[{node.rank, node.name, node.occurrence}];
+      op.measured.push_back(static_cast<double>(node.measured.count()));
+      op.predicted.push_back(static_cast<double>(node.predicted.count()));
       if (node.communicates) continue;
-      errors.push_back(std::abs(node.error()));
+      ++result.nodes;
       result.computed_measured += node.measured;
       result.computed_predicted += node.predicted;
       result.offenders.push_back(node);
@@ -121,16 +132,18 @@ ComparisonResult summarize_comparison(std::span<const ComparedRank> ranks, std::
   const auto per_step = [&](Nanoseconds sum) {
     return Nanoseconds{sum.count() / std::max<std::int64_t>(1, rank_steps)};
   };
-  result.nodes = static_cast<std::int64_t>(errors.size());
-  result.median_error = middle_of(std::move(errors));
   result.computed_measured = per_step(result.computed_measured);
   result.computed_predicted = per_step(result.computed_predicted);
   for (auto& [name, sums] : kinds) {
     sums.kind.measured = per_step(sums.kind.measured);
     sums.kind.predicted = per_step(sums.kind.predicted);
-    sums.kind.median_error = middle_of(std::move(sums.errors));
+    std::vector<double> own;
+    for (const auto& [key, op] : sums.ops) own.push_back(op.error());
+    if (!sums.kind.communicates) errors.insert(errors.end(), own.begin(), own.end());
+    sums.kind.median_error = middle_of(std::move(own));
     result.kinds.push_back(std::move(sums.kind));
   }
+  result.median_error = middle_of(std::move(errors));
   std::stable_sort(result.kinds.begin(), result.kinds.end(),
                    [](const ComparedKind& a, const ComparedKind& b) { return a.measured > b.measured; });
   const auto difference = [](const ComparedNode& node) {

@@ -25,7 +25,8 @@ namespace nadi {
 struct ComparedNode {
   std::size_t row = 0;
   std::int64_t rank = 0;
-  std::string kind;  // "matmul", "all_reduce"
+  std::int64_t occurrence = 0;  // of its name in its step, from 0
+  std::string kind;             // "matmul", "all_reduce"
   std::string name;
   bool communicates = false;
   Nanoseconds measured = {}, predicted = {};
@@ -51,7 +52,7 @@ struct ComparedKind {
   bool communicates = false;
   std::int64_t count = 0;                     // of all ranks and steps
   Nanoseconds measured = {}, predicted = {};  // per step of a rank, in the mean
-  double median_error = 0;                    // of single nodes, without their signs
+  double median_error = 0;                    // of single ops, as in ComparisonResult
 
   double error() const {
     return measured.count() == 0
@@ -63,8 +64,10 @@ struct ComparedKind {
 struct ComparisonResult {
   std::vector<ComparedKind> kinds = {};      // the largest measured time first
   std::vector<ComparedNode> offenders = {};  // computation; the largest difference first, whichever way
-  double median_error = 0;                   // of computation nodes of all ranks, without signs
-  std::int64_t nodes = 0;                    // of computation that were compared
+  // Of computation ops of all ranks, without signs; an op of several steps counts with the median of its
+  // times.
+  double median_error = 0;
+  std::int64_t nodes = 0;  // of computation that were compared
   std::int64_t without_time = 0;
   Nanoseconds measured_iteration = {};                          // of the slowest rank
   Nanoseconds computed_measured = {}, computed_predicted = {};  // kernels of a step, in the mean over ranks

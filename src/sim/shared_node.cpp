@@ -47,6 +47,12 @@ DeviceId device_of(const SimulationOptions& options, std::int64_t rank) {
 
 }  // namespace
 
+bool has_shared_nodes(const Cluster& cluster) {
+  return std::any_of(cluster.nodes.begin(), cluster.nodes.end(), [&](std::int32_t kind) {
+    return cluster.kinds[static_cast<std::size_t>(kind)].alone_speedup > 1;
+  });
+}
+
 SimulationResult with_shared_nodes(SimulationResult first, const Cluster& cluster,
                                    const SimulationOptions& options, const ComputationOf& computation,
                                    const Simulate& simulate) {

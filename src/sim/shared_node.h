@@ -21,7 +21,9 @@ namespace nadi {
 using ComputationOf = std::function<std::vector<NodeTime>(const SimulationResult&, Rank)>;
 using Simulate = std::function<SimulationResult(const SimulationOptions&)>;
 
-// Returns `first`, the result with these options, where no node has such a figure.
+bool has_shared_nodes(const Cluster& cluster);
+
+// Returns `first`, the result with these options, where no node with such a figure has several ranks.
 SimulationResult with_shared_nodes(SimulationResult first, const Cluster& cluster,
                                    const SimulationOptions& options, const ComputationOf& computation,
                                    const Simulate& simulate);

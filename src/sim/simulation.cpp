@@ -9,6 +9,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/parallel/step_walk.h"
 #include "nadi/sim/op_work.h"
 #include "nadi/sim/replay_classes.h"
 #include "nadi/sim/replay_core.h"
@@ -18,6 +19,7 @@
 #include "nadi/sim/replay_network.h"
 #include "nadi/sim/replay_placement.h"
 #include "nadi/sim/replay_program.h"
+#include "nadi/sim/shared_node.h"
 
 namespace nadi {
 namespace {
@@ -363,7 +365,26 @@ const SimulatedClass& SimulationResult::class_of(Rank rank) const {
 
 SimulationResult simulate_step(const StagePrograms& programs, const Cluster& cluster,
                                const SimulationOptions& options) {
-  return StepSimulation(programs, cluster, options).run();
+  const Simulate simulate = [&](const SimulationOptions& chosen) {
+    return StepSimulation(programs, cluster, chosen).run();
+  };
+  if (!has_shared_nodes(cluster)) return simulate(options);
+  SimulationOptions with_times = options;
+  with_times.keep_times = true;
+  std::map<std::int32_t, std::vector<bool>> computes;  // by stage and StepOpId
+  const ComputationOf computation = [&](const SimulationResult& result, Rank rank) {
+    const SimulatedClass& one = result.class_of(rank);
+    std::vector<bool>& computing = computes[one.source];
+    if (computing.empty()) {
+      StepWalk walk(programs.of(one.source), {.dependencies = false, .costs = false});
+      for (StepOp at; walk.next(at);) computing.push_back(!meets_others(*at.op));
+    }
+    std::vector<NodeTime> spans;
+    for (std::size_t i = 0; i < one.nodes.size() && i < computing.size(); ++i)
+      if (computing[i]) spans.push_back(one.nodes[i]);
+    return spans;
+  };
+  return with_shared_nodes(simulate(with_times), cluster, with_times, computation, simulate);
 }
 
 }  // namespace nadi
