@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "nadi/sim/flow_sharing.h"
 #include "nadi/sim/network_examples.h"
 
@@ -44,6 +46,63 @@ TEST(FlowSharing, FillsLinksAsMaxMinFairnessSays) {
   for (const RateChange& change : sharing.settle()) changed.push_back(change.flow);
   EXPECT_EQ(changed, (std::vector<std::int32_t>{1, 2, 3, 4}));
   EXPECT_TRUE(sharing.settle().empty());
+}
+
+// All rates from the beginning: the least share of any link is what its flows have; again without them.
+std::vector<double> rates_by_filling(std::vector<double> left,
+                                     const std::vector<std::vector<std::int32_t>>& flows) {
+  std::vector<double> rates(flows.size(), -1);
+  for (;;) {
+    std::vector<std::int32_t> open(left.size(), 0);
+    for (std::size_t f = 0; f < flows.size(); ++f)
+      if (rates[f] < 0)
+        for (const std::int32_t link : flows[f]) ++open[static_cast<std::size_t>(link)];
+    std::size_t tightest = left.size();
+    for (std::size_t i = 0; i < left.size(); ++i)
+      if (open[i] > 0 && (tightest == left.size() || left[i] / open[i] < left[tightest] / open[tightest]))
+        tightest = i;
+    if (tightest == left.size()) return rates;
+    const double rate = left[tightest] / open[tightest];
+    for (std::size_t f = 0; f < flows.size(); ++f) {
+      const bool uses = std::count(flows[f].begin(), flows[f].end(), static_cast<std::int32_t>(tightest)) > 0;
+      if (rates[f] >= 0 || !uses) continue;
+      rates[f] = rate;
+      for (const std::int32_t link : flows[f]) left[static_cast<std::size_t>(link)] -= rate;
+    }
+  }
+}
+
+TEST(FlowSharing, LookingOnlyAtWhatHangsTogetherIsEnough) {
+  std::uint32_t state = 1;
+  const auto random = [&](std::uint32_t below) {
+    state = state * 1664525 + 1013904223;
+    return static_cast<std::int32_t>((state >> 8) % below);
+  };
+  std::vector<double> capacities;
+  for (int i = 0; i < 40; ++i) capacities.push_back(1 + random(9));
+  FlowSharing sharing(capacities);
+  std::vector<std::vector<std::int32_t>> flows(60);  // empty: not there
+  std::vector<double> rates(flows.size(), 0);
+  for (int change = 0; change < 400; ++change) {
+    const std::int32_t flow = random(60);
+    std::vector<std::int32_t>& links = flows[static_cast<std::size_t>(flow)];
+    if (links.empty()) {
+      const std::int32_t first = random(36);  // of neighbouring links, so that there are several islands
+      for (std::int32_t link = first; link < first + 1 + random(4); ++link) links.push_back(link);
+      sharing.add(flow, links);
+    } else {
+      sharing.remove(flow);
+      links.clear();
+      rates[static_cast<std::size_t>(flow)] = 0;
+    }
+    if (random(3) == 0) continue;  // several changes at once
+    for (const RateChange& told : sharing.settle()) rates[static_cast<std::size_t>(told.flow)] = told.rate;
+    const std::vector<double> expected = rates_by_filling(capacities, flows);
+    for (std::size_t f = 0; f < flows.size(); ++f) {
+      if (flows[f].empty()) continue;
+      ASSERT_NEAR(rates[f], expected[f], 1e-9 * expected[f]) << change << ' ' << f;
+    }
+  }
 }
 
 TEST(FlowNetwork, AMessageTakesLatencyAndSizeOverBandwidth) {

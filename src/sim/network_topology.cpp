@@ -12,6 +12,9 @@ namespace {
 // A mesh has a link for each two members: so many are four million links, 130 MB.
 constexpr std::int32_t kMostMeshMembers = 2048;
 
+// Two links of 40 bytes each, and cards.
+constexpr std::int32_t kMostLinkedDevices = 2'000'000;
+
 ByteRate reached(const Fabric& fabric) {
   return fabric.bandwidth * fabric.efficiency;
 }
@@ -26,6 +29,11 @@ NetworkTopology::NetworkTopology(const Cluster& cluster, std::span<const LinkFau
     : cluster_(cluster) {
   const std::int32_t nodes = static_cast<std::int32_t>(cluster_.nodes.size());
   const std::size_t levels = cluster_.levels.size();
+  if (cluster_.device_count() > kMostLinkedDevices)
+    throw Error{ErrorKind::kInfeasible,
+                {},
+                format("the network of {} devices is too large to simulate", cluster_.device_count()),
+                format("at most {}", kMostLinkedDevices)};
   groups_.resize(levels + 1);
   for (std::int32_t node = 0; node < nodes; ++node) {
     const NodeSpec& kind = cluster_.node(node);

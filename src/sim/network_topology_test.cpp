@@ -103,6 +103,11 @@ TEST(NetworkTopology, NamesBothEndsOfAWayThatIsGone) {
             "device 1 (node 0) cannot reach device 2 (node 1): the cluster has no network between its nodes");
 }
 
+TEST(NetworkTopology, RefusesWhatDoesNotFitInMemory) {
+  EXPECT_THROW(NetworkTopology(one_node(3'000'000, example_fabric(FabricTopology::kSwitch, 1e9, 1))), Error);
+  EXPECT_THROW(NetworkTopology(one_node(5'000, example_fabric(FabricTopology::kMesh, 1e9, 1))), Error);
+}
+
 TEST(NetworkTopology, RefusesFaultsOfLinksThatAreNotThere) {
   const Cluster cluster = several_nodes(2, 2, example_fabric(FabricTopology::kSwitch, 100e9, 1000),
                                         example_fabric(FabricTopology::kSwitch, 10e9, 5000));
