@@ -12,6 +12,7 @@
 #include "nadi/sim/replay_core.h"
 #include "nadi/sim/replay_deadlock.h"
 #include "nadi/sim/replay_events.h"
+#include "nadi/sim/replay_flow.h"
 #include "nadi/sim/replay_network.h"
 #include "nadi/sim/replay_placement.h"
 #include "nadi/trace/rank_files.h"
@@ -38,15 +39,17 @@ class TraceSimulation {
     network_.settle();
     time_requests();
     expect_sums_to_fit();
-    const bool symmetric = options_.symmetry && options_.jitter.deviation == 0;
+    const bool flow = options_.network == NetworkDetail::kFlow && !any_recorded_;
+    const bool symmetric = options_.symmetry && options_.jitter.deviation == 0 && !flow;
     const RankClasses classes = find_classes(ranks_, groups_, job_.programs, symmetric);
     job_.jitter = options_.jitter.deviation;
     job_.seed = options_.jitter.seed;
     add_actors(job_, ranks_, groups_, classes);
     for (ReplayActor& actor : job_.actors) actor.rank = rank_of_[static_cast<std::size_t>(actor.rank)];
     const ReplayOptions replay{.keep_times = options_.keep_times};
-    ReplayOutcome outcome =
-        runs_in_order(job_) ? replay_in_order(job_, replay) : replay_events(job_, replay, nullptr);
+    ReplayOutcome outcome = flow                  ? replay_flows(replay)
+                            : runs_in_order(job_) ? replay_in_order(job_, replay)
+                                                  : replay_events(job_, replay, nullptr);
     if (!outcome.stuck.empty())
       throw deadlock_error(job_, outcome.stuck, [&](std::uint32_t actor, std::uint32_t node) {
         const std::uint32_t program = job_.actors[actor].program;
@@ -59,6 +62,33 @@ class TraceSimulation {
   using Members = std::map<std::string, std::vector<std::uint32_t>>;
 
   bool is_expanded() const { return trace_options_.ranks.has_value(); }
+
+  // Communication of recorded times has them; else it flows.
+  ReplayOutcome replay_flows(const ReplayOptions& replay) const {
+    FlowReplay flows(cluster_, {.algorithm = options_.collective, .faults = options_.faults},
+                     [&](const ReplayArrival& one) { return flow_of(one); });
+    return replay_events(job_, replay, &flows);
+  }
+
+  // Without symmetry, actors are what runs a trace. Of a message the sender asks.
+  FlowRequest flow_of(const ReplayArrival& arrival) const {
+    const std::uint32_t i = arrival.actor;
+    const TraceReplay& trace = set_.traces()[trace_of_[i]].replay;
+    const ReplayRequest& request =
+        trace.replay.requests[trace.replay.communications[arrival.communication].request];
+    const TraceRole& role = trace.roles[request.role];
+    FlowRequest flow{.type = request.type, .size = request.size};
+    flow.message = role.kind != ReplayRoleKind::kCollective;
+    if (flow.message) {
+      const DeviceId own = placement_[static_cast<std::size_t>(rank_of_[i])];
+      const DeviceId peer = placement_[static_cast<std::size_t>(role.peer)];
+      const bool sends = role.kind == ReplayRoleKind::kSend;
+      flow.devices = {sends ? own : peer, sends ? peer : own};
+    } else {
+      for (const std::uint32_t member : members_.at(role.group)) flow.devices.push_back(placement_[member]);
+    }
+    return flow;
+  }
 
   // By name of the group, its ranks; and which ranks there are.
   Members find_members() {

@@ -15,6 +15,7 @@
 #include "nadi/sim/replay_core.h"
 #include "nadi/sim/replay_deadlock.h"
 #include "nadi/sim/replay_events.h"
+#include "nadi/sim/replay_flow.h"
 #include "nadi/sim/replay_memory.h"
 #include "nadi/sim/replay_network.h"
 #include "nadi/sim/replay_placement.h"
@@ -40,14 +41,17 @@ class StepSimulation {
   SimulationResult run() {
     bind_ranks();
     time_requests();
-    const bool symmetric = options_.symmetry && options_.jitter.deviation == 0;
+    // Flows of all ranks share links: one cannot stand for others.
+    const bool flow = options_.network == NetworkDetail::kFlow;
+    const bool symmetric = options_.symmetry && options_.jitter.deviation == 0 && !flow;
     const RankClasses classes = find_classes(ranks_, network_.groups(), job_.programs, symmetric);
     job_.jitter = options_.jitter.deviation;
     job_.seed = options_.jitter.seed;
     add_actors(job_, ranks_, network_.groups(), classes);
     const ReplayOptions replay{.keep_times = options_.keep_times};
-    ReplayOutcome outcome =
-        runs_in_order(job_) ? replay_in_order(job_, replay) : replay_events(job_, replay, nullptr);
+    ReplayOutcome outcome = flow                  ? replay_flows(replay)
+                            : runs_in_order(job_) ? replay_in_order(job_, replay)
+                                                  : replay_events(job_, replay, nullptr);
     if (!outcome.stuck.empty())
       throw deadlock_error(job_, outcome.stuck,
                            [&](std::uint32_t actor, std::uint32_t node) { return name_of(actor, node); });
@@ -82,6 +86,29 @@ class StepSimulation {
       job_.programs.push_back(std::move(flats_.back().replay.replay));
     }
     return entry->second;
+  }
+
+  ReplayOutcome replay_flows(const ReplayOptions& replay) const {
+    FlowReplay flows(cluster_, {.algorithm = options_.collective, .faults = options_.faults},
+                     [&](const ReplayArrival& one) { return flow_of(one); });
+    return replay_events(job_, replay, &flows);
+  }
+
+  // Of a message the sender asks.
+  FlowRequest flow_of(const ReplayArrival& arrival) const {
+    const ReplayActor& actor = job_.actors[arrival.actor];
+    const ReplayProgram& program = job_.programs[actor.program];
+    const ReplayRequest& request = program.requests[program.communications[arrival.communication].request];
+    const auto rank = static_cast<std::uint32_t>(actor.rank);
+    const std::uint32_t partner = ranks_[rank].partners[request.role];
+    FlowRequest flow{.type = request.type, .size = request.size};
+    flow.message = program.roles[request.role] != ReplayRoleKind::kCollective;
+    if (flow.message)
+      flow.devices = {placement_[rank], placement_[partner]};
+    else
+      for (const std::uint32_t member : network_.groups()[partner].members)
+        flow.devices.push_back(placement_[member]);
+    return flow;
   }
 
   // The op of an actor's node, with its name.
