@@ -10,12 +10,14 @@ namespace nadi {
 // Defined in the commands' own files.
 std::unique_ptr<Command> make_models_command();
 std::unique_ptr<Command> make_devices_command();
+std::unique_ptr<Command> make_clusters_command();
 std::unique_ptr<Command> make_show_command();
 std::unique_ptr<Command> make_trace_command();
 std::unique_ptr<Command> make_trace_collective_command();
 std::unique_ptr<Command> make_convert_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_analyze_command();
+std::unique_ptr<Command> make_simulate_command();
 std::unique_ptr<Command> make_draw_command();
 std::unique_ptr<Command> make_timeline_command();
 std::unique_ptr<Command> make_data_tokenizer_command();
@@ -38,9 +40,13 @@ constexpr std::array kCommands{
                  .examples = {"nadi models", "nadi models --json"},
                  .make = &make_models_command},
     CommandEntry{.name = "devices",
-                 .summary = "list what this machine and this build can compute on",
+                 .summary = "list what this machine can compute on, and the devices that can be simulated",
                  .examples = {"nadi devices", "nadi devices --json"},
                  .make = &make_devices_command},
+    CommandEntry{.name = "clusters",
+                 .summary = "list the clusters that can be simulated, or show one with its sources",
+                 .examples = {"nadi clusters", "nadi clusters dgx-h100x2"},
+                 .make = &make_clusters_command},
     CommandEntry{.name = "show",
                  .summary = "show what a step of a model costs, or what a Chakra trace holds",
                  .examples = {"nadi show gpt2 --batch-size 4 --seq-length 512",
@@ -73,6 +79,14 @@ constexpr std::array kCommands{
         .examples = {"nadi analyze 'run_rank*_device.json'",
                      "nadi analyze out/run.0.et --against out/run.1.et"},
         .make = &make_analyze_command},
+    CommandEntry{
+        .name = "simulate",
+        .summary = "predict how long a step takes on described hardware, with memory, cost and energy",
+        .examples = {"nadi simulate gpt2-xl --dp 4 --pp 8 --global-batch-size 64 --micro-batch-size 1 "
+                     "--cluster a10-8x4",
+                     "nadi simulate gpt2 --dtype bf16 --dp 8 --cluster dgx-a100 --what-if "
+                     "link.nvswitch.bandwidth=2x"},
+        .make = &make_simulate_command},
     CommandEntry{
         .name = "draw",
         .summary = "draw the graph of a trace: tensors, operations and communication",

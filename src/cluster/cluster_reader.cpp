@@ -12,6 +12,7 @@
 #include "nadi/cluster/cluster_values.h"
 #include "nadi/cluster/device_reader.h"
 #include "nadi/cluster/measured_json.h"
+#include "nadi/cluster/nccl_transport.h"
 
 namespace nadi {
 namespace {
@@ -47,11 +48,21 @@ std::vector<FabricProtocol> read_protocols(const JsonValue& list) {
   return protocols;
 }
 
+bool uses_nccl(const JsonValue& fabric) {
+  static constexpr std::array<std::string_view, 2> kTransports = {"plain", "nccl"};
+  const auto transport = fabric.find("transport");
+  if (!transport || transport->as_string() == kTransports[0]) return false;
+  if (transport->as_string() == kTransports[1]) return true;
+  throw error_at(*transport, format("unknown transport '{}'", transport->as_string()),
+                 did_you_mean(transport->as_string(), kTransports));
+}
+
 Fabric read_fabric(const JsonValue& object) {
   object.refuse_keys_except(kFabricKeys);
-  Fabric fabric{.kind = object.at("kind").as_string(),
-                .bandwidth = byte_rate_of(object.at("bandwidth")),
-                .latency = duration_of(object.at("latency"))};
+  Fabric fabric{.kind = object.at("kind").as_string(), .bandwidth = byte_rate_of(object.at("bandwidth"))};
+  const bool nccl = uses_nccl(object);
+  if (!nccl || object.has("latency")) fabric.latency = duration_of(object.at("latency"));
+  if (nccl) use_nccl(fabric);
   if (const auto topology = object.find("topology")) fabric.topology = topology_of(*topology);
   if (const auto value = object.find("efficiency")) fabric.efficiency = number_of(*value, 0.001, 1);
   if (const auto value = object.find("device_bandwidth")) fabric.device_bandwidth = byte_rate_of(*value);

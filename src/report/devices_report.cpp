@@ -5,6 +5,8 @@
 
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
+#include "nadi/cluster/catalogue.h"
+#include "nadi/report/clusters_report.h"
 #include "nadi/report/report_facts.h"
 #include "nadi/report/report_table.h"
 
@@ -99,7 +101,8 @@ Json devices_json(const DevicesView& view) {
           {"cpu", facts_json(cpu_facts(view.cpu))},
           {"cuda", facts_json(cuda_facts(view))},
           {"gpus", table_json(gpu_table(view.gpus))},
-          {"libraries", table_json(library_table(view.cuda.libraries))}};
+          {"libraries", table_json(library_table(view.cuda.libraries))},
+          {"catalogue", table_json(device_kinds_table(catalogue_devices()))}};
 }
 
 void print_devices(const DevicesView& view, std::ostream& out, const ReportStyle& style) {
@@ -107,6 +110,9 @@ void print_devices(const DevicesView& view, std::ostream& out, const ReportStyle
   out << facts_text(cpu_facts(view.cpu), kTextColumn) << "\n" << facts_text(cuda_facts(view), kTextColumn);
   for (const ReportTable& table : {gpu_table(view.gpus), library_table(view.cuda.libraries)})
     if (!table.rows.empty()) out << "\n" << style.heading(table.title) << "\n" << table_text(table, options);
+  out << "\n"
+      << style.heading("Catalogue of devices that can be simulated") << "\n"
+      << table_text(device_kinds_table(catalogue_devices()), options);
 }
 
 }  // namespace nadi

@@ -1,4 +1,5 @@
-// The devices of this machine and what this build has for them: text and JSON of `nadi devices`.
+// The devices of this machine and what this build has for them, and the catalogue: text and JSON of `nadi
+// devices`.
 #pragma once
 
 #include <iosfwd>

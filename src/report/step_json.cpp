@@ -22,7 +22,7 @@ Json layers_json(const ProgramSummary& summary) {
 
 Json memory_json(const MemorySummary& memory) {
   Json object = Json::object();
-  for (const MemoryPart& part : memory_parts(memory)) object[std::string(part.key)] = part.size.count();
+  for (const MemoryShare& part : memory_parts(memory)) object[std::string(part.key)] = part.size.count();
   object["total_bytes"] = memory.total().count();
   object["peak_live_bytes"] = memory.activations_live.count();
   object["peak_op"] = memory.peak_op;
@@ -80,7 +80,7 @@ Json step_json(const StepView& view) {
     device["name"] = view.device->name;
     device["ops"] = view.device->ops;
     device["kernels"] = view.device->kernels;
-    for (const MemoryPart& part : memory_parts(view.device->memory))
+    for (const MemoryShare& part : memory_parts(view.device->memory))
       device["memory"][std::string(part.key)] = part.size.count();
     device["memory"]["total_bytes"] = view.device->memory.total().count();
   }

@@ -100,7 +100,7 @@ ReportTable communication_table(const ProgramSummary& summary) {
   return table;
 }
 
-std::array<MemoryPart, 8> memory_parts(const MemorySummary& memory) {
+std::array<MemoryShare, 8> memory_parts(const MemorySummary& memory) {
   return {{{"parameters_bytes", "parameters", memory.of(Role::kParameter)},
            {"gradients_bytes", "gradients", memory.of(Role::kGradient)},
            {"optimizer_state_bytes", "optimizer state", memory.of(Role::kOptimizerState)},
@@ -111,7 +111,7 @@ std::array<MemoryPart, 8> memory_parts(const MemorySummary& memory) {
            {"metrics_bytes", "metrics", memory.of(Role::kMetric) + memory.of(Role::kCounter)}}};
 }
 
-std::array<MemoryPart, 6> memory_parts(const EngineMemory& memory) {
+std::array<MemoryShare, 6> memory_parts(const EngineMemory& memory) {
   return {{{"variables_bytes", "variables", memory.variables},
            {"padding_bytes", "padding", memory.padding},
            {"inputs_bytes", "inputs and constants", memory.inputs},

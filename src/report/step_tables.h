@@ -27,13 +27,13 @@ ReportTable op_kind_table(const ProgramSummary& summary);
 ReportTable communication_table(const ProgramSummary& summary);
 
 // The parts of the memory of a rank, which add up to its total.
-struct MemoryPart {
+struct MemoryShare {
   std::string_view key;    // in JSON: "parameters_bytes"
   std::string_view title;  // for people: "parameters"
   Bytes size;
 };
-std::array<MemoryPart, 8> memory_parts(const MemorySummary& memory);
+std::array<MemoryShare, 8> memory_parts(const MemorySummary& memory);
 // What an engine takes, the same way.
-std::array<MemoryPart, 6> memory_parts(const EngineMemory& memory);
+std::array<MemoryShare, 6> memory_parts(const EngineMemory& memory);
 
 }  // namespace nadi

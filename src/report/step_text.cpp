@@ -269,7 +269,7 @@ void print_communication(const StepView& view, Console& console) {
 
 void print_memory(const MemorySummary& memory, Console& console) {
   TextTable table({{"memory", Align::kLeft}, {"size"}});
-  for (const MemoryPart& part : memory_parts(memory))
+  for (const MemoryShare& part : memory_parts(memory))
     if (part.size > 0_B) table.add_row({std::string(part.title), to_string(part.size)});
   table.add_rule();
   table.add_row({"total", to_string(memory.total())});
@@ -288,7 +288,7 @@ void print_memory(const MemorySummary& memory, Console& console) {
 // What the engine of a device takes, with all that shapes do not show.
 void print_device(const DeviceView& device, Console& console) {
   TextTable table({{format("memory on {}", device.name), Align::kLeft}, {"size"}});
-  for (const MemoryPart& part : memory_parts(device.memory))
+  for (const MemoryShare& part : memory_parts(device.memory))
     if (part.size > 0_B) table.add_row({std::string(part.title), to_string(part.size)});
   table.add_rule();
   table.add_row({"total", to_string(device.memory.total())});

@@ -1,0 +1,91 @@
+#include "nadi/report/simulation_figures.h"
+
+#include <algorithm>
+
+#include "nadi/base/error.h"
+#include "nadi/parallel/step_summary.h"
+
+namespace nadi {
+namespace {
+
+std::int64_t tokens_of(const StepRequest& request) {
+  switch (request.kind) {
+    case StepKind::kTrain:
+    case StepKind::kEvaluate:
+      return request.batch_size * request.seq_length;
+    case StepKind::kPrefill:
+      return request.batch_size * request.input_tokens;
+    case StepKind::kDecode:
+      return request.batch_size;
+    case StepKind::kGenerate:
+      return request.batch_size * request.output_tokens;
+  }
+  unreachable();
+}
+
+struct NodesInUse {
+  std::optional<double> dollars_per_hour = 0.0, watts = 0.0;
+  double peak_per_second = 0;
+};
+
+// Ranks are on the first devices, one on each.
+NodesInUse nodes_in_use(const Cluster& cluster, std::int64_t ranks, DType dtype) {
+  NodesInUse sum;
+  for (std::int32_t number = 0; ranks > 0; ++number) {
+    const NodeSpec& node = cluster.node(number);
+    const DeviceSpec& device = cluster.devices[static_cast<std::size_t>(node.device)];
+    const std::int64_t used = std::min<std::int64_t>(ranks, node.devices);
+    std::optional<double> price = node.price_per_hour;
+    if (!price && device.price_per_hour) price = *device.price_per_hour * node.devices;
+    if (sum.dollars_per_hour && price)
+      *sum.dollars_per_hour += *price;
+    else
+      sum.dollars_per_hour.reset();
+    if (sum.watts && device.power_watts)
+      *sum.watts += *device.power_watts * static_cast<double>(used);
+    else
+      sum.watts.reset();
+    sum.peak_per_second += device.peak(dtype).per_second() * static_cast<double>(used);
+    ranks -= used;
+  }
+  return sum;
+}
+
+}  // namespace
+
+StepWork step_work(const ResolvedStep& step) {
+  const Plan& plan = step.plan;
+  StepWork work{.samples = step.request.batch_size * plan.dp,
+                .tokens = tokens_of(step.request) * plan.dp,
+                .dtype = step.request.fp8 ? DType::kF8E4M3 : step.request.dtype};
+  const std::int64_t ranks_per_stage = plan.world_size() / plan.pp;
+  for (std::int64_t stage = 0; stage < plan.pp; ++stage) {
+    const ProgramSummary summary = summarize_step(step.config, step.request, plan, stage);
+    for (const Phase phase : {Phase::kForward, Phase::kBackward})
+      work.model_flops += summary.phases[static_cast<std::size_t>(phase)].cost.matrix * ranks_per_stage;
+  }
+  return work;
+}
+
+SimulationFigures simulation_figures(const SimulationResult& result, const Cluster& cluster,
+                                     const StepWork* work) {
+  SimulationFigures figures{.iteration_seconds = to_seconds(result.iteration_time)};
+  const double seconds = figures.iteration_seconds;
+  if (seconds <= 0) return figures;
+  const NodesInUse used = nodes_in_use(cluster, result.ranks, work ? work->dtype : DType::kF32);
+  figures.dollars_per_hour = used.dollars_per_hour;
+  if (used.dollars_per_hour) figures.dollars_per_step = *used.dollars_per_hour / 3600 * seconds;
+  figures.watts = used.watts;
+  if (used.watts) figures.joules_per_step = *used.watts * seconds;
+  if (work == nullptr) return figures;
+  figures.samples_per_second = static_cast<double>(work->samples) / seconds;
+  figures.tokens_per_second = static_cast<double>(work->tokens) / seconds;
+  if (used.peak_per_second > 0)
+    figures.model_flops_utilization =
+        static_cast<double>(work->model_flops.count()) / seconds / used.peak_per_second;
+  if (figures.dollars_per_step)
+    figures.dollars_per_million_tokens = *figures.dollars_per_step / static_cast<double>(work->tokens) * 1e6;
+  return figures;
+}
+
+}  // namespace nadi
