@@ -77,6 +77,11 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
   EXPECT_EQ(printed_keys("models"), documented_keys("nadi models --json"));
   EXPECT_EQ(without(without(printed_keys("devices"), "gpus[]"), "libraries[]"),
             without(without(documented_keys("nadi devices --json"), "gpus[]"), "libraries[]"));
+  EXPECT_EQ(printed_keys("clusters"), documented_keys("nadi clusters --json"));
+  EXPECT_EQ(without(printed_keys("simulate tiny.json --dp 2 --cluster dgx-h100 --measured 1s --what-if "
+                                 "link.nvswitch.bandwidth=2x"),
+                    "traffic[]"),
+            without(documented_keys("nadi simulate --json"), "traffic[]"));
   EXPECT_EQ(printed_keys("show tiny.json --tp 2 --pp 2 --device cpu"),
             documented_keys("nadi show MODEL --json"));
   EXPECT_EQ(printed_keys("trace collective broadcast --bytes 1 --ranks 2 -o b"),

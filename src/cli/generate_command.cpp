@@ -7,8 +7,10 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/writable_folder.h"
+#include "nadi/cli/cluster_flag.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/memory_check.h"
+#include "nadi/cli/predicted_time.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/cli/start_ranks.h"
 #include "nadi/command_line/command.h"
@@ -270,16 +272,42 @@ void draw_trace(const GenerationRequest& request, const Communicator& world, Con
                            pictures.communication.string(), pictures.chakra.string());
 }
 
+// Of one batch: its prompts, and one token after them for each.
+std::string predicted_generation_text(const Cluster& cluster, const GenerationRequest& request,
+                                      const GenerationResult& result, std::int64_t ranks) {
+  const GeneratorOptions& options = request.options;
+  const auto prompts = static_cast<std::int64_t>(request.prompts.ids.size());
+  StepRequest step{.kind = StepKind::kPrefill,
+                   .batch_size = options.batch_size,
+                   .input_tokens = options.input_tokens,
+                   .dtype = options.dtype};
+  const Plan plan{.tp = ranks};
+  const double batches =
+      static_cast<double>((prompts + options.batch_size - 1) / std::max<std::int64_t>(options.batch_size, 1));
+  std::string text =
+      predicted_text(cluster, "prompt of a batch", predicted_step(cluster, request.config, step, plan),
+                     result.prefill_seconds / batches);
+  if (result.decode_tokens == 0) return text;
+  step.kind = StepKind::kDecode;
+  const double tokens = static_cast<double>(result.decode_tokens) / static_cast<double>(options.batch_size);
+  return text + predicted_text(cluster, "token of a batch",
+                               predicted_step(cluster, request.config, step, plan),
+                               result.decode_seconds / tokens);
+}
+
 class GenerateCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
     add_generate_model_flags(flags);
     add_generate_output_flags(flags);
+    add_cluster_flag(flags, "print what prompt and token would take on this hardware beside what they took",
+                     "none");
     flags.show_first({"--prompt", "--num-input-tokens", "--num-output-tokens", "--tokenizer", "--temperature",
                       "--top-k", "--top-p", "--greedy", "--tp", "--trace", "--json"});
   }
 
   void run(const Flags& flags, Console& own_console) const override {
+    const std::optional<Cluster> cluster = given_cluster(flags);
     if (const std::int64_t wanted = flags.integer("--tp").value_or(1); starts_ranks(wanted))
       return start_ranks("generate", wanted, flags, own_console);
     RankWorld ranks;
@@ -320,6 +348,7 @@ class GenerateCommand : public Command {
     if (!request.trace_prefix.empty()) write_trace(request, generator, clock, console);
     if (flags.given("--visualize-trace") && world.rank() == Rank{0}) draw_trace(request, world, console);
     console.info() << generation_speed_text(result);
+    if (cluster) console.info() << predicted_generation_text(*cluster, request, result, world.size());
   }
 };
 

@@ -1,5 +1,5 @@
 // nadi simulate
-#include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -7,18 +7,26 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/nearest.h"
 #include "nadi/base/parse_duration.h"
+#include "nadi/chakra/trace_summary.h"
 #include "nadi/cli/cluster_flag.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/cli/step_flags.h"
+#include "nadi/cluster/catalogue.h"
 #include "nadi/cluster/what_if.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/model/catalogue.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/report/simulation_report.h"
+#include "nadi/sim/network_fault.h"
 #include "nadi/sim/network_schedule.h"
+#include "nadi/sim/simulated_traces.h"
 #include "nadi/sim/simulation.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/progress_line.h"
+#include "nadi/trace/file_patterns.h"
 
 namespace nadi {
 namespace {
@@ -43,6 +51,7 @@ SimulationOptions simulation_options(const Flags& flags, std::int64_t ranks) {
   if (const auto choice = flags.choice("--network")) options.network = static_cast<NetworkDetail>(*choice);
   if (const auto choice = flags.choice("--collective"))
     options.collective = static_cast<CollectiveAlgorithm>(*choice);
+  for (const std::string& link : flags.texts("--fail-link")) options.faults.push_back(parse_link_fault(link));
   options.symmetry = !flags.given("--no-symmetry");
   options.slow = slow_ranks(flags, ranks);
   if (flags.given("--seed") && !flags.given("--jitter"))
@@ -70,29 +79,33 @@ void check_ranks(std::int64_t ranks, const Cluster& cluster) {
                 "take a larger cluster ('dgx-h100x128' has 128 nodes), or a plan of fewer ranks");
 }
 
-void simulate_model(const Flags& flags, Console& console) {
-  const ResolvedStep step = resolve_step(flags, console);
-  const std::int64_t ranks = step.plan.world_size();
-  Cluster cluster = wanted_cluster(flags).for_ranks(static_cast<std::int32_t>(ranks));
-  check_ranks(ranks, cluster);
+// What is simulated, on any cluster.
+struct Subject {
+  std::string name;
+  std::int64_t ranks = 0;
+  const ResolvedStep* step = nullptr;  // nullptr: of traces
+  std::optional<StepWork> work = {};
+  std::function<SimulationResult(const Cluster&)> simulate;
+};
+
+void simulate_and_print(const Subject& subject, const Cluster& cluster, const Flags& flags,
+                        Console& console) {
+  const StepWork* const work = subject.work ? &*subject.work : nullptr;
   const std::optional<Nanoseconds> measured = measured_time(flags);
-  SimulationOptions options = simulation_options(flags, ranks);
-  const StagePrograms programs(step.config, step.request, step.plan);
-  const SimulationResult result = simulate_step(programs, cluster, options);
-  const StepWork work = step_work(step);
-  SimulationView view{.subject = step.config.name,
+  const SimulationResult result = subject.simulate(cluster);
+  SimulationView view{.subject = subject.name,
                       .cluster = cluster,
                       .result = result,
-                      .step = &step,
-                      .figures = simulation_figures(result, cluster, &work),
+                      .step = subject.step,
+                      .figures = simulation_figures(result, cluster, work),
                       .measured = measured};
   for (const std::string& change : flags.texts("--what-if")) {
     Cluster other = cluster;
     apply_what_if(other, change);
-    const SimulationResult changed = simulate_step(programs, other, options);
+    const SimulationResult changed = subject.simulate(other);
     view.what_if.push_back({.change = change,
                             .iteration_time = changed.iteration_time,
-                            .dollars_per_step = simulation_figures(changed, other, &work).dollars_per_step});
+                            .dollars_per_step = simulation_figures(changed, other, work).dollars_per_step});
   }
   if (const std::string problem = out_of_memory_text(view); !problem.empty())
     console.warnings() << "warning: " << problem << "\n";
@@ -100,6 +113,69 @@ void simulate_model(const Flags& flags, Console& console) {
     console.out << dump_json(simulation_json(view));
   else
     print_simulation(view, console.out, style_for(console));
+}
+
+void simulate_model(const Flags& flags, Console& console) {
+  for (const std::string_view flag : {"--durations", "--ranks", "--recorded-on"})
+    if (flags.given(flag))
+      throw usage_error(format("{} is for traces, and '{}' is a model", flag, flags.positional()));
+  const ResolvedStep step = resolve_step(flags, console);
+  const std::int64_t ranks = step.plan.world_size();
+  const Cluster cluster = wanted_cluster(flags).for_ranks(static_cast<std::int32_t>(ranks));
+  check_ranks(ranks, cluster);
+  const SimulationOptions options = simulation_options(flags, ranks);
+  const StagePrograms programs(step.config, step.request, step.plan);
+  simulate_and_print({.name = step.config.name,
+                      .ranks = ranks,
+                      .step = &step,
+                      .work = step_work(step),
+                      .simulate = [&](const Cluster& on) { return simulate_step(programs, on, options); }},
+                     cluster, flags, console);
+}
+
+const DeviceSpec* recorded_device(const Flags& flags) {
+  const auto name = flags.text("--recorded-on");
+  if (!name) return nullptr;
+  if (const DeviceSpec* device = find_device(*name)) return device;
+  std::vector<std::string> known;
+  for (const DeviceSpec& device : catalogue_devices()) known.push_back(device.name);
+  throw usage_error(format("--recorded-on: unknown device '{}'", *name), did_you_mean(*name, known));
+}
+
+void simulate_trace_files(const Flags& flags, Console& console) {
+  if (const auto of_models = given_step_flags(flags); !of_models.empty())
+    throw usage_error(format("{} is for models, and '{}' is a trace", of_models[0], flags.positionals()[0]));
+  std::optional<ProgressLine> progress(std::in_place, console, "reading traces", steady_clock());
+  const TraceSet set = read_trace_set(
+      expand_traces(flags.positionals()),
+      {.progress = [&](std::int64_t done, std::int64_t total) { progress->update(done, total); },
+       .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }});
+  progress.reset();
+  TraceSimulationOptions traces{.ranks = flags.integer("--ranks"), .recorded_on = recorded_device(flags)};
+  const std::int64_t ranks = traces.ranks.value_or(set.traces().empty() ? 1 : set.traces().back().rank + 1);
+  const Cluster cluster = wanted_cluster(flags).for_ranks(static_cast<std::int32_t>(ranks));
+  check_ranks(ranks, cluster);
+  // What was recorded on one device says nothing of another's time.
+  const bool other_device =
+      traces.recorded_on != nullptr && traces.recorded_on->name != cluster.device(DeviceId{0}).name;
+  traces.durations = other_device ? TraceDurations::kModel : TraceDurations::kRecorded;
+  if (const auto choice = flags.choice("--durations"))
+    traces.durations = static_cast<TraceDurations>(*choice);
+  const SimulationOptions options = simulation_options(flags, ranks);
+  const std::size_t files = set.traces().size();
+  simulate_and_print(
+      {.name = files == 1 ? flags.positionals()[0] : format("{} traces", files),
+       .ranks = ranks,
+       .simulate = [&](const Cluster& on) { return simulate_traces(set, on, options, traces); }},
+      cluster, flags, console);
+}
+
+// One word that is no file with a trace is a model, and its mistakes are those of a model.
+bool are_traces(const std::vector<std::string>& words) {
+  if (words.size() > 1) return true;
+  if (find_built_in_model(words[0]) != nullptr) return false;
+  return words[0].ends_with(".et") || words[0].find_first_of("*?[") != std::string::npos ||
+         is_trace(words[0]);
 }
 
 class SimulateCommand : public Command {
@@ -134,6 +210,14 @@ class SimulateCommand : public Command {
                .help = "ranks that compute more slowly: rank=3:1.2x,rank=5:2x",
                .fallback = "none",
                .group = "faults and variety"});
+    flags.add(
+        {.names = {"--fail-link"},
+         .value = "LINK",
+         .help = "a link that has failed, or has a part of its bandwidth: node3, node3.up:0.5x, device5; may "
+                 "be given several times",
+         .fallback = "none",
+         .group = "faults and variety",
+         .repeatable = true});
     flags.add({.names = {"--jitter"},
                .value = "SHARE",
                .help = "standard deviation of the time of every op, as a share of it: 0.05",
@@ -144,6 +228,23 @@ class SimulateCommand : public Command {
                .help = "of --jitter: the same seed gives the same times",
                .fallback = format("{}", kDefaultJitterSeed),
                .group = "faults and variety"});
+    flags.add({.names = {"--durations"},
+               .value = "WHICH",
+               .help = "of computation in traces: recorded, where they have times, or those of the model",
+               .fallback = "recorded; model with --recorded-on another device",
+               .choices = {to_string(TraceDurations::kRecorded), to_string(TraceDurations::kModel)},
+               .group = "traces"});
+    flags.add(
+        {.names = {"--recorded-on"},
+         .value = "DEVICE",
+         .help = "what the traces were recorded on: ops of unknown shape are scaled by the devices' ratio",
+         .fallback = "not known",
+         .group = "traces"});
+    flags.add({.names = {"--ranks"},
+               .value = "N",
+               .help = "so many ranks run the trace of one, as data-parallel ranks do",
+               .fallback = "those of the traces",
+               .group = "traces"});
     flags.add({.names = {"--no-symmetry"},
                .help = "simulate every rank, also those that do the same at the same time",
                .group = "output"});
@@ -158,7 +259,12 @@ class SimulateCommand : public Command {
         {"--cluster", "--what-if", "--network", "--collective", "--slow", "--measured", "--json"});
   }
 
-  void run(const Flags& flags, Console& console) const override { simulate_model(flags, console); }
+  void run(const Flags& flags, Console& console) const override {
+    if (are_traces(flags.positionals()))
+      simulate_trace_files(flags, console);
+    else
+      simulate_model(flags, console);
+  }
 };
 
 }  // namespace

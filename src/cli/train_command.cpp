@@ -7,8 +7,10 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
+#include "nadi/cli/cluster_flag.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/memory_check.h"
+#include "nadi/cli/predicted_time.h"
 #include "nadi/cli/start_ranks.h"
 #include "nadi/cli/train_flags.h"
 #include "nadi/cli/train_options.h"
@@ -30,6 +32,7 @@
 #include "nadi/terminal/output_stream.h"
 #include "nadi/terminal/silent_console.h"
 #include "nadi/train/resolve_data.h"
+#include "nadi/train/step_requests.h"
 
 namespace nadi {
 namespace {
@@ -217,12 +220,22 @@ void check_memory_of(const TrainOptions& options, Communicator& world) {
     check_memory(world, predicted_memory(options, world.rank()), StepKind::kTrain);
 }
 
+// Of a step with the largest batch.
+Nanoseconds predicted_training_step(const Cluster& cluster, const TrainOptions& options) {
+  return predicted_step(cluster, options.config, training_request(options, options.accumulation),
+                        with_micro_batches(options.plan, options.accumulation));
+}
+
 class TrainCommand : public Command {
  public:
-  void add_flags(Flags& flags) const override { add_train_flags(flags); }
+  void add_flags(Flags& flags) const override {
+    add_train_flags(flags);
+    add_cluster_flag(flags, "print what a step would take on this hardware beside what it took", "none");
+  }
 
   void run(const Flags& flags, Console& console) const override {
     resolve_device(flags);  // before anything is read
+    const std::optional<Cluster> cluster = given_cluster(flags);
     if (const std::int64_t ranks = ranks_to_start(flags); starts_ranks(ranks)) {
       resolve_train(flags, ranks, Rank{0});  // mistakes are said once, and before any rank starts
       return start_ranks("train", ranks, flags, console);
@@ -268,6 +281,12 @@ class TrainCommand : public Command {
       first.out << dump_json(train_result_json(options, data, result));
     else
       print_train_result(result, first.out);
+    if (cluster && to_number(rank) == 0) {
+      const std::int64_t steps = result.tokens / (global_batch_of(options) * options.seq_length);
+      (json ? first.info() : first.out)
+          << predicted_text(*cluster, "step", predicted_training_step(*cluster, options),
+                            steps > 0 ? result.seconds / static_cast<double>(steps) : 0);
+    }
     if (result.stopped && end.was_interrupt()) throw Interrupted{};
   }
 };

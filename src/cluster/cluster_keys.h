@@ -16,10 +16,10 @@ inline constexpr std::array<std::string_view, 14> kDeviceKeys = {
 inline constexpr std::array<std::string_view, 4> kProtocolKeys = {"name", "overhead", "step", "share"};
 inline constexpr std::array<std::string_view, 9> kNodeKeys = {
     "name", "count", "device", "devices", "inside", "outside", "price", "alternatives", "alone_speedup"};
-inline constexpr std::array<std::string_view, 11> kFabricKeys = {
-    "kind",          "topology",         "bandwidth",       "latency",
-    "efficiency",    "device_bandwidth", "local_bandwidth", "compute_share",
-    "busy_slowdown", "protocols",        "measured"};
+inline constexpr std::array<std::string_view, 12> kFabricKeys = {
+    "kind",          "transport",     "topology",         "bandwidth",
+    "latency",       "efficiency",    "device_bandwidth", "local_bandwidth",
+    "compute_share", "busy_slowdown", "protocols",        "measured"};
 inline constexpr std::array<std::string_view, 3> kLevelKeys = {"name", "members", "fabric"};
 
 }  // namespace nadi

@@ -100,10 +100,9 @@ ReportTable simulated_traffic_table(const SimulationView& view) {
                     .title = "Traffic",
                     .columns = {{"level", "level", CellKind::kText},
                                 {"fabric", "fabric", CellKind::kText},
-                                {"total_bytes", "total", CellKind::kBytes},
-                                {"busiest_bytes", "busiest member", CellKind::kBytes}}};
+                                {"total_bytes", "total", CellKind::kBytes}}};
   for (const LevelTraffic& level : view.result.traffic)
-    table.rows.push_back({level.name, level.fabric, level.total.count(), level.busiest.count()});
+    table.rows.push_back({level.name, level.fabric, level.total.count()});
   return table;
 }
 

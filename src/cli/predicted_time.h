@@ -1,0 +1,24 @@
+// --hw-config of commands that run something: what the same would take on described hardware.
+//
+//   if (const auto cluster = given_cluster(flags))
+//     console.out << predicted_text(*cluster, "step", predicted_step(...), measured_seconds);
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "nadi/cluster/cluster.h"
+#include "nadi/model/model_config.h"
+#include "nadi/parallel/plan.h"
+#include "nadi/parallel/step_program.h"
+
+namespace nadi {
+
+// Error (infeasible) where the cluster has fewer devices than the plan has ranks.
+Nanoseconds predicted_step(const Cluster& cluster, const ModelConfig& config, const StepRequest& request,
+                           const Plan& plan);
+
+// "predicted on dgx-h100: 12.3 ms per step; here 2.31 s, 188 times as long"; `here` 0: not known.
+std::string predicted_text(const Cluster& cluster, std::string_view what, Nanoseconds predicted, double here);
+
+}  // namespace nadi

@@ -1,0 +1,121 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nadi/cli/run_for_tests.h"
+
+namespace nadi {
+namespace {
+
+using testing::HasSubstr;
+
+double iteration(const std::string& line) {
+  return run_json("simulate " + line)["iteration_time_s"];
+}
+
+TEST(Simulate, TellsTimeThroughputMemoryAndCost) {
+  const Json result = run_json("simulate gpt2 --dtype bf16 --seq-length 64 --dp 8 --cluster aws-p4d");
+  EXPECT_EQ(result.begin().key(), "iteration_time_s");
+  const double seconds = result["iteration_time_s"];
+  EXPECT_GT(seconds, 0);
+  EXPECT_DOUBLE_EQ(result["samples_per_s"], 8 / seconds);
+  EXPECT_DOUBLE_EQ(result["tokens_per_s"], 8 * 64 / seconds);
+  EXPECT_GT(result["model_flops_utilization"], 0);
+  EXPECT_LT(result["model_flops_utilization"], 1);
+  EXPECT_DOUBLE_EQ(result["cost"]["dollars_per_hour"], 32.77);
+  EXPECT_DOUBLE_EQ(result["cost"]["dollars_per_step"], 32.77 / 3600 * seconds);
+  EXPECT_DOUBLE_EQ(result["energy"]["watts"], 8 * 400);
+  EXPECT_EQ(result["fullest_memory"]["fits"], true);
+}
+
+TEST(Simulate, ARowAddsUpToTheIteration) {
+  const Json result = run_json(
+      "simulate gpt2-tiny --seq-length 32 --pp 2 --dp 2 --global-batch-size 8 "
+      "--micro-batch-size 1 --cluster a10-8x4");
+  const auto nanoseconds = static_cast<std::int64_t>(result["iteration_time_s"].get<double>() * 1e9 + 0.5);
+  for (const Json& row : result["ranks"]) {
+    std::int64_t sum = 0;
+    for (const char* key : {"forward_ns", "recompute_ns", "backward_ns", "optimizer_ns", "host_ns",
+                            "exposed_communication_ns", "bubble_ns"})
+      sum += row[key].get<std::int64_t>();
+    EXPECT_EQ(sum, nanoseconds) << row["ranks"];
+  }
+}
+
+TEST(Simulate, SymmetryChangesNothing) {
+  const std::string line = "gpt2-tiny --seq-length 32 --tp 2 --dp 2 --pp 2 --cluster dgx-a100 ";
+  EXPECT_EQ(iteration(line), iteration(line + "--no-symmetry"));
+}
+
+TEST(Simulate, HwConfigIsTheSameAsCluster) {
+  EXPECT_EQ(iteration("gpt2-tiny --seq-length 8 --cluster h100"),
+            iteration("gpt2-tiny --seq-length 8 --hw-config h100"));
+}
+
+TEST(Simulate, WhatIfComparesWithTheBase) {
+  const std::string line = "gpt2-tiny --seq-length 64 --batch-size 64 --dp 8 --cluster a10-8x4 ";
+  const Json result = run_json("simulate " + line +
+                               "--what-if link.ethernet.bandwidth=10x --what-if device.a10.matrix_peak=0.1x");
+  ASSERT_EQ(result["what_if"].size(), 2u);
+  EXPECT_LT(result["what_if"][0]["change_of_time"], 0);
+  EXPECT_GT(result["what_if"][1]["change_of_time"], 0);
+  const CliRun wrong = run("simulate " + line + "--what-if link.nvlink.bandwidth=2x");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("known: pcie, inside, ethernet, nodes"));
+}
+
+TEST(Simulate, AStragglerCostsTime) {
+  const std::string line = "gpt2-tiny --seq-length 64 --batch-size 16 --dp 4 --cluster dgx-h100 ";
+  EXPECT_GT(iteration(line + "--slow rank=3:2x"), iteration(line));
+  EXPECT_EQ(iteration(line + "--jitter 0.1 --seed 7"), iteration(line + "--jitter 0.1 --seed 7"));
+  EXPECT_NE(iteration(line + "--jitter 0.1 --seed 7"), iteration(line + "--jitter 0.1 --seed 8"));
+  EXPECT_EQ(run("simulate " + line + "--slow rank=4:2x").code, 2);
+  EXPECT_EQ(run("simulate " + line + "--seed 7").code, 2);
+}
+
+TEST(Simulate, SaysTheErrorOfAMeasuredTime) {
+  const CliRun done = run("simulate gpt2-tiny --seq-length 8 --cluster h100 --measured 1h");
+  EXPECT_EQ(done.code, 2);
+  EXPECT_THAT(run("simulate gpt2-tiny --seq-length 8 --cluster h100 --measured 100s").out,
+              HasSubstr("predicted is 100.0% shorter"));
+}
+
+TEST(Simulate, NamesRankMomentAndContentWhereMemoryDoesNotSuffice) {
+  const CliRun done = run("simulate gpt2-xl --seq-length 1024 --batch-size 4 --cluster t4");
+  EXPECT_EQ(done.code, 0);
+  EXPECT_THAT(done.err, HasSubstr("out of memory: rank 0 needs"));
+}
+
+TEST(Simulate, RefusesWhatCannotBe) {
+  EXPECT_EQ(run("simulate gpt2").code, 2);
+  EXPECT_EQ(run("simulate").code, 2);
+  EXPECT_EQ(run("simulate gpt2 --dp 9 --cluster dgx-h100").code, 5);
+  const CliRun typo = run("simulate gpt2 --cluster dgx-h10");
+  EXPECT_EQ(typo.code, 2);
+  EXPECT_THAT(typo.err, HasSubstr("did you mean 'dgx-h100'"));
+}
+
+TEST(Clusters, AreListedShownAndDescribed) {
+  EXPECT_THAT(run("clusters").out, HasSubstr("a100x1-a10x7"));
+  EXPECT_THAT(run("clusters dgx-h100x4").out, HasSubstr("NVIDIA H100 data sheet"));
+  const Json file = run_json("clusters a10-8x4");
+  EXPECT_EQ(file["nodes"][0]["count"], 8);
+  EXPECT_EQ(Json::parse(run("clusters --schema").out)["title"], "Nadi cluster");
+  EXPECT_EQ(run("clusters --schema a10-8x4").code, 2);
+  EXPECT_EQ(run("clusters none").code, 2);
+}
+
+TEST(Clusters, HwConfigOfARunPrintsThePrediction) {
+  const WorkingFolder folder;
+  const CliRun trained =
+      run("train gpt2-tiny --batch-size 1 --max-seq-length 8 --max-steps 2 --skip-eval "
+          "--threads 1 --hw-config h100");
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  EXPECT_THAT(trained.out, HasSubstr("predicted on h100: "));
+  const CliRun made =
+      run("generate gpt2-tiny --num-input-tokens 4 --num-output-tokens 3 --threads 1 --hw-config h100");
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.err, HasSubstr("per token of a batch; here "));
+}
+
+}  // namespace
+}  // namespace nadi
