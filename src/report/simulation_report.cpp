@@ -19,7 +19,8 @@ constexpr std::size_t kShownParts = 5;
 
 // With so many digits that a figure of a thousandth of a cent is no zero.
 std::string dollars(double amount) {
-  return amount >= 100 ? format("{:.0f} $", amount) : format("{:.{}g} $", amount, 3);
+  return amount >= 100 ? format("{} $", with_thousands(static_cast<std::int64_t>(amount + 0.5)))
+                       : format("{:.3g} $", amount);
 }
 
 std::string rate(double per_second, std::string_view what) {
@@ -63,12 +64,10 @@ std::vector<std::string> memory_words(const SimulationView& view) {
 
 std::vector<std::string> cost_words(const SimulationFigures& figures) {
   if (!figures.dollars_per_step) return {};
-  std::vector<std::string> words{dollars(*figures.dollars_per_step) + " per step"};
+  std::vector<std::string> words{dollars(*figures.dollars_per_step) + " per step,"};
   if (figures.dollars_per_million_tokens)
-    words.push_back(format("({} per million tokens,", dollars(*figures.dollars_per_million_tokens)));
-  else
-    words.push_back("(");
-  words.back() += format(" {} per hour)", dollars(*figures.dollars_per_hour));
+    words.push_back(dollars(*figures.dollars_per_million_tokens) + " per million tokens,");
+  words.push_back(dollars(*figures.dollars_per_hour) + " per hour");
   return words;
 }
 
