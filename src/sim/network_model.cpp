@@ -34,6 +34,37 @@ std::vector<CollectiveAlgorithm> candidates(CollectiveType type, const NetworkGr
   return {Algorithm::kRing};
 }
 
+// Who uses which shared links.
+class SharedLinks {
+ public:
+  explicit SharedLinks(const NetworkTopology& network) : network_(network) {}
+
+  void begin_user() { used_.emplace_back(); }
+  void use(DeviceId from, DeviceId to) {
+    network_.path(from, to, path_);
+    for (const LinkId link : path_.links)
+      if (network_.link(link).shared) used_.back().push_back(link);
+  }
+
+  std::vector<std::int32_t> sharing() {
+    std::vector<std::int32_t> users(static_cast<std::size_t>(network_.link_count()));
+    for (std::vector<LinkId>& links : used_) {
+      std::sort(links.begin(), links.end());
+      links.erase(std::unique(links.begin(), links.end()), links.end());
+      for (const LinkId link : links) ++users[to_index(link)];
+    }
+    std::vector<std::int32_t> sharing(used_.size(), 1);
+    for (std::size_t i = 0; i < used_.size(); ++i)
+      for (const LinkId link : used_[i]) sharing[i] = std::max(sharing[i], users[to_index(link)]);
+    return sharing;
+  }
+
+ private:
+  const NetworkTopology& network_;
+  std::vector<std::vector<LinkId>> used_;
+  NetworkPath path_;
+};
+
 }  // namespace
 
 class NetworkModel::State {
@@ -192,26 +223,24 @@ CollectiveChoice NetworkModel::message_choice(Bytes size, DeviceId from, DeviceI
 }
 
 std::vector<std::int32_t> NetworkModel::sharing_of(std::span<const std::vector<DeviceId>> groups) const {
-  const NetworkTopology& network = state_->topology;
-  std::vector<std::vector<LinkId>> used(groups.size());
-  std::vector<std::int32_t> users(static_cast<std::size_t>(network.link_count()));
-  NetworkPath path;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    std::vector<DeviceId> members = groups[g];
+  SharedLinks shared(state_->topology);
+  for (const std::vector<DeviceId>& group : groups) {
+    std::vector<DeviceId> members = group;
     std::sort(members.begin(), members.end());
-    for (std::size_t i = 0; i < members.size() && members.size() > 1; ++i) {
-      network.path(members[i], members[(i + 1) % members.size()], path);
-      for (const LinkId link : path.links)
-        if (network.link(link).shared) used[g].push_back(link);
-    }
-    std::sort(used[g].begin(), used[g].end());
-    used[g].erase(std::unique(used[g].begin(), used[g].end()), used[g].end());
-    for (const LinkId link : used[g]) ++users[to_index(link)];
+    shared.begin_user();
+    for (std::size_t i = 0; i < members.size() && members.size() > 1; ++i)
+      shared.use(members[i], members[(i + 1) % members.size()]);
   }
-  std::vector<std::int32_t> sharing(groups.size(), 1);
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    for (const LinkId link : used[g]) sharing[g] = std::max(sharing[g], users[to_index(link)]);
-  return sharing;
+  return shared.sharing();
+}
+
+std::vector<std::int32_t> NetworkModel::sharing_of(std::span<const MessageEnds> messages) const {
+  SharedLinks shared(state_->topology);
+  for (const MessageEnds& message : messages) {
+    shared.begin_user();
+    shared.use(message.from, message.to);
+  }
+  return shared.sharing();
 }
 
 void NetworkModel::add_traffic(const CollectiveRequest& request, std::vector<double>& bytes) const {

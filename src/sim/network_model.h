@@ -53,6 +53,10 @@ struct NetworkOptions {
   std::vector<LinkFault> faults = {};
 };
 
+struct MessageEnds {
+  DeviceId from{}, to{};
+};
+
 enum class GroupId : std::int32_t {};
 
 // Which way a collective or a message takes.

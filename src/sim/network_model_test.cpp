@@ -145,6 +145,17 @@ TEST(NetworkModel, GroupsThatShareCardsTakeTheirPart) {
                                        example_fabric(FabricTopology::kSwitch, 10e9, 0)));
   EXPECT_EQ(bus.sharing_of(groups), (std::vector<std::int32_t>{2, 2, 1}));
 
+  // Messages of a pipeline through three nodes: two from each node, and none of the next node's on the same
+  // link.
+  const NetworkModel three(several_nodes(3, 2, example_fabric(FabricTopology::kSwitch, 100e9, 0),
+                                         example_fabric(FabricTopology::kSwitch, 10e9, 0)));
+  const std::vector<MessageEnds> messages = {{DeviceId{0}, DeviceId{2}},
+                                             {DeviceId{1}, DeviceId{3}},
+                                             {DeviceId{2}, DeviceId{4}},
+                                             {DeviceId{3}, DeviceId{5}},
+                                             {DeviceId{4}, DeviceId{5}}};
+  EXPECT_EQ(three.sharing_of(messages), (std::vector<std::int32_t>{2, 2, 2, 2, 1}));
+
   const double S = kSize;
   EXPECT_NEAR(seconds_of(cluster, Algorithm::kAuto, Type::kAllReduce, device_range(0, 2, 4), 4),
               S / (10e9 / 4), 1e-8);

@@ -54,10 +54,10 @@ void ReplayNetwork::settle() {
   for (std::size_t m = 0; m < messages_.size(); ++m)
     by_distance[std::int64_t{messages_[m].to} - messages_[m].from].push_back(m);
   for (const auto& [distance, numbers] : by_distance) {
-    std::vector<std::vector<DeviceId>> devices;
+    std::vector<MessageEnds> ends;
     for (const std::size_t m : numbers)
-      devices.push_back({placement_[messages_[m].from], placement_[messages_[m].to]});
-    const std::vector<std::int32_t> sharing = model_.sharing_of(devices);
+      ends.push_back({placement_[messages_[m].from], placement_[messages_[m].to]});
+    const std::vector<std::int32_t> sharing = model_.sharing_of(ends);
     for (std::size_t i = 0; i < numbers.size(); ++i) messages_[numbers[i]].sharing = sharing[i];
   }
 }
