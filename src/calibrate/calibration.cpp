@@ -70,15 +70,18 @@ class CalibrationJob {
 
   std::vector<SampleProgram> fitting_samples() {
     std::vector<SampleProgram> fitting;
-    for (SampleProgram& sample :
-         sample_programs({.models = options_.models, .ranks = world_.size(), .quick = options_.quick})) {
-      const Bytes needed = SampleRun::memory_of(sample, run_options());
-      if (needed > options_.memory_limit)
-        listener_.note(format("left out: {} needs {} of memory; {} may be used", sample.name,
-                              to_string(needed), to_string(options_.memory_limit)));
-      else
-        fitting.push_back(std::move(sample));
-    }
+    for (const DType dtype : options_.dtypes)
+      for (SampleProgram& sample : sample_programs({.models = options_.models,
+                                   .ranks = world_.size(),
+                                   .quick = options_.quick,
+                                   .dtype = dtype})) {
+        const Bytes needed = SampleRun::memory_of(sample, run_options());
+        if (needed > options_.memory_limit)
+          listener_.note(format("left out: {} needs {} of memory; {} may be used", sample.name,
+                                to_string(needed), to_string(options_.memory_limit)));
+        else
+          fitting.push_back(std::move(sample));
+      }
     if (fitting.empty())
       throw Error(ErrorKind::kInfeasible, {}, "no sample fits the memory that may be used",
                   "choose a smaller model");

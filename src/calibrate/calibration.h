@@ -18,6 +18,7 @@
 #include "nadi/base/units.h"
 #include "nadi/cluster/cluster.h"
 #include "nadi/engine/make_engine.h"
+#include "nadi/graph/dtype.h"
 #include "nadi/model/model_config.h"
 
 namespace nadi {
@@ -29,6 +30,7 @@ struct CalibrationOptions {
   cuda::MathOptions math = {};
   int threads = 1;                  // of each rank
   std::vector<ModelConfig> models;  // whose shapes are measured
+  std::vector<DType> dtypes = {DType::kF32};
   bool quick = false;
   std::int64_t repetitions = 3;  // of each step; their median counts
   // Samples that need more are left out, and said to be.

@@ -32,6 +32,7 @@ class SampleList {
                                      .seq_length = size.tokens,
                                      .dtype = options_.dtype},
                          .plan = with_micro_batches};
+    if (options_.dtype != DType::kF32) sample.name += format(", {}", to_string(options_.dtype));
     if (plan.tp > 1) sample.name += format(", tp {}", plan.tp);
     if (plan.dp > 1) sample.name += format(", dp {}", plan.dp);
     if (micro_batches > 1) sample.name += format(", {} micro-batches", micro_batches);

@@ -106,6 +106,14 @@ CalibrationOptions resolve_calibration(const Flags& flags, std::int64_t ranks) {
   std::vector<std::string> models = flags.texts("--model");
   if (models.empty()) models.emplace_back(kDefaultCalibratedModel);
   for (const std::string& model : models) options.models.push_back(load_model_config(model, ""));
+  if (flags.given("--dtype")) {
+    options.dtypes.clear();
+    const std::vector<std::string_view> names = dtype_names();
+    for (const std::string& name : flags.texts("--dtype"))
+      options.dtypes.push_back(
+          kDTypes[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())]
+              .second);
+  }
   // Half of what is free, shared by the ranks: the machine is in use.
   if (const auto free = read_free_memory())
     options.memory_limit =
@@ -172,6 +180,12 @@ class CalibrateCommand : public Command {
                .help = "a model whose shapes are measured: a built-in one or a config.json; may be given "
                        "several times",
                .fallback = std::string(kDefaultCalibratedModel),
+               .repeatable = true});
+    flags.add({.names = {"--dtype"},
+               .value = "TYPE",
+               .help = "type of parameters and activations that is measured; may be given several times",
+               .fallback = std::string(kDTypes[0].first),
+               .choices = dtype_names(),
                .repeatable = true});
     flags.add({.names = {"--quick"}, .help = "few sizes, in a fraction of the time"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});

@@ -23,6 +23,16 @@ TEST(Calibrate, WritesAClusterFileWithMeasuredOps) {
   EXPECT_EQ(run(kQuick + "--ranks 1 -o me.json --force").code, 0);
 }
 
+TEST(Calibrate, MeasuresTheTypesThatWereAskedFor) {
+  const WorkingFolder folder;
+  const CliRun done = run(kQuick + "--ranks 1 --dtype fp32 --dtype bf16 -o me.json");
+  ASSERT_EQ(done.code, 0) << done.err;
+  const DeviceSpec device = load_cluster("me.json").device(DeviceId{0});
+  EXPECT_GT(device.peak(DType::kF32), FlopRate{});
+  EXPECT_GT(device.peak(DType::kBF16), FlopRate{});
+  EXPECT_EQ(run(kQuick + "--ranks 1 --dtype fp8 -o other.json").code, 2);
+}
+
 TEST(Calibrate, StartsRanksAndMeasuresTheirMessages) {
   const WorkingFolder folder;
   const CliRun done = run(kQuick + "--ranks 1,2 -o me.json");

@@ -95,6 +95,11 @@ class CompareCommand : public Command {
                         "a trace of a run has them: nadi train ... --enable-tracing");
     const auto ranks = static_cast<std::int32_t>(set.traces().size());
     const Cluster cluster = load_cluster(*name).for_ranks(ranks);
+    if (cluster.device_count() < ranks)
+      throw Error(ErrorKind::kInfeasible, {},
+                  format("the traces are of {} ranks; cluster '{}' has {} {}", ranks, cluster.name,
+                         cluster.device_count(), cluster.device_count() == 1 ? "device" : "devices"),
+                  format("nadi calibrate --ranks {} measures this machine with as many", ranks));
     RunReadingOptions quiet = reading;
     quiet.note = {};
     const PredictedTraces predicted = predict(files, quiet, cluster, set);

@@ -25,7 +25,7 @@ TEST(Compare, LaysARunBesideItsPrediction) {
   const Json compared = run_json(compare);
   EXPECT_GT(compared["predicted_iteration_s"], 0);
   EXPECT_GT(compared["compared_nodes"], 100);
-  EXPECT_EQ(compared["times_unknown"], 0);
+  EXPECT_EQ(compared["nodes_without_work"], 0);
   EXPECT_EQ(compared["times_modelled"], 0);
   double measured = 0;
   for (const Json& kind : compared["kinds"]) measured += kind["measured_ns"].get<double>() * 1e-9;

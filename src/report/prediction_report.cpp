@@ -59,7 +59,7 @@ Json prediction_json(const PredictionView& view) {
           {"times_measured", view.sources.measured},
           {"times_interpolated", view.sources.interpolated},
           {"times_modelled", view.sources.model},
-          {"times_unknown", view.sources.unknown + view.sources.recorded + view.sources.scaled},
+          {"nodes_without_work", result.without_work},
           {"kinds", table_json(kinds_table(result))},
           {"offenders", table_json(offenders_table(result))}};
 }
@@ -76,8 +76,9 @@ void print_prediction(const PredictionView& view, std::ostream& out, const Repor
   out << format("times       {} measured, {} interpolated, {} modelled",
                 with_thousands(view.sources.measured), with_thousands(view.sources.interpolated),
                 with_thousands(view.sources.model));
-  const std::int64_t kept = view.sources.recorded + view.sources.scaled + view.sources.unknown;
-  if (kept > 0) out << format(", {} of unknown work", with_thousands(kept));
+  if (result.without_work > 0)
+    out << format("; {} kernels of unknown work keep their times and are not compared",
+                  with_thousands(result.without_work));
   out << "\n";
   for (const ReportTable& table : {kinds_table(result), offenders_table(result)}) {
     if (table.rows.empty()) continue;

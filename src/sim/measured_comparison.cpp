@@ -6,9 +6,11 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 
+#include "nadi/analysis/timeline.h"
 #include "nadi/base/error.h"
+#include "nadi/sim/trace_work.h"
+#include "nadi/trace/trace_dependencies.h"
 
 namespace nadi {
 namespace {
@@ -62,23 +64,24 @@ ComparedRank compare_rank(const Trace& trace, std::int64_t rank, std::span<const
   check(predicted.size() == trace.size(), "a predicted time for each node");
   ComparedRank compared{.rank = rank};
   measure_steps(trace, compared);
-  std::unordered_map<std::uint64_t, std::size_t> kernel_of;  // by id: index into compared.nodes
+  const TraceDependencies dependencies(trace);
+  const Timeline timeline(trace, dependencies);
+  TraceWorks works(timeline);
   std::map<std::pair<std::int64_t, std::uint32_t>, std::int64_t> occurrences;  // by step and name
   for (std::size_t row = 0; row < trace.size(); ++row) {
     const NodeType type = trace.type(row);
     if (type != NodeType::kComp && !communicates(type)) continue;
+    const auto number = static_cast<std::uint32_t>(row);
+    if (!is_device(timeline.activity(number))) continue;
     const Nanoseconds lasts = predicted[row].end - predicted[row].start;
-    if (const auto into = number_attribute(trace, row, "fused_into")) {
-      if (const auto kernel = kernel_of.find(static_cast<std::uint64_t>(*into)); kernel != kernel_of.end()) {
-        compared.nodes[kernel->second].predicted += lasts;
-        continue;
-      }
-    }
     if (trace.duration(row) <= Nanoseconds{}) {
       ++compared.without_time;
       continue;
     }
-    kernel_of.emplace(to_number(trace.id(row)), compared.nodes.size());
+    if (!communicates(type) && works.of(number) == nullptr) {
+      ++compared.without_work;
+      continue;
+    }
     const std::int64_t step = number_attribute(trace, row, "step").value_or(0);
     compared.nodes.push_back({.row = row,
                               .rank = rank,
@@ -111,6 +114,7 @@ ComparisonResult summarize_comparison(std::span<const ComparedRank> ranks, std::
   for (const ComparedRank& rank : ranks) {
     rank_steps += rank.steps;
     result.without_time += rank.without_time;
+    result.without_work += rank.without_work;
     result.measured_iteration = std::max(result.measured_iteration, rank.measured_step);
     for (const ComparedNode& node : rank.nodes) {
       Sums& sums = kinds[node.kind];

@@ -4,10 +4,11 @@
 //   gives it const ComparisonResult result = summarize_comparison({rank}); result.median_error // of single
 //   kernels
 //
-// Every computation node with a time is a kernel; ops that were fused into it (attribute `fused_into`) are
-// part of it, and its prediction is the sum of theirs. Errors are predicted / measured - 1. Communication is
-// shown beside it and is not part of the median: its measured time begins when the rank has come to it and
-// contains waiting for others, its predicted one begins when all have come.
+// Every computation node of the device with a time and known work is a kernel. Ops that were fused into it
+// (attribute `fused_into`) are part of it: its work is that of all of them (analysis/timeline.h). Errors are
+// predicted / measured - 1. Communication is shown beside it and is not part of the median: its measured time
+// begins when the rank has come to it and contains waiting for others, its predicted one begins when all have
+// come.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,7 @@ struct ComparedRank {
   std::int64_t rank = 0;
   std::vector<ComparedNode> nodes = {};
   std::int64_t without_time = 0;   // nodes that neither have a time nor are part of another
+  std::int64_t without_work = 0;   // computation whose work is not known: its prediction is its own time
   std::int64_t steps = 1;          // that the trace holds
   Nanoseconds measured_step = {};  // from the start of its first node to the end of its last, in the mean
 };
@@ -68,7 +70,7 @@ struct ComparisonResult {
   // times.
   double median_error = 0;
   std::int64_t nodes = 0;  // of computation that were compared
-  std::int64_t without_time = 0;
+  std::int64_t without_time = 0, without_work = 0;
   Nanoseconds measured_iteration = {};                          // of the slowest rank
   Nanoseconds computed_measured = {}, computed_predicted = {};  // kernels of a step, in the mean over ranks
 };
