@@ -84,8 +84,10 @@ class NetworkModel {
   CollectiveChoice choice(CollectiveType type, Bytes size, GroupId group, std::int32_t sharing = 1) const;
 
   // Of groups that communicate at the same time, how many use the link that each shares with most others: 1
-  // for those that are alone. Messages under way at the same time are groups of two.
+  // for those that are alone.
   std::vector<std::int32_t> sharing_of(std::span<const std::vector<DeviceId>> groups) const;
+  // The same for messages, which use links in one direction only.
+  std::vector<std::int32_t> sharing_of(std::span<const MessageEnds> messages) const;
 
   // Adds the bytes that a collective or a message puts on each link; `bytes` is by link of topology().
   void add_traffic(const CollectiveRequest& request, std::vector<double>& bytes) const;
