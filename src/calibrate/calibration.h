@@ -32,7 +32,7 @@ struct CalibrationOptions {
   std::vector<ModelConfig> models;  // whose shapes are measured
   std::vector<DType> dtypes = {DType::kF32};
   bool quick = false;
-  std::int64_t repetitions = 3;  // of each step; their median counts
+  std::int64_t repetitions = 3;  // of each step, more of short ones; their median counts
   // Samples that need more are left out, and said to be.
   Bytes memory_limit = 4_GiB;
 };

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <ostream>
 #include <set>
@@ -121,8 +122,14 @@ CalibrationOptions resolve_calibration(const Flags& flags, std::int64_t ranks) {
   return options;
 }
 
-Cluster read_part(const fs::path& file) {
-  return load_cluster(file.string());
+// A machine that others use is measured with them.
+void warn_if_busy(Console& console) {
+  double load = 0;
+  const int cores = cpu::describe_cpu().cores;
+  if (::getloadavg(&load, 1) != 1 || load < 0.5 * cores) return;
+  console.warnings() << format(
+      "warning: the load of this machine is {:.1f} on {} {}: what is measured is a busy machine\n", load,
+      cores, cores == 1 ? "core" : "cores");
 }
 
 // A folder for what the ranks of jobs write; gone with the object.
@@ -203,6 +210,7 @@ class CalibrateCommand : public Command {
     if (overwrite == Overwrite::kRefuse) refuse_existing(*output);
     const std::vector<std::int64_t> ranks = ranks_to_measure(flags);
     static_cast<void>(resolve_calibration(flags, ranks.front()));  // mistakes first
+    warn_if_busy(console);
 
     const Clock clock = steady_clock();
     const Nanoseconds start = clock();
@@ -233,7 +241,7 @@ class CalibrateCommand : public Command {
              .environment = {{kPartVariable, folder.file(ranks).string()}},
              .prefix = false},
             console);
-    return read_part(folder.file(ranks));
+    return load_cluster(folder.file(ranks).string());
   }
 
   static void run_rank(const Flags& flags, const fs::path& part, Console& own_console) {

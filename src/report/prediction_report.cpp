@@ -9,7 +9,7 @@
 namespace nadi {
 namespace {
 
-ReportTable kinds_table(const ComparisonResult& result) {
+ReportTable compared_kinds_table(const ComparisonResult& result) {
   ReportTable table{.name = "kinds",
                     .title = "Ops",
                     .note = "per step of a rank; error: of the sum; median: of single ops, without signs",
@@ -60,7 +60,7 @@ Json prediction_json(const PredictionView& view) {
           {"times_interpolated", view.sources.interpolated},
           {"times_modelled", view.sources.model},
           {"nodes_without_work", result.without_work},
-          {"kinds", table_json(kinds_table(result))},
+          {"kinds", table_json(compared_kinds_table(result))},
           {"offenders", table_json(offenders_table(result))}};
 }
 
@@ -80,7 +80,7 @@ void print_prediction(const PredictionView& view, std::ostream& out, const Repor
     out << format("; {} kernels of unknown work keep their times and are not compared",
                   with_thousands(result.without_work));
   out << "\n";
-  for (const ReportTable& table : {kinds_table(result), offenders_table(result)}) {
+  for (const ReportTable& table : {compared_kinds_table(result), offenders_table(result)}) {
     if (table.rows.empty()) continue;
     out << "\n" << style.heading(table.title) << "\n";
     out << table_text(table, {.rows = 0, .bold_titles = style.colour, .width = style.width});

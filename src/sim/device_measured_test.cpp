@@ -5,7 +5,7 @@
 namespace nadi {
 namespace {
 
-MeasuredOp product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t nanoseconds) {
+MeasuredOp measured_product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t nanoseconds) {
   return {.kind = OpKind::kMatmul,
           .dtype = DType::kF32,
           .batches = 1,
@@ -18,7 +18,7 @@ MeasuredOp product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t 
           .time = Nanoseconds{nanoseconds}};
 }
 
-MeasuredOp sum(std::int64_t elements, std::int64_t nanoseconds) {
+MeasuredOp measured_sum(std::int64_t elements, std::int64_t nanoseconds) {
   return {.kind = OpKind::kAdd,
           .dtype = DType::kF32,
           .vector = Flops{elements},
@@ -38,49 +38,52 @@ OpTime time_of(const MeasuredOps& table, const MeasuredOp& op) {
 
 TEST(MeasuredTimes, AnOpOfTheTableTakesItsTime) {
   const MeasuredOps table{.between_kernels = Nanoseconds{7},
-                          .ops = {product(64, 64, 64, 1000), product(256, 64, 64, 4000), sum(1000, 500)}};
-  EXPECT_EQ(time_of(table, product(256, 64, 64, 0)).time, Nanoseconds{4007});
-  EXPECT_EQ(time_of(table, product(256, 64, 64, 0)).source, TimeSource::kMeasured);
-  EXPECT_EQ(time_of(table, sum(1000, 0)).time, Nanoseconds{507});
+                          .ops = {measured_product(64, 64, 64, 1000), measured_product(256, 64, 64, 4000),
+                                  measured_sum(1000, 500)}};
+  EXPECT_EQ(time_of(table, measured_product(256, 64, 64, 0)).time, Nanoseconds{4007});
+  EXPECT_EQ(time_of(table, measured_product(256, 64, 64, 0)).source, TimeSource::kMeasured);
+  EXPECT_EQ(time_of(table, measured_sum(1000, 0)).time, Nanoseconds{507});
   EXPECT_FALSE(MeasuredTimes(table).time_of({.kind = OpKind::kFill}, simple_model).has_value());
 }
 
 // 64 to 256 rows: time grows fourfold with the rows, so 128 rows take 2000.
 TEST(MeasuredTimes, InterpolatesAlongTheOneDimensionThatDiffers) {
-  const MeasuredOps table{
-      .ops = {product(64, 64, 64, 1000), product(256, 64, 64, 4000), product(128, 32, 32, 9)}};
-  const OpTime time = time_of(table, product(128, 64, 64, 0));
+  const MeasuredOps table{.ops = {measured_product(64, 64, 64, 1000), measured_product(256, 64, 64, 4000),
+                                  measured_product(128, 32, 32, 9)}};
+  const OpTime time = time_of(table, measured_product(128, 64, 64, 0));
   EXPECT_NEAR(static_cast<double>(time.time.count()), 2000, 2);
   EXPECT_EQ(time.source, TimeSource::kInterpolated);
   // Twice beyond the last: twice its time.
-  EXPECT_NEAR(static_cast<double>(time_of(table, product(512, 64, 64, 0)).time.count()), 8000, 2);
+  EXPECT_NEAR(static_cast<double>(time_of(table, measured_product(512, 64, 64, 0)).time.count()), 8000, 2);
 }
 
 // All of the table run at 2 FLOP/ns, so this does, too: 2 * 100 * 100 * 100 / 2 ns.
 TEST(MeasuredTimes, OtherShapesTakeTheRateOfTheNearest) {
-  const MeasuredOps table{.ops = {product(64, 64, 64, 262144), product(128, 128, 128, 2097152)}};
-  const OpTime time = time_of(table, product(100, 100, 100, 0));
+  const MeasuredOps table{
+      .ops = {measured_product(64, 64, 64, 262144), measured_product(128, 128, 128, 2097152)}};
+  const OpTime time = time_of(table, measured_product(100, 100, 100, 0));
   EXPECT_NEAR(static_cast<double>(time.time.count()), 1e6, 1e3);
   EXPECT_EQ(time.source, TimeSource::kInterpolated);
 }
 
 TEST(MeasuredTimes, ElementWiseOpsGoByTheirBytes) {
-  const MeasuredOps table{.ops = {sum(1000, 100), sum(4000, 400)}};
-  EXPECT_NEAR(static_cast<double>(time_of(table, sum(2000, 0)).time.count()), 200, 1);
+  const MeasuredOps table{.ops = {measured_sum(1000, 100), measured_sum(4000, 400)}};
+  EXPECT_NEAR(static_cast<double>(time_of(table, measured_sum(2000, 0)).time.count()), 200, 1);
 }
 
 // The model says 2^12 times as long as of the nearest op: 2 * 64^3 FLOPs took 1000 ns.
 TEST(MeasuredTimes, FarOutsideTheModelIsScaledToTheNearest) {
-  const MeasuredOps table{.ops = {product(64, 64, 64, 1000)}};
-  const OpTime time = time_of(table, product(1024, 1024, 1024, 0));
+  const MeasuredOps table{.ops = {measured_product(64, 64, 64, 1000)}};
+  const OpTime time = time_of(table, measured_product(1024, 1024, 1024, 0));
   EXPECT_EQ(time.source, TimeSource::kModel);
   EXPECT_NEAR(static_cast<double>(time.time.count()), 4096e3, 5e3);
 }
 
 TEST(MeasuredTimes, FusedOpsTakeNoTime) {
-  const MeasuredOps table{.between_kernels = Nanoseconds{7}, .ops = {sum(1000, 0), sum(4000, 0)}};
-  EXPECT_EQ(time_of(table, sum(1000, 0)).time, Nanoseconds{0});
-  EXPECT_EQ(time_of(table, sum(2000, 0)).time, Nanoseconds{0});
+  const MeasuredOps table{.between_kernels = Nanoseconds{7},
+                          .ops = {measured_sum(1000, 0), measured_sum(4000, 0)}};
+  EXPECT_EQ(time_of(table, measured_sum(1000, 0)).time, Nanoseconds{0});
+  EXPECT_EQ(time_of(table, measured_sum(2000, 0)).time, Nanoseconds{0});
 }
 
 }  // namespace
