@@ -67,7 +67,7 @@ std::string simulated_lane_name(const RankBinding& binding) {
   unreachable();
 }
 
-TimelineKind kind_of_activity(Activity activity) {
+TimelineKind simulated_kind(Activity activity) {
   switch (activity) {
     case Activity::kNone:
       return TimelineKind::kOther;
@@ -102,7 +102,7 @@ void add_simulated_trace(TimelineView& view, const Timeline& timeline, const Sim
   for (std::uint32_t row = 0; row < timeline.size(); ++row) {
     const Activity activity = timeline.activity(row);
     if (activity == Activity::kNone) continue;
-    const std::uint32_t label = view.label(timeline.text(timeline.label(row)), kind_of_activity(activity));
+    const std::uint32_t label = view.label(timeline.text(timeline.label(row)), simulated_kind(activity));
     const std::string_view layer = timeline.text(timeline.layer(row));
     const std::uint32_t detail = layer.empty() ? 0 : view.detail({{"layer", layer}});
     const NodeTime& time = one.nodes[row];

@@ -161,6 +161,17 @@ TEST(SimulatedTraces, ReplaysTheExamplesOfAstraSim) {
   }
 }
 
+// Host ops and kernels with durations and no starts, some of which wait for nodes that are not in the file.
+TEST(SimulatedTraces, ReplaysWhatChakrasConverterWrites) {
+  const fs::path file = shared_data() / "chakra" / "pytorch_converter_2023.0.et";
+  if (!fs::exists(file)) GTEST_SKIP() << file << " is not there";
+  const SimulationResult result =
+      simulate_traces(read_trace_set({file}, {.lenient = true}), cluster_for_tests(1, 8), {});
+  EXPECT_GT(result.iteration_time, Nanoseconds{});
+  const RankBreakdown& parts = result.classes[0].breakdown;
+  EXPECT_EQ(parts.computed() + parts.exposed() + parts.host + parts.bubble, result.iteration_time);
+}
+
 // A profile of one GPU: with its recorded times it takes what it took; and it runs on other devices.
 TEST(SimulatedTraces, ReplaysProfilesOfPytorch) {
   const fs::path device = shared_data() / "traces" / "gpt2_b4_t512_device.json.gz";
