@@ -1,5 +1,6 @@
 // How fast steps are simulated, on one core with the analytical network:
-//   - 1,024 ranks of llama3.1-70b (tp 8, pp 4, dp 32), 8 micro-batches, each rank by itself: nodes per second;
+//   - 1,024 ranks of llama3.1-70b (tp 8, pp 4, dp 32), 8 micro-batches, each rank by itself: nodes per
+//   second;
 //   - 16,384 ranks of llama3.1-405b (tp 8, pp 16, dp 128), global batch of 2,048, merged: seconds, with the
 //     building of all programs.
 //
@@ -55,12 +56,11 @@ Cluster bench_cluster(std::int32_t devices) {
 void report(const char* name, const SimulationResult& result, double took, double built) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::cout << format("{}: {} ranks in {} classes, {} nodes, iteration {:.4f} s; {:.3f} s, of which programs "
-                      "{:.3f} s: {:.2f} million nodes/s; {} MB at most\n",
-                      name, result.ranks, result.classes.size(), result.nodes,
-                      to_seconds(result.iteration_time), took, built,
-                      static_cast<double>(result.simulated_nodes) / (took - built) / 1e6,
-                      usage.ru_maxrss / 1024);
+  std::cout << format(
+      "{}: {} ranks in {} classes, {} nodes, iteration {:.4f} s; {:.3f} s, of which programs "
+      "{:.3f} s: {:.2f} million nodes/s; {} MB at most\n",
+      name, result.ranks, result.classes.size(), result.nodes, to_seconds(result.iteration_time), took, built,
+      static_cast<double>(result.simulated_nodes) / (took - built) / 1e6, usage.ru_maxrss / 1024);
 }
 
 void each_rank() {
@@ -71,8 +71,7 @@ void each_rank() {
   programs.all();
   const double built = seconds() - start;
   const Cluster cluster = bench_cluster(1024);
-  const SimulationResult result =
-      simulate_step(programs, cluster, {.symmetry = false, .keep_times = false});
+  const SimulationResult result = simulate_step(programs, cluster, {.symmetry = false, .keep_times = false});
   report("llama3.1-70b, no symmetry", result, seconds() - start, built);
 }
 
