@@ -1,11 +1,14 @@
 // nadi simulate
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <vector>
 
+#include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
+#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 #include "nadi/base/parse_duration.h"
@@ -17,11 +20,14 @@
 #include "nadi/cluster/what_if.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/draw/timeline_from_simulation.h"
+#include "nadi/draw/timeline_page.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/report/simulation_report.h"
 #include "nadi/sim/network_fault.h"
 #include "nadi/sim/network_schedule.h"
+#include "nadi/sim/simulated_files.h"
 #include "nadi/sim/simulated_traces.h"
 #include "nadi/sim/simulation.h"
 #include "nadi/terminal/console.h"
@@ -86,18 +92,54 @@ struct Subject {
   const ResolvedStep* step = nullptr;  // nullptr: of traces
   std::optional<StepWork> work = {};
   std::function<SimulationResult(const Cluster&)> simulate;
+  std::function<SimulatedFileReport(const SimulationResult&, const std::string& prefix, Overwrite)>
+      write_traces;
+  std::function<void(const SimulationResult&, TimelineView&)> draw;
+  std::string layer_times = {};
 };
+
+Overwrite overwrite_of(const Flags& flags) {
+  return flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
+}
+
+void check_outputs(const Flags& flags) {
+  if (flags.given("--force") && !flags.given("--timeline") && !flags.given("--et-out"))
+    throw usage_error("--force makes no sense without --timeline or --et-out");
+  const auto timeline = flags.text("--timeline");
+  if (timeline && !timeline->ends_with(".html"))
+    throw usage_error(format("--timeline writes a page, and '{}' does not end in .html", *timeline));
+  if (timeline && overwrite_of(flags) == Overwrite::kRefuse) refuse_existing(*timeline);
+}
+
+void write_outputs(const Subject& subject, const SimulationResult& result, const Flags& flags,
+                   Console& console) {
+  if (const auto prefix = flags.text("--et-out")) {
+    const SimulatedFileReport written = subject.write_traces(result, *prefix, overwrite_of(flags));
+    console.info() << format("{} predicted trace{}: {}.0.et{}\n", with_thousands(written.files),
+                             written.files == 1 ? "" : "s", *prefix, written.files == 1 ? "" : ", ...");
+  }
+  if (const auto page = flags.text("--timeline")) {
+    TimelineView view;
+    subject.draw(result, view);
+    view.title = subject.name;
+    view.subtitle = format("predicted: {}", to_string(result.iteration_time));
+    write_timeline_page(view, *page, overwrite_of(flags));
+    console.info() << format("timeline: {}\n", *page);
+  }
+}
 
 void simulate_and_print(const Subject& subject, const Cluster& cluster, const Flags& flags,
                         Console& console) {
   const StepWork* const work = subject.work ? &*subject.work : nullptr;
   const std::optional<Nanoseconds> measured = measured_time(flags);
+  check_outputs(flags);
   const SimulationResult result = subject.simulate(cluster);
   SimulationView view{.subject = subject.name,
                       .cluster = cluster,
                       .result = result,
                       .step = subject.step,
                       .figures = simulation_figures(result, cluster, work),
+                      .layer_times = subject.layer_times,
                       .measured = measured};
   for (const std::string& change : flags.texts("--what-if")) {
     Cluster other = cluster;
@@ -109,6 +151,7 @@ void simulate_and_print(const Subject& subject, const Cluster& cluster, const Fl
   }
   if (const std::string problem = out_of_memory_text(view); !problem.empty())
     console.warnings() << "warning: " << problem << "\n";
+  write_outputs(subject, result, flags, console);
   if (flags.given("--json"))
     console.out << dump_json(simulation_json(view));
   else
@@ -116,7 +159,7 @@ void simulate_and_print(const Subject& subject, const Cluster& cluster, const Fl
 }
 
 void simulate_model(const Flags& flags, Console& console) {
-  for (const std::string_view flag : {"--durations", "--ranks", "--recorded-on"})
+  for (const std::string_view flag : {"--durations", "--ranks", "--recorded-on", "--lenient"})
     if (flags.given(flag))
       throw usage_error(format("{} is for traces, and '{}' is a model", flag, flags.positional()));
   const ResolvedStep step = resolve_step(flags, console);
@@ -125,12 +168,19 @@ void simulate_model(const Flags& flags, Console& console) {
   check_ranks(ranks, cluster);
   const SimulationOptions options = simulation_options(flags, ranks);
   const StagePrograms programs(step.config, step.request, step.plan);
-  simulate_and_print({.name = step.config.name,
-                      .ranks = ranks,
-                      .step = &step,
-                      .work = step_work(step),
-                      .simulate = [&](const Cluster& on) { return simulate_step(programs, on, options); }},
-                     cluster, flags, console);
+  simulate_and_print(
+      {.name = step.config.name,
+       .ranks = ranks,
+       .step = &step,
+       .work = step_work(step),
+       .simulate = [&](const Cluster& on) { return simulate_step(programs, on, options); },
+       .write_traces =
+           [&](const SimulationResult& result, const std::string& prefix, Overwrite overwrite) {
+             return write_simulated_step(programs, result, prefix, {.overwrite = overwrite});
+           },
+       .draw = [&](const SimulationResult& result,
+                   TimelineView& view) { timeline_from_simulated_step(view, programs, result, {}); }},
+      cluster, flags, console);
 }
 
 const DeviceSpec* recorded_device(const Flags& flags) {
@@ -145,11 +195,14 @@ const DeviceSpec* recorded_device(const Flags& flags) {
 void simulate_trace_files(const Flags& flags, Console& console) {
   if (const auto of_models = given_step_flags(flags); !of_models.empty())
     throw usage_error(format("{} is for models, and '{}' is a trace", of_models[0], flags.positionals()[0]));
+  const std::vector<std::filesystem::path> paths = expand_traces(flags.positionals());
+  const RunReadingOptions quiet{.lenient = flags.given("--lenient"),
+                                .progress = [&](std::int64_t, std::int64_t) { console.check_interrupted(); }};
+  RunReadingOptions reading = quiet;
   std::optional<ProgressLine> progress(std::in_place, console, "reading traces", steady_clock());
-  const TraceSet set = read_trace_set(
-      expand_traces(flags.positionals()),
-      {.progress = [&](std::int64_t done, std::int64_t total) { progress->update(done, total); },
-       .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }});
+  reading.progress = [&](std::int64_t done, std::int64_t total) { progress->update(done, total); };
+  reading.note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; };
+  const TraceSet set = read_trace_set(paths, reading);
   progress.reset();
   TraceSimulationOptions traces{.ranks = flags.integer("--ranks"), .recorded_on = recorded_device(flags)};
   const std::int64_t ranks = traces.ranks.value_or(set.traces().empty() ? 1 : set.traces().back().rank + 1);
@@ -166,16 +219,29 @@ void simulate_trace_files(const Flags& flags, Console& console) {
   simulate_and_print(
       {.name = files == 1 ? flags.positionals()[0] : format("{} traces", files),
        .ranks = ranks,
-       .simulate = [&](const Cluster& on) { return simulate_traces(set, on, options, traces); }},
+       .simulate = [&](const Cluster& on) { return simulate_traces(set, on, options, traces); },
+       .write_traces =
+           [&](const SimulationResult& result, const std::string& prefix, Overwrite overwrite) {
+             return write_simulated_traces(paths, quiet, result, prefix, {.overwrite = overwrite});
+           },
+       .draw =
+           [&](const SimulationResult& result, TimelineView& view) {
+             timeline_from_simulated_traces(view, paths, quiet, result, {.recorded = set.has_times()});
+           }},
       cluster, flags, console);
 }
 
 // One word that is no file with a trace is a model, and its mistakes are those of a model.
 bool are_traces(const std::vector<std::string>& words) {
   if (words.size() > 1) return true;
-  if (find_built_in_model(words[0]) != nullptr) return false;
-  return words[0].ends_with(".et") || words[0].find_first_of("*?[") != std::string::npos ||
-         is_trace(words[0]);
+  const std::string& word = words[0];
+  if (find_built_in_model(word) != nullptr) return false;
+  if (word.ends_with(".et") || word.find_first_of("*?[") != std::string::npos || is_trace(word)) return true;
+  std::error_code ignored;
+  if (std::filesystem::exists(word + ".0.et", ignored) || std::filesystem::exists(word + ".et", ignored))
+    return true;
+  const bool is_file = std::filesystem::is_regular_file(word, ignored);
+  return is_file && kind_of_file(word) != FileKind::kModelConfig && !word.ends_with("config.json");
 }
 
 class SimulateCommand : public Command {
@@ -228,6 +294,9 @@ class SimulateCommand : public Command {
                .help = "of --jitter: the same seed gives the same times",
                .fallback = format("{}", kDefaultJitterSeed),
                .group = "faults and variety"});
+    flags.add({.names = {"--lenient"},
+               .help = "skip damaged records, and dependencies on nodes that are not in the file",
+               .group = "traces"});
     flags.add({.names = {"--durations"},
                .value = "WHICH",
                .help = "of computation in traces: recorded, where they have times, or those of the model",
@@ -248,6 +317,17 @@ class SimulateCommand : public Command {
     flags.add({.names = {"--no-symmetry"},
                .help = "simulate every rank, also those that do the same at the same time",
                .group = "output"});
+    flags.add({.names = {"--timeline"},
+               .value = "FILE",
+               .help = "also draw when each rank does what, as a page: t.html",
+               .fallback = "none",
+               .group = "output"});
+    flags.add({.names = {"--et-out"},
+               .value = "PREFIX",
+               .help = "also write predicted Chakra traces: PREFIX.0.et and so on",
+               .fallback = "none",
+               .group = "output"});
+    flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
     flags.add({.names = {"--measured"},
                .value = "TIME",
                .help = "what an iteration took in reality, as 1.4s: the error is shown",

@@ -94,6 +94,32 @@ TEST(Simulate, RefusesWhatCannotBe) {
   EXPECT_THAT(typo.err, HasSubstr("did you mean 'dgx-h100'"));
 }
 
+TEST(Simulate, WritesTracesAndATimelineThatGiveTheSameTimeAgain) {
+  const WorkingFolder folder;
+  const std::string line = "simulate gpt2-tiny --seq-length 16 --dp 2 --cluster dgx-h100 ";
+  const CliRun done = run(line + "--et-out predicted --timeline t.html");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("2 predicted traces: predicted.0.et, ..."));
+  EXPECT_NE(run(line + "--et-out predicted").code, 0) << "the files exist";
+  EXPECT_NE(run(line + "--timeline t.html").code, 0);
+  EXPECT_EQ(run(line + "--et-out predicted --timeline t.html --force").code, 0);
+  EXPECT_EQ(run(line + "--timeline t.svg").code, 2);
+  EXPECT_EQ(run("check 'predicted.*.et'").code, 0);
+  EXPECT_EQ(iteration("'predicted.*.et' --durations model --cluster dgx-h100"),
+            iteration("gpt2-tiny --seq-length 16 --dp 2 --cluster dgx-h100"));
+}
+
+TEST(Simulate, TracesOnOtherHardwareAndMoreRanks) {
+  const WorkingFolder folder;
+  ASSERT_EQ(run("trace gpt2-tiny --seq-length 16 --dp 2 -o dry").code, 0);
+  const double two = iteration("dry --cluster dgx-h100");
+  EXPECT_EQ(two, iteration("gpt2-tiny --seq-length 16 --dp 2 --cluster dgx-h100"));
+  EXPECT_NE(two, iteration("dry --cluster aws-g4dn"));
+  EXPECT_EQ(run("simulate dry.0.et --dp 2 --cluster h100").code, 2);
+  EXPECT_EQ(run("simulate dry.0.et --cluster dgx-h100 --recorded-on h10").code, 2);
+  EXPECT_EQ(run("simulate gpt2-tiny --ranks 2 --cluster h100").code, 2);
+}
+
 TEST(Clusters, AreListedShownAndDescribed) {
   EXPECT_THAT(run("clusters").out, HasSubstr("a100x1-a10x7"));
   EXPECT_THAT(run("clusters dgx-h100x4").out, HasSubstr("NVIDIA H100 data sheet"));

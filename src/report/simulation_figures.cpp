@@ -62,7 +62,9 @@ StepWork step_work(const ResolvedStep& step) {
   for (std::int64_t stage = 0; stage < plan.pp; ++stage) {
     const ProgramSummary summary = summarize_step(step.config, step.request, plan, stage);
     for (const Phase phase : {Phase::kForward, Phase::kBackward})
-      work.model_flops += summary.phases[static_cast<std::size_t>(phase)].cost.matrix * ranks_per_stage;
+      work.model_flops +=
+          static_cast<double>(summary.phases[static_cast<std::size_t>(phase)].cost.matrix.count()) *
+          static_cast<double>(ranks_per_stage);
   }
   return work;
 }
@@ -81,8 +83,7 @@ SimulationFigures simulation_figures(const SimulationResult& result, const Clust
   figures.samples_per_second = static_cast<double>(work->samples) / seconds;
   figures.tokens_per_second = static_cast<double>(work->tokens) / seconds;
   if (used.peak_per_second > 0)
-    figures.model_flops_utilization =
-        static_cast<double>(work->model_flops.count()) / seconds / used.peak_per_second;
+    figures.model_flops_utilization = work->model_flops / seconds / used.peak_per_second;
   if (figures.dollars_per_step)
     figures.dollars_per_million_tokens = *figures.dollars_per_step / static_cast<double>(work->tokens) * 1e6;
   return figures;

@@ -22,7 +22,7 @@ struct StepWork {
   std::int64_t tokens = 0;   // trained on; of generating, made
   // Matrix products of the forward and the backward pass, without those that are recomputed: what utilization
   // counts.
-  Flops model_flops = {};
+  double model_flops = 0;     // more than 63 bits on many ranks
   DType dtype = DType::kF32;  // of most of these products
 };
 StepWork step_work(const ResolvedStep& step);
