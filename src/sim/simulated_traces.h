@@ -8,7 +8,8 @@
 // those that were recorded, or those of the cluster's devices by what the nodes compute (trace_work.h). A
 // collective of `pg_name` is among the members of that group; without a group among all ranks. Ranks of a
 // group that have no trace count for the time of its collectives and are not waited for; messages to and
-// from such ranks take their time, too, and meet nobody.
+// from such ranks take their time, too, and meet nobody. Memory is not followed: nodes of traces do not say
+// how long tensors live. Nodes of the host keep their recorded times.
 #pragma once
 
 #include <cstdint>
