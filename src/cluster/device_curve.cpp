@@ -8,9 +8,8 @@ std::span<const CurveConstant> curve_constants() {
   using Curve = DeviceCurve;
   static constexpr std::array kConstants{
       CurveConstant{"matrix_efficiency", &Curve::matrix_efficiency, 0.01, 1},
-      CurveConstant{"tile_rows", &Curve::tile_rows, 1, 1024},
-      CurveConstant{"tile_columns", &Curve::tile_columns, 1, 1024},
       CurveConstant{"depth_ramp", &Curve::depth_ramp, 0, 1024},
+      CurveConstant{"split_depth", &Curve::split_depth, 64, 65536},
       CurveConstant{"attention_efficiency", &Curve::attention_efficiency, 0.01, 1},
       CurveConstant{"attention_gradient_efficiency", &Curve::attention_gradient_efficiency, 0.01, 1},
       CurveConstant{"bandwidth_efficiency", &Curve::bandwidth_efficiency, 0.01, 1},
@@ -19,6 +18,7 @@ std::span<const CurveConstant> curve_constants() {
       CurveConstant{"forward_issue_us", &Curve::forward_issue_us, 0, 150},
       CurveConstant{"backward_issue_us", &Curve::backward_issue_us, 0, 150},
       CurveConstant{"collective_issue_us", &Curve::collective_issue_us, 0, 150},
+      CurveConstant{"step_us", &Curve::step_us, 0, 20000},
   };
   static_assert(kConstants.size() <= 12);
   return kConstants;

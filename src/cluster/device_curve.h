@@ -12,13 +12,12 @@
 namespace nadi {
 
 struct DeviceCurve {
-  // Matrix products: of the peak, which large ones reach; the tile of the result that one unit
-  // (multiprocessor, core) computes at once; and how many more elements of k a tile takes to start and to be
-  // written.
+  // Matrix products: of the peak, which large ones reach; how many more elements of k a tile of the result
+  // takes to start and to be written; and the least k of a part where a product is split along k to fill the
+  // device: none is split where this is large.
   double matrix_efficiency = 0.85;
-  double tile_rows = 256;
-  double tile_columns = 128;
   double depth_ramp = 0;
+  double split_depth = 1024;
   // Fused attention: of the matrix peak, forward and backward.
   double attention_efficiency = 0.6;
   double attention_gradient_efficiency = 0.5;
@@ -33,6 +32,8 @@ struct DeviceCurve {
   double forward_issue_us = 0;
   double backward_issue_us = 0;
   double collective_issue_us = 0;
+  // Microseconds that the host needs once per step: data, schedules, messages.
+  double step_us = 0;
 
   bool operator==(const DeviceCurve&) const = default;
 };

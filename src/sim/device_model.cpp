@@ -25,18 +25,20 @@ Nanoseconds DeviceModel::communication_issue() const {
 }
 
 double DeviceModel::product_seconds(const OpWork& work) const {
+  // Of the fastest kernels of matrix libraries; smaller tiles exist, but reach less of the peak.
+  constexpr std::int64_t kTileRows = 256, kTileColumns = 128;
   const DeviceCurve& curve = device_.curve;
   const ProductShape& product = work.product;
-  const double units = static_cast<double>(device_.units);
-  const auto tiles = [](std::int64_t extent, double tile) {
-    return std::ceil(static_cast<double>(extent) / tile);
+  const auto cover = [](std::int64_t m, std::int64_t n) {
+    return ((m + kTileRows - 1) / kTileRows) * ((n + kTileColumns - 1) / kTileColumns);
   };
-  const double count = static_cast<double>(product.batches) *
-                       std::min(tiles(product.m, curve.tile_rows) * tiles(product.n, curve.tile_columns),
-                                tiles(product.n, curve.tile_rows) * tiles(product.m, curve.tile_columns));
-  const double waves = std::ceil(count / units);
-  const double per_tile =
-      2 * curve.tile_rows * curve.tile_columns * (static_cast<double>(product.k) + curve.depth_ramp);
+  const double units = static_cast<double>(device_.units);
+  const double k = static_cast<double>(product.k);
+  const double tiles = static_cast<double>(
+      product.batches * std::min(cover(product.m, product.n), cover(product.n, product.m)));
+  const double parts = std::max(1.0, std::floor(std::min(units / tiles, k / curve.split_depth)));
+  const double waves = std::ceil(tiles * parts / units);
+  const double per_tile = 2.0 * kTileRows * kTileColumns * (k / parts + curve.depth_ramp);
   return waves * per_tile * units / (device_.peak(work.dtype).per_second() * curve.matrix_efficiency);
 }
 
@@ -72,7 +74,10 @@ OpTime DeviceModel::modelled(const OpWork& work) const {
   } else if (work.vector > Flops{} && device_.vector_peak > FlopRate{}) {
     seconds = std::max(seconds, static_cast<double>(work.vector.count()) / device_.vector_peak.per_second());
   }
-  const Nanoseconds time = from_seconds(seconds + curve.kernel_gap_us * 1e-6);
+  const double besides_us = work.kind == OpKind::kNextUpdate    ? curve.step_us
+                            : work.phase == Phase::kOptimizer ? 0
+                                                              : curve.kernel_gap_us;
+  const Nanoseconds time = from_seconds(seconds + besides_us * 1e-6);
   const double issue_us = work.phase == Phase::kOptimizer  ? 0
                           : work.phase == Phase::kBackward ? curve.backward_issue_us
                                                            : curve.forward_issue_us;

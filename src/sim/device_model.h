@@ -6,18 +6,23 @@
 // Two sources: the table of measured ops of the device (DeviceSpec::measured), which wins where it has an
 // answer, and a roofline with efficiency curves (DeviceSpec::curve), whose constants carry their names here.
 //
-// A matrix product of [m, k] by [k, n], b of them, is computed in tiles of the result, one per unit (a GPU's
-// multiprocessor) at a time, so that all units together work in waves, the last of which may be partly empty:
-//   waves = ceil(b * ceil(m / tile_rows) * ceil(n / tile_columns) / units)     or with m and n exchanged
-//   time  = waves * 2 * tile_rows * tile_columns * (k + depth_ramp) / (matrix_efficiency * peak / units)
+// A matrix product of [m, k] by [k, n], b of them, is computed in tiles of the result of 256 by 128, one per
+// unit (a GPU's multiprocessor) at a time, so that all units together work in waves, the last of which may be
+// partly empty. Where there are fewer tiles than units, a product with large k is split along it:
+//   tiles = b * ceil(m / 256) * ceil(n / 128)                                  or with m and n exchanged
+//   parts = units / tiles, rounded down, at least 1, at most k / split_depth
+//   time  = ceil(tiles * parts / units) * 2 * 256 * 128 * (k / parts + depth_ramp)
+//           / (matrix_efficiency * peak / units)
 // and takes at least as long as its operands and its result take through memory. Fused attention:
 //   time  = matrix FLOPs / (attention_efficiency * peak)          backward: attention_gradient_efficiency
 // All else is bound by memory, or by vector arithmetic at the data sheet's peak:
 //   time  = bytes / (bandwidth_efficiency * memory_bandwidth)     scores of attention: times score_efficiency
-// Each op takes kernel_gap_us more, and no less than the device's launch_overhead.
+// Each op of the forward and backward pass takes kernel_gap_us more, and no less than the device's
+// launch_overhead; updates of many parameters are one kernel, and take neither.
 //
 // `issue` is what the host needs to launch the op (forward_issue_us, backward_issue_us, collective_issue_us):
-// a replay keeps a clock of the host and starts no op before it was launched.
+// a replay keeps a clock of the host and starts no op before it was launched. What the host does once per
+// step (step_us) is put on the op that counts updates, of which each step has one.
 #pragma once
 
 #include <cstdint>

@@ -7,16 +7,15 @@
 namespace nadi {
 namespace {
 
-// 10 units that compute 1 TFLOP/s together; tiles of 100 by 50.
+// 10 units that compute 1 TFLOP/s together.
 DeviceSpec plain_device() {
   DeviceSpec device{.name = "d", .product = ""};
   device.matrix_peak[static_cast<std::size_t>(DType::kBF16)] = FlopRate{1e12};
   device.memory_bandwidth = ByteRate{1e12};
   device.units = 10;
   device.curve = {.matrix_efficiency = 0.5,
-                  .tile_rows = 100,
-                  .tile_columns = 50,
                   .depth_ramp = 20,
+                  .split_depth = 500,
                   .attention_efficiency = 0.4,
                   .attention_gradient_efficiency = 0.2,
                   .bandwidth_efficiency = 0.8,
@@ -24,7 +23,8 @@ DeviceSpec plain_device() {
                   .kernel_gap_us = 3,
                   .forward_issue_us = 7,
                   .backward_issue_us = 8,
-                  .collective_issue_us = 9};
+                  .collective_issue_us = 9,
+                  .step_us = 30};
   return device;
 }
 
@@ -42,20 +42,28 @@ OpWork product(std::int64_t m, std::int64_t n, std::int64_t k) {
 
 TEST(DeviceModel, ProductsAreComputedInWavesOfWholeTiles) {
   const DeviceModel model(plain_device());
-  // 10 tiles fill the units once: 2 * 100 * 50 * (80 + 20) FLOPs each at 50 GFLOP/s, and the gap.
-  EXPECT_NEAR(nanoseconds(model.time_of(product(1000, 50, 80))), 23'000, 1);
+  // 10 tiles fill the units once: 2 * 256 * 128 * (80 + 20) FLOPs each at 50 GFLOP/s, and the gap.
+  constexpr double kWave = 131'072;
+  EXPECT_NEAR(nanoseconds(model.time_of(product(2560, 128, 80))), kWave + 3000, 1);
   // Tiles lie either way round.
-  EXPECT_NEAR(nanoseconds(model.time_of(product(50, 1000, 80))), 23'000, 1);
+  EXPECT_NEAR(nanoseconds(model.time_of(product(128, 2560, 80))), kWave + 3000, 1);
   // One row more is an eleventh tile, and a second wave.
-  EXPECT_NEAR(nanoseconds(model.time_of(product(1001, 50, 80))), 43'000, 1);
+  EXPECT_NEAR(nanoseconds(model.time_of(product(2561, 128, 80))), 2 * kWave + 3000, 1);
   // A narrow one takes as long as its tiles.
-  EXPECT_NEAR(nanoseconds(model.time_of(product(1000, 1, 80))), 23'000, 1);
+  EXPECT_NEAR(nanoseconds(model.time_of(product(2560, 1, 80))), kWave + 3000, 1);
+}
+
+TEST(DeviceModel, DeepProductsAreSplitToFillTheDevice) {
+  const DeviceModel model(plain_device());
+  // 2 tiles, so that 5 parts would fill the units; but parts are no less deep than 500: 3 of 500.
+  EXPECT_NEAR(nanoseconds(model.time_of(product(512, 128, 1500))), 5.2 * 131'072 + 3000, 1);
+  EXPECT_NEAR(nanoseconds(model.time_of(product(512, 128, 480))), 5 * 131'072 + 3000, 1);
 }
 
 TEST(DeviceModel, AThinProductIsBoundByMemory) {
-  OpWork work = product(1000, 50, 80);
-  work.read = Bytes{80'000'000};
-  EXPECT_NEAR(nanoseconds(DeviceModel(plain_device()).time_of(work)), 103'000, 1);
+  OpWork work = product(128, 128, 80);
+  work.read = Bytes{160'000'000};
+  EXPECT_NEAR(nanoseconds(DeviceModel(plain_device()).time_of(work)), 203'000, 1);
 }
 
 TEST(DeviceModel, AttentionHasEfficienciesOfItsOwn) {
@@ -81,6 +89,10 @@ TEST(DeviceModel, NoKernelTakesLessThanALaunch) {
   DeviceSpec device = plain_device();
   device.launch_overhead = Nanoseconds{5000};
   EXPECT_NEAR(nanoseconds(DeviceModel(device).time_of({.kind = OpKind::kAdd})), 5000, 1);
+}
+
+TEST(DeviceModel, WhatTheHostDoesOncePerStepIsPutOnTheCountOfUpdates) {
+  EXPECT_NEAR(nanoseconds(DeviceModel(plain_device()).time_of({.kind = OpKind::kNextUpdate})), 33'000, 1);
 }
 
 TEST(DeviceModel, HostsLaunchOpsOneByOneButUpdatesTogether) {
