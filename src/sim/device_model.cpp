@@ -74,14 +74,15 @@ OpTime DeviceModel::modelled(const OpWork& work) const {
   } else if (work.vector > Flops{} && device_.vector_peak > FlopRate{}) {
     seconds = std::max(seconds, static_cast<double>(work.vector.count()) / device_.vector_peak.per_second());
   }
-  const double besides_us = work.kind == OpKind::kNextUpdate    ? curve.step_us
+  const double besides_us = work.kind == OpKind::kNextUpdate  ? curve.step_us
                             : work.phase == Phase::kOptimizer ? 0
                                                               : curve.kernel_gap_us;
   const Nanoseconds time = from_seconds(seconds + besides_us * 1e-6);
   const double issue_us = work.phase == Phase::kOptimizer  ? 0
                           : work.phase == Phase::kBackward ? curve.backward_issue_us
                                                            : curve.forward_issue_us;
-  return {.time = std::max(time, device_.launch_overhead), .issue = from_seconds(issue_us * 1e-6)};
+  const Nanoseconds least = work.phase == Phase::kOptimizer ? Nanoseconds{} : device_.launch_overhead;
+  return {.time = std::max(time, least), .issue = from_seconds(issue_us * 1e-6)};
 }
 
 }  // namespace nadi
