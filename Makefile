@@ -19,10 +19,13 @@ SOURCES = $(shell find src bench examples tests \( -name '*.h' -o -name '*.cpp' 
 
 .DEFAULT_GOAL := help
 .PHONY: help dependencies test-dependencies runtime-dependencies vocab build demo build-tests test test-fast \
-	install bench bench-train format clean
+	install bench bench-train validate format clean
 
 # Another program to measure training against: see bench/train.sh.
 PEER ?= ../shared/peers/libtorch/run
+
+# Published measurements to validate against.
+PUBLISHED ?= ../shared/data/published
 
 help: ## list these commands
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -66,6 +69,11 @@ bench: test-dependencies ## build and run the benchmarks
 	$(CMAKE) -DNADI_BUILD_BENCHMARKS=ON
 	cmake --build $(BUILD) --parallel $(JOBS)
 	set -e; for program in $(BUILD)/bench/*_bench; do "$$program"; done
+
+validate: ## predict published steps and print the errors (PUBLISHED=folder, FIT=--fit or --leave-out)
+	$(CMAKE) > /dev/null
+	cmake --build $(BUILD) --target nadi_validate --parallel $(JOBS)
+	$(BUILD)/bench/nadi_validate $(PUBLISHED) $(FIT)
 
 bench-train: test-dependencies ## training of GPT-2 and BERT beside another program, in turns (PEER=program)
 	$(CMAKE) -DNADI_BUILD_BENCHMARKS=ON

@@ -112,11 +112,7 @@ PublishedRow megatron_row(std::int64_t global_batch, std::int64_t micro_batch) {
   row.request.fused_attention = false;
   row.request.batch_size = global_batch;
   row.plan.micro_batches = micro_batch;  // both are divided once the plan is known
-  row.overlap = {.blocking_messages = false,
-                 .reduce_after_backward = true,
-                 .blocking_collectives = true,
-                 .messages_stop_host = false,
-                 .scattered_messages = true};
+  row.overlap = {.reduce_after_backward = true, .blocking_collectives = true, .scattered_messages = true};
   return row;
 }
 
@@ -131,6 +127,7 @@ void read_one_node(const std::string& folder, PublishedRows& rows) {
   while (table.next()) {
     PublishedRow row = megatron_row(table.whole("global batch"), table.whole("micro batch"));
     row.source = kVTrainOneNode;
+    row.overlap.messages_stop_host = true;
     row.line = table.line();
     row.request.seq_length = table.whole("sequence length");
     row.config = gpt(table.whole("hidden size"), table.whole("# layers"), table.whole("attention heads"),
@@ -154,7 +151,8 @@ std::optional<std::string> why_left_out(const CsvTable& table) {
   if (source.starts_with("Korthikanti")) return "no iteration time: batch size and time from memory";
   if (source.starts_with("AMP")) return "precision and recomputation not stated";
   if (source.starts_with("Sailor")) return "GH200 and gaming GPUs, precision and recomputation not verified";
-  if (table.text("precision").starts_with("fp8")) return "fp8 of Transformer Engine; recomputation and overlap not stated";
+  if (table.text("precision").starts_with("fp8"))
+    return "fp8 of Transformer Engine; recomputation and overlap not stated";
   return "micro-batches, virtual stages or the batch not stated";
 }
 
@@ -180,10 +178,12 @@ void read_iteration_times(const std::string& folder, PublishedRows& rows) {
     row.plan.sequence_parallel = table.whole("seq_parallel") != 0;
     row.plan.virtual_stages = table.whole("vpp");
     if (row.plan.virtual_stages > 1) row.plan.schedule = ScheduleKind::kInterleaved;
-    row.request.recompute.granularity = table.text("recompute") == "full" ? Recompute::Granularity::kFull
-                                                                          : Recompute::Granularity::kSelective;
+    row.request.recompute.granularity = table.text("recompute") == "full"
+                                            ? Recompute::Granularity::kFull
+                                            : Recompute::Granularity::kSelective;
     divide_batch(row);
     row.overlap.blocking_collectives = vtrain || sc21;
+    row.overlap.messages_stop_host = vtrain;
     row.cluster = a100_nodes(row.plan.world_size(), vtrain ? 4 : 8, ByteRate{25e9});
     row.measured_s = table.number<double>("measured_iter_s");
     rows.rows.push_back(std::move(row));

@@ -1,17 +1,17 @@
 // Published steps as Nadi runs them: the model, the request, the plan, the cluster and the habits of the
 // framework of each row, with the time that was measured.
 //
-//   const PublishedRows rows = read_published_rows(folder);     // vtrain_single_node.csv, iteration_times.csv
-//   for (const PublishedRow& row : rows.rows) ...
+//   const PublishedRows rows = read_published_rows(folder);     // vtrain_single_node.csv,
+//   iteration_times.csv for (const PublishedRow& row : rows.rows) ...
 //
 // What the sources do not state is filled in here, once per source:
 //   - vTrain, one node: 8 A100 with NVSwitch, unfused attention, no recomputation (the figures are linear in
 //     layers and micro-batches, and a stage costs three times its forward pass), vocabulary 51,200; pipeline
-//     stages exchange parts of activations (DeepSpeed), all communication stops the computation, gradients
-//     are reduced after the backward pass.
+//     stages exchange parts of activations and their hosts wait for them (DeepSpeed), collectives stop the
+//     computation, gradients are reduced after the backward pass.
 //   - vTrain, many nodes: the same, with full recomputation as stated and 800 Gbit/s between nodes (vTrain's
 //     configuration files).
-//   - Megatron-LM of SC21: the same, on DGX A100 with eight cards of 200 Gbit/s.
+//   - Megatron-LM of SC21: the same, on DGX A100 with eight cards of 200 Gbit/s; hosts do not wait.
 //   - Korthikanti et al.: the same, but tensor-parallel collectives of the backward pass run beside the
 //     gradients of the weights.
 #pragma once

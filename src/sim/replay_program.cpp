@@ -136,8 +136,8 @@ class StageFlattening {
   }
 
   bool blocks(const RankBinding& binding) const {
-    return overlap_.blocking_collectives ||
-           (overlap_.blocking_messages && binding.kind != RankBinding::Kind::kCollective);
+    return binding.kind == RankBinding::Kind::kCollective ? overlap_.blocking_collectives
+                                                          : overlap_.blocking_messages;
   }
 
   void add_parents(ReplayNode& node, const std::vector<StepOpId>& parents) {

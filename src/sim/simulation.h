@@ -66,7 +66,7 @@ struct OverlapOptions {
   // Collectives of these groups ("dp", "embedding") wait until the last computation of the backward pass has
   // ended.
   bool reduce_after_backward = false;
-  // All communication stops the computation of the rank.
+  // Collectives stop the computation of the rank.
   bool blocking_collectives = false;
   // The host launches nothing until messages that it posted have arrived (Megatron synchronises there).
   bool messages_stop_host = false;

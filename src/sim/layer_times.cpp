@@ -1,0 +1,209 @@
+#include "nadi/sim/layer_times.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::uintmax_t kMostLayerFileBytes = 64 << 20;
+
+// Letters and digits in lower case: "gpt2-xl" and "gpt2XL" are one name.
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return plain;
+}
+
+// "a10" is the start of "a10pcie", but not of "a100".
+bool names_device(const std::string& written, const std::string& device) {
+  const std::string wanted = plain_name(device), given = plain_name(written);
+  if (!wanted.starts_with(given)) return false;
+  return wanted.size() == given.size() ||
+         std::isdigit(static_cast<unsigned char>(wanted[given.size()])) == 0 ||
+         std::isdigit(static_cast<unsigned char>(given.back())) == 0;
+}
+
+double seconds_of(std::string_view text, const Place& place) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) || value <= 0)
+    throw input_error(place, format("'{}' is no time of a layer", text), "seconds, more than 0");
+  return value;
+}
+
+// MODEL_DEVICE_TP.npy
+LayerTimes::Entry named_entry(const std::string& name, const Place& place) {
+  const std::size_t dot = name.rfind(".npy"), tp = name.rfind('_');
+  const std::size_t device = tp == std::string::npos || tp == 0 ? std::string::npos : name.rfind('_', tp - 1);
+  LayerTimes::Entry entry;
+  if (dot == std::string::npos || device == std::string::npos || dot < tp)
+    throw input_error(place, format("'{}' does not name model, device and tensor parallelism", name),
+                      "as gpt2XL_A10_1.npy does");
+  entry.model = name.substr(0, device);
+  entry.device = name.substr(device + 1, tp - device - 1);
+  const auto [end, error] = std::from_chars(name.data() + tp + 1, name.data() + dot, entry.tp);
+  if (error != std::errc{} || end != name.data() + dot || entry.tp < 1 || entry.device.empty())
+    throw input_error(place, format("'{}' does not end with a degree of tensor parallelism", name));
+  return entry;
+}
+
+void check_entry(const LayerTimes::Entry& entry, const Place& place) {
+  if (entry.seconds.size() < 3)
+    throw input_error(
+        place, format("{} times; an embedding, layers and a head are three at least", entry.seconds.size()));
+}
+
+std::string whole_file(const std::filesystem::path& path) {
+  std::error_code failed;
+  const std::uintmax_t size = std::filesystem::file_size(path, failed);
+  if (failed) throw input_error({.file = path.string()}, "cannot be read");
+  if (size > kMostLayerFileBytes) throw input_error({.file = path.string()}, "too large for times of layers");
+  std::ifstream in(path, std::ios::binary);
+  std::string text(size, '\0');
+  if (!in.read(text.data(), static_cast<std::streamsize>(size)))
+    throw input_error({.file = path.string()}, "cannot be read");
+  return text;
+}
+
+// Little-endian doubles of one axis, version 1.0 of the format.
+std::vector<double> doubles_of_npy(const std::string& bytes, const std::string& file) {
+  constexpr std::string_view kMagic{"\x93NUMPY\x01\x00", 8};
+  constexpr std::size_t kHeader = 10;
+  const auto refuse = [&](const char* why) -> Error { return input_error({.file = file, .byte = 0}, why); };
+  if (bytes.size() < kHeader || !std::string_view(bytes).starts_with(kMagic))
+    throw refuse("no array of NumPy, version 1.0");
+  const std::size_t length =
+      static_cast<unsigned char>(bytes[8]) + 256u * static_cast<unsigned char>(bytes[9]);
+  if (bytes.size() < kHeader + length) throw refuse("the header of the array is cut off");
+  const std::string_view header(bytes.data() + kHeader, length);
+  if (header.find("'<f8'") == std::string_view::npos || header.find("False") == std::string_view::npos)
+    throw refuse("not an array of doubles ('<f8') in C order");
+  const std::size_t data = kHeader + length;
+  if ((bytes.size() - data) % sizeof(double) != 0) throw refuse("the array is cut off");
+  std::vector<double> values((bytes.size() - data) / sizeof(double));
+  static_assert(std::endian::native == std::endian::little);
+  std::memcpy(values.data(), bytes.data() + data, values.size() * sizeof(double));
+  for (const double value : values)
+    if (!std::isfinite(value) || value <= 0) throw refuse("a time of the array is not more than 0");
+  return values;
+}
+
+// What part of a step an op belongs to, for the times of layers.
+enum class LayerPart : std::uint8_t { kNone, kEmbedding, kBlock, kHead };
+
+LayerPart part_of(const Graph& graph, const Op& op) {
+  if (op.phase == Phase::kOptimizer) return LayerPart::kNone;
+  if (op.block >= 0) return LayerPart::kBlock;
+  // Outside of blocks: tables of words and positions with their dropout and norm, or what follows the blocks.
+  const std::string& layer = graph.layers()[static_cast<std::size_t>(op.layer)];
+  for (const char* name : {"wte", "wpe", "embed", "drop"})
+    if (layer.find(name) != std::string::npos) return LayerPart::kEmbedding;
+  return LayerPart::kHead;
+}
+
+}  // namespace
+
+LayerTimes LayerTimes::read(const std::filesystem::path& path) {
+  LayerTimes times;
+  times.file_ = path.string();
+  const std::string text = whole_file(path);
+  if (path.extension() == ".npy") {
+    Entry entry = named_entry(path.filename().string(), {.file = times.file_});
+    entry.seconds = doubles_of_npy(text, times.file_);
+    check_entry(entry, {.file = times.file_});
+    times.entries_.push_back(std::move(entry));
+    return times;
+  }
+  std::istringstream lines(text);
+  std::string line;
+  for (std::int64_t number = 1; std::getline(lines, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
+    const Place place{.file = times.file_, .line = number};
+    if (number == 1) {
+      if (!line.starts_with("file,") || !line.ends_with(",all_values"))
+        throw input_error(place, "no table of FASOP's layer times", "its columns: file, ..., all_values");
+      continue;
+    }
+    if (line.empty()) continue;
+    Entry entry = named_entry(line.substr(0, line.find(',')), place);
+    std::istringstream values(line.substr(line.rfind(',') + 1));
+    for (std::string value; values >> value;) entry.seconds.push_back(seconds_of(value, place));
+    check_entry(entry, place);
+    times.entries_.push_back(std::move(entry));
+  }
+  if (times.entries_.empty()) throw input_error({.file = times.file_}, "no times of layers");
+  return times;
+}
+
+const LayerTimes::Entry& LayerTimes::find(const ModelConfig& config, const std::string& device,
+                                          std::int64_t tp) const {
+  const std::size_t values = static_cast<std::size_t>(config.layers) + 2;
+  const Entry* by_layers = nullptr;
+  int with_as_many = 0;
+  std::string there;
+  for (const Entry& entry : entries_) {
+    there += format("{}{} on {} with tp {} ({} layers)", there.empty() ? "" : ", ", entry.model, entry.device,
+                    entry.tp, entry.seconds.size() - 2);
+    if (entry.tp != tp || entry.seconds.size() != values || !names_device(entry.device, device)) continue;
+    if (plain_name(entry.model) == plain_name(config.name)) return entry;
+    by_layers = &entry;
+    ++with_as_many;
+  }
+  if (with_as_many == 1) return *by_layers;
+  throw Error{
+      ErrorKind::kUsage,
+      {.file = file_},
+      format("no times of {} with {} layers on {} with tp {}", config.name, config.layers, device, tp),
+      format("the file has {}", there)};
+}
+
+RetimeOps LayerTimes::retime(const ModelConfig& config, const StepRequest& request, const Plan& plan) const {
+  const double sequences = static_cast<double>(request.batch_size) / static_cast<double>(plan.micro_batches);
+  const std::int64_t tp = plan.tp;
+  return [table = *this, config, sequences, tp](std::int64_t, const Program& program, std::size_t number,
+                                                const DeviceSpec& device, std::span<OpTime> times) {
+    const Entry& entry = table.find(config, device.name, tp);
+    const Graph& graph = program.graphs[number];
+    // By part, block and phase: which ops share a time, and how long the model has them take together.
+    struct Share {
+      double modelled = 0;
+      std::vector<std::size_t> ops = {};
+    };
+    std::map<std::tuple<LayerPart, std::int32_t, Phase>, Share> shares;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const Op& op = graph.ops()[i];
+      const LayerPart part = part_of(graph, op);
+      if (part == LayerPart::kNone || definition(op.kind).op_class != OpClass::kCompute) continue;
+      Share& share = shares[{part, op.block, op.phase}];
+      share.ops.push_back(i);
+      share.modelled += static_cast<double>(times[i].time.count());
+    }
+    for (auto& [key, share] : shares) {
+      const auto [part, block, phase] = key;
+      const double forward = part == LayerPart::kEmbedding ? entry.embedding()
+                             : part == LayerPart::kHead    ? entry.head()
+                                                           : entry.layer(static_cast<std::size_t>(block));
+      const double given = forward * sequences * (phase == Phase::kBackward ? 2 : 1) * 1e9;
+      for (const std::size_t i : share.ops) {
+        const double part_of_time = share.modelled > 0
+                                        ? static_cast<double>(times[i].time.count()) / share.modelled
+                                        : 1 / static_cast<double>(share.ops.size());
+        times[i] = {.time = Nanoseconds{std::llround(given * part_of_time)}, .source = TimeSource::kGiven};
+      }
+    }
+  };
+}
+
+}  // namespace nadi
