@@ -1,5 +1,6 @@
-// Predicts published steps with the simulator and prints how far off it is, by source, for the rows that the
-// catalogue's constants of the A100 were fitted to and for those that were left out of the fit.
+// Predicts published steps with the simulator and prints how far off it is, by source. The catalogue's
+// constants of the A100 come from a search over all of these rows; --fit finds constants from a part of the
+// rows alone and prints the errors of the others, --leave-out those of a source that the fit has not seen.
 //
 //   nadi_validate FOLDER               errors by source and the constants
 //   nadi_validate FOLDER --rows        each row as well
@@ -68,7 +69,9 @@ void print_errors(const std::string& title, std::vector<double> errors) {
   std::fflush(stdout);
 }
 
-void print_by_source(Rows& rows, const DeviceCurve& curve, bool each) {
+void print_by_source(Rows& rows, const DeviceCurve& curve, bool each, bool found_from_part) {
+  const std::string other = found_from_part ? ", left out of the fit" : ", not used by --fit";
+  const std::string used = found_from_part ? ", fitted to" : ", used by --fit";
   std::map<std::string, std::vector<double>> fitted, left_out;
   for (const auto& row : rows) {
     const double error = row->error(curve);
@@ -80,8 +83,8 @@ void print_by_source(Rows& rows, const DeviceCurve& curve, bool each) {
                 static_cast<long>(plan.pp), static_cast<long>(plan.dp), static_cast<long>(plan.micro_batches),
                 row->row().measured_s, 100 * error);
   }
-  for (auto& [source, errors] : left_out) print_errors(source + ", left out of the fit", errors);
-  for (auto& [source, errors] : fitted) print_errors(source + ", fitted to", errors);
+  for (auto& [source, errors] : left_out) print_errors(source + other, errors);
+  for (auto& [source, errors] : fitted) print_errors(source + used, errors);
 }
 
 void print_constants(const DeviceCurve& curve) {
@@ -112,7 +115,7 @@ int run(int argc, char** argv) {
   const DeviceCurve curve = find_device("a100-80gb")->curve;
   std::printf("constants of the A100 in the catalogue:\n");
   print_constants(curve);
-  print_by_source(rows, curve, given("--rows"));
+  print_by_source(rows, curve, given("--rows"), false);
   for (const LeftOut& out : published.left_out)
     std::printf("not run: %d rows of %s: %s\n", out.rows, out.source.c_str(), out.reason.c_str());
   if (given("--fit")) {
@@ -120,7 +123,7 @@ int run(int argc, char** argv) {
     std::printf("%s\n", found == curve ? "fitted again: as in the catalogue"
                                        : "fitted again: the catalogue has others");
     print_constants(found);
-    print_by_source(rows, found, false);
+    print_by_source(rows, found, false, true);
   }
   if (given("--leave-out"))
     for (const std::string_view source : {kVTrainOneNode, kVTrainManyNodes}) {

@@ -92,7 +92,7 @@ TEST(DeviceModel, NoKernelTakesLessThanALaunch) {
 }
 
 TEST(DeviceModel, WhatTheHostDoesOncePerStepIsPutOnTheCountOfUpdates) {
-  EXPECT_NEAR(nanoseconds(DeviceModel(plain_device()).time_of({.kind = OpKind::kNextUpdate})), 33'000, 1);
+  EXPECT_NEAR(nanoseconds(DeviceModel(plain_device()).time_of({.kind = OpKind::kNextUpdate})), 30'000, 1);
 }
 
 TEST(DeviceModel, HostsLaunchOpsOneByOneButUpdatesTogether) {

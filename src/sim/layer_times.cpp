@@ -26,13 +26,13 @@ std::string plain_name(std::string_view name) {
   return plain;
 }
 
-// "a10" is the start of "a10pcie", but not of "a100".
+// "A100" names "a100-80gb", and "RTX3090" "rtx-3090"; "A10" does not name "a100-80gb".
 bool names_device(const std::string& written, const std::string& device) {
-  const std::string wanted = plain_name(device), given = plain_name(written);
-  if (!wanted.starts_with(given)) return false;
-  return wanted.size() == given.size() ||
-         std::isdigit(static_cast<unsigned char>(wanted[given.size()])) == 0 ||
-         std::isdigit(static_cast<unsigned char>(given.back())) == 0;
+  const std::string given = plain_name(written);
+  std::size_t read = 0;
+  while (read < device.size() && plain_name(device.substr(0, read)).size() < given.size()) ++read;
+  if (plain_name(device.substr(0, read)) != given) return false;
+  return read == device.size() || std::isalnum(static_cast<unsigned char>(device[read])) == 0;
 }
 
 double seconds_of(std::string_view text, const Place& place) {
@@ -53,7 +53,8 @@ LayerTimes::Entry named_entry(const std::string& name, const Place& place) {
                       "as gpt2XL_A10_1.npy does");
   entry.model = name.substr(0, device);
   entry.device = name.substr(device + 1, tp - device - 1);
-  const auto [end, error] = std::from_chars(name.data() + tp + 1, name.data() + dot, entry.tp);
+  const std::size_t digits = name.compare(tp + 1, 2, "tp") == 0 ? tp + 3 : tp + 1;
+  const auto [end, error] = std::from_chars(name.data() + digits, name.data() + dot, entry.tp);
   if (error != std::errc{} || end != name.data() + dot || entry.tp < 1 || entry.device.empty())
     throw input_error(place, format("'{}' does not end with a degree of tensor parallelism", name));
   return entry;
