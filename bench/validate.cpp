@@ -23,6 +23,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/cluster/catalogue.h"
+#include "other_steps.h"
 #include "published_rows.h"
 
 namespace {
@@ -101,6 +102,8 @@ DeviceCurve fitted(const Rows& rows, const DeviceCurve& start, const std::string
 }
 
 int run(int argc, char** argv) {
+  print_h200_steps();
+  print_a10_step();
   const std::string folder = argc > 1 ? argv[1] : "../shared/data/published";
   if (!std::filesystem::exists(folder + "/iteration_times.csv")) {
     std::printf("skipped: no published measurements in %s\n", folder.c_str());

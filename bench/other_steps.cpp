@@ -1,0 +1,83 @@
+#include "other_steps.h"
+
+#include <cstdio>
+#include <string>
+
+#include "nadi/cluster/catalogue.h"
+#include "nadi/model/catalogue.h"
+#include "nadi/parallel/stage_programs.h"
+#include "nadi/sim/simulation.h"
+
+namespace nadi {
+namespace {
+
+// As bench/gpu_step.cpp has them.
+ModelConfig step_model(const std::string& name) {
+  if (name != "llama-1b" && name != "llama-8b-4l") return *find_built_in_model(name);
+  ModelConfig config = *find_built_in_model("llama3.1-8b");
+  config.name = name;
+  config.positions = 8192;
+  config.rotary = {};
+  config.layers = 4;
+  if (name == "llama-8b-4l") return config;
+  config.layers = 16;
+  config.width = 2048;
+  config.head_width = 64;
+  config.ffn_width = 8192;
+  config.tied_embeddings = true;
+  return config;
+}
+
+struct MeasuredStep {
+  const char* model;
+  std::int64_t batch, tokens;
+  double milliseconds;
+  bool fitted;
+};
+constexpr MeasuredStep kSteps[] = {
+    {"gpt2", 4, 1024, 8.46, true},
+    {"gpt2", 32, 1024, 55.5, false},
+    {"bert-base-uncased", 4, 384, 4.155, true},
+    {"bert-base-uncased", 32, 512, 26.1, false},
+    {"gpt2-xl", 8, 1024, 163.2, true},
+    {"llama-1b", 4, 4096, 247.1, false},
+    {"llama-8b-4l", 2, 4096, 126.9, true},
+};
+
+}  // namespace
+
+void print_h200_steps() {
+  const Cluster cluster = cluster_of(*find_device("h200"));
+  for (const MeasuredStep& step : kSteps) {
+    ModelConfig config = step_model(step.model);
+    config.embedding_dropout = config.attention_dropout = config.residual_dropout = 0;
+    StepRequest request{.batch_size = step.batch, .seq_length = step.tokens, .dtype = DType::kBF16};
+    request.optimizer.max_grad_norm = 0;
+    const StagePrograms programs(config, request, {});
+    const double predicted = to_seconds(simulate_step(programs, cluster).iteration_time) * 1e3;
+    std::printf("H200, %s %ld x %ld, %s: predicted %.2f ms, measured %.2f ms, %+.1f%%\n", step.model,
+                static_cast<long>(step.batch), static_cast<long>(step.tokens),
+                step.fitted ? "fitted to" : "left out of the fit", predicted, step.milliseconds,
+                100 * (predicted / step.milliseconds - 1));
+  }
+}
+
+void print_a10_step() {
+  constexpr double kMeasured = 1.40;
+  Plan plan;
+  plan.dp = 4;
+  plan.pp = 8;
+  plan.partition = {0, 11, 8, 8, 8, 8, 5, 0};
+  plan.micro_batches = 16;
+  const StepRequest request{
+      .batch_size = 16, .seq_length = 1024, .dtype = DType::kF16, .fused_attention = false};
+  const StagePrograms programs(*find_built_in_model("gpt2-xl"), request, plan);
+  const double predicted =
+      to_seconds(simulate_step(programs, find_cluster("a10-8x4").value()).iteration_time);
+  std::printf(
+      "A10, GPT-2 XL on 8 nodes of 4, no row of this device fitted to: predicted %.3f s, measured %.2f s, "
+      "%+.1f%%\n",
+      predicted, kMeasured, 100 * (predicted / kMeasured - 1));
+}
+
+}  // namespace nadi
