@@ -25,6 +25,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/report/simulation_report.h"
+#include "nadi/sim/layer_times.h"
 #include "nadi/sim/network_fault.h"
 #include "nadi/sim/network_schedule.h"
 #include "nadi/sim/simulated_files.h"
@@ -166,7 +167,10 @@ void simulate_model(const Flags& flags, Console& console) {
   const std::int64_t ranks = step.plan.world_size();
   const Cluster cluster = wanted_cluster(flags).for_ranks(static_cast<std::int32_t>(ranks));
   check_ranks(ranks, cluster);
-  const SimulationOptions options = simulation_options(flags, ranks);
+  SimulationOptions options = simulation_options(flags, ranks);
+  const std::string layer_times = flags.text("--layer-times").value_or("");
+  if (!layer_times.empty())
+    options.retime = LayerTimes::read(layer_times).retime(step.config, step.request, step.plan);
   const StagePrograms programs(step.config, step.request, step.plan);
   simulate_and_print(
       {.name = step.config.name,
@@ -179,7 +183,8 @@ void simulate_model(const Flags& flags, Console& console) {
              return write_simulated_step(programs, result, prefix, {.overwrite = overwrite});
            },
        .draw = [&](const SimulationResult& result,
-                   TimelineView& view) { timeline_from_simulated_step(view, programs, result, {}); }},
+                   TimelineView& view) { timeline_from_simulated_step(view, programs, result, {}); },
+       .layer_times = layer_times},
       cluster, flags, console);
 }
 
@@ -195,6 +200,8 @@ const DeviceSpec* recorded_device(const Flags& flags) {
 void simulate_trace_files(const Flags& flags, Console& console) {
   if (const auto of_models = given_step_flags(flags); !of_models.empty())
     throw usage_error(format("{} is for models, and '{}' is a trace", of_models[0], flags.positionals()[0]));
+  if (flags.given("--layer-times"))
+    throw usage_error(format("--layer-times is for models, and '{}' is a trace", flags.positionals()[0]));
   const std::vector<std::filesystem::path> paths = expand_traces(flags.positionals());
   const RunReadingOptions quiet{.lenient = flags.given("--lenient"),
                                 .progress = [&](std::int64_t, std::int64_t) { console.check_interrupted(); }};
@@ -294,6 +301,13 @@ class SimulateCommand : public Command {
                .help = "of --jitter: the same seed gives the same times",
                .fallback = format("{}", kDefaultJitterSeed),
                .group = "faults and variety"});
+    flags.add({.names = {"--layer-times"},
+               .value = "FILE",
+               .help =
+                   "measured forward times of layers in place of the model's: a CSV with the columns file "
+                   "(MODEL_DEVICE_TP) and all_values (embedding, layers, head, in seconds per sequence)",
+               .fallback = "none",
+               .group = "hardware"});
     flags.add({.names = {"--lenient"},
                .help = "skip damaged records, and dependencies on nodes that are not in the file",
                .group = "traces"});

@@ -120,6 +120,20 @@ TEST(Simulate, TracesOnOtherHardwareAndMoreRanks) {
   EXPECT_EQ(run("simulate gpt2-tiny --ranks 2 --cluster h100").code, 2);
 }
 
+TEST(Simulate, TakesMeasuredTimesOfLayers) {
+  const WorkingFolder folder;
+  std::string table = "file,all_values\ngpt2_A10_1.npy,0.001";
+  for (int layer = 0; layer < 12; ++layer) table += " 0.01";
+  write_text("table.csv", table + " 0.005\n");
+  const std::string line = "simulate gpt2 --seq-length 16 --cluster a10 --layer-times table.csv ";
+  const Json result = run_json(line);
+  EXPECT_NEAR(result["ranks"][0]["forward_ns"].get<double>(), 126e6, 100);
+  EXPECT_NEAR(result["ranks"][0]["backward_ns"].get<double>(), 252e6, 100);
+  EXPECT_GT(result["time_sources"]["given"], 0);
+  EXPECT_THAT(run(line + "--measured 340ms").out, HasSubstr("too long by about 1"));
+  EXPECT_NE(run("simulate gpt2 --seq-length 16 --cluster h100 --layer-times table.csv").code, 0);
+}
+
 TEST(Clusters, AreListedShownAndDescribed) {
   EXPECT_THAT(run("clusters").out, HasSubstr("a100x1-a10x7"));
   EXPECT_THAT(run("clusters dgx-h100x4").out, HasSubstr("NVIDIA H100 data sheet"));

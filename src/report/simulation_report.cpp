@@ -93,8 +93,7 @@ std::vector<std::string> measured_words(const SimulationView& view) {
   // Layer times alone, without what the step does besides: when they say more than the whole took, they are
   // not those of this run.
   if (!view.layer_times.empty() && ratio > 1.03)
-    words.push_back(format("- the layer times of {} are too long for it, by about {:.0f}%", view.layer_times,
-                           (ratio - 1) * 100));
+    words.push_back(format("(so these layer times are too long by about {:.0f}%)", (ratio - 1) * 100));
   return words;
 }
 
