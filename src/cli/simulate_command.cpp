@@ -14,6 +14,7 @@
 #include "nadi/base/parse_duration.h"
 #include "nadi/chakra/trace_summary.h"
 #include "nadi/cli/cluster_flag.h"
+#include "nadi/cli/computation_choices.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/cli/step_flags.h"
 #include "nadi/cluster/catalogue.h"
@@ -23,6 +24,7 @@
 #include "nadi/draw/timeline_from_simulation.h"
 #include "nadi/draw/timeline_page.h"
 #include "nadi/model/catalogue.h"
+#include "nadi/model/compute_dtypes.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/report/simulation_report.h"
 #include "nadi/sim/layer_times.h"
@@ -97,6 +99,7 @@ struct Subject {
       write_traces;
   std::function<void(const SimulationResult&, TimelineView&)> draw;
   std::string layer_times = {};
+  std::optional<DType> gradient_dtype = {};
 };
 
 Overwrite overwrite_of(const Flags& flags) {
@@ -141,6 +144,7 @@ void simulate_and_print(const Subject& subject, const Cluster& cluster, const Fl
                       .step = subject.step,
                       .figures = simulation_figures(result, cluster, work),
                       .layer_times = subject.layer_times,
+                      .gradient_dtype = subject.gradient_dtype,
                       .measured = measured};
   for (const std::string& change : flags.texts("--what-if")) {
     Cluster other = cluster;
@@ -159,15 +163,39 @@ void simulate_and_print(const Subject& subject, const Cluster& cluster, const Fl
     print_simulation(view, console.out, style_for(console));
 }
 
+// Nobody trains in fp32 on a GPU that computes faster in 16 bits; fp16 is the type that all of them have.
+void use_default_dtype(const Flags& flags, const Cluster& cluster, ResolvedStep& step) {
+  if (flags.given("--dtype") || flags.given("--fp8")) return;
+  for (std::int64_t rank = 0; rank < step.plan.world_size(); ++rank) {
+    const DeviceSpec& device = cluster.device(DeviceId{static_cast<std::int32_t>(rank)});
+    if (device.type != DeviceType::kGpu || device.peak(DType::kF16) <= device.peak(DType::kF32)) return;
+  }
+  step.request.dtype = DType::kF16;
+  for (Setting& setting : step.settings)
+    if (setting.key == "dtype") setting.value = name_of(DType::kF16);
+}
+
+// As Megatron-LM: with --fp16 gradients are fp16, with --bf16 they are summed in fp32.
+DType gradient_dtype(const Flags& flags, const ResolvedStep& step) {
+  if (const auto choice = flags.choice("--grad-reduce-dtype")) return kDTypes[*choice].second;
+  return step.request.dtype == DType::kF16 ? DType::kF16 : DType::kF32;
+}
+
 void simulate_model(const Flags& flags, Console& console) {
   for (const std::string_view flag : {"--durations", "--ranks", "--recorded-on", "--lenient"})
     if (flags.given(flag))
       throw usage_error(format("{} is for traces, and '{}' is a model", flag, flags.positional()));
-  const ResolvedStep step = resolve_step(flags, console);
+  ResolvedStep step = resolve_step(flags, console);
+  const bool trains = step.request.kind == StepKind::kTrain;
+  if (flags.given("--grad-reduce-dtype") && !trains)
+    throw usage_error(
+        format("--grad-reduce-dtype makes no sense with --step {}", to_string(step.request.kind)));
   const std::int64_t ranks = step.plan.world_size();
   const Cluster cluster = wanted_cluster(flags).for_ranks(static_cast<std::int32_t>(ranks));
   check_ranks(ranks, cluster);
+  use_default_dtype(flags, cluster, step);
   SimulationOptions options = simulation_options(flags, ranks);
+  if (trains) options.overlap.gradient_dtype = gradient_dtype(flags, step);
   const std::string layer_times = flags.text("--layer-times").value_or("");
   if (!layer_times.empty())
     options.retime = LayerTimes::read(layer_times).retime(step.config, step.request, step.plan);
@@ -184,7 +212,8 @@ void simulate_model(const Flags& flags, Console& console) {
            },
        .draw = [&](const SimulationResult& result,
                    TimelineView& view) { timeline_from_simulated_step(view, programs, result, {}); },
-       .layer_times = layer_times},
+       .layer_times = layer_times,
+       .gradient_dtype = options.overlap.gradient_dtype},
       cluster, flags, console);
 }
 
@@ -200,8 +229,9 @@ const DeviceSpec* recorded_device(const Flags& flags) {
 void simulate_trace_files(const Flags& flags, Console& console) {
   if (const auto of_models = given_step_flags(flags); !of_models.empty())
     throw usage_error(format("{} is for models, and '{}' is a trace", of_models[0], flags.positionals()[0]));
-  if (flags.given("--layer-times"))
-    throw usage_error(format("--layer-times is for models, and '{}' is a trace", flags.positionals()[0]));
+  for (const std::string_view flag : {"--layer-times", "--grad-reduce-dtype"})
+    if (flags.given(flag))
+      throw usage_error(format("{} is for models, and '{}' is a trace", flag, flags.positionals()[0]));
   const std::vector<std::filesystem::path> paths = expand_traces(flags.positionals());
   const RunReadingOptions quiet{.lenient = flags.given("--lenient"),
                                 .progress = [&](std::int64_t, std::int64_t) { console.check_interrupted(); }};
@@ -348,7 +378,13 @@ class SimulateCommand : public Command {
                .fallback = "none",
                .group = "output"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
-    add_step_flags(flags);
+    flags.add({.names = {"--grad-reduce-dtype"},
+               .value = "TYPE",
+               .help = "in which gradients are reduced over ranks; training",
+               .fallback = "fp16 with --dtype fp16, else fp32, as Megatron-LM does",
+               .choices = dtype_names(),
+               .group = "training"});
+    add_step_flags(flags, "fp16 on GPUs, which all have it; fp32 on CPUs");
     flags.show_first(
         {"--cluster", "--what-if", "--network", "--collective", "--slow", "--measured", "--json"});
   }

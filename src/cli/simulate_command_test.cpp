@@ -41,6 +41,23 @@ TEST(Simulate, ARowAddsUpToTheIteration) {
   }
 }
 
+TEST(Simulate, GradientsAreReducedInTheTypeThatIsAskedFor) {
+  const auto bytes = [](const std::string& flags) {
+    const Json result = run_json("simulate gpt2-tiny --seq-length 16 --dp 2 --cluster dgx-h100 " + flags);
+    for (const Json& row : result["communication"])
+      if (row["group"] == "dp") return row["bytes"].get<std::int64_t>();
+    return std::int64_t{0};
+  };
+  EXPECT_EQ(run_json("simulate gpt2-tiny --seq-length 16 --cluster h100")["step"]["dtype"], "fp16");
+  EXPECT_EQ(run_json("simulate gpt2-tiny --seq-length 16 --cluster epyc-7763")["step"]["dtype"], "fp32");
+  EXPECT_GT(bytes(""), 0);
+  EXPECT_EQ(bytes(""), bytes("--dtype bf16 --grad-reduce-dtype bf16"));
+  // The loss, four bytes, is no gradient.
+  EXPECT_EQ(2 * (bytes("") - 4), bytes("--dtype bf16") - 4);
+  EXPECT_EQ(2 * (bytes("") - 4), bytes("--dtype fp32") - 4);
+  EXPECT_EQ(run("simulate gpt2 --step prefill --cluster h100 --grad-reduce-dtype bf16").code, 2);
+}
+
 TEST(Simulate, SymmetryChangesNothing) {
   const std::string line = "gpt2-tiny --seq-length 32 --tp 2 --dp 2 --pp 2 --cluster dgx-a100 ";
   EXPECT_EQ(iteration(line), iteration(line + "--no-symmetry"));
@@ -96,7 +113,7 @@ TEST(Simulate, RefusesWhatCannotBe) {
 
 TEST(Simulate, WritesTracesAndATimelineThatGiveTheSameTimeAgain) {
   const WorkingFolder folder;
-  const std::string line = "simulate gpt2-tiny --seq-length 16 --dp 2 --cluster dgx-h100 ";
+  const std::string line = "simulate gpt2-tiny --seq-length 16 --dp 2 --dtype fp32 --cluster dgx-h100 ";
   const CliRun done = run(line + "--et-out predicted --timeline t.html");
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.err, HasSubstr("2 predicted traces: predicted.0.et, ..."));
@@ -106,14 +123,14 @@ TEST(Simulate, WritesTracesAndATimelineThatGiveTheSameTimeAgain) {
   EXPECT_EQ(run(line + "--timeline t.svg").code, 2);
   EXPECT_EQ(run("check 'predicted.*.et'").code, 0);
   EXPECT_EQ(iteration("'predicted.*.et' --durations model --cluster dgx-h100"),
-            iteration("gpt2-tiny --seq-length 16 --dp 2 --cluster dgx-h100"));
+            iteration("gpt2-tiny --seq-length 16 --dp 2 --dtype fp32 --cluster dgx-h100"));
 }
 
 TEST(Simulate, TracesOnOtherHardwareAndMoreRanks) {
   const WorkingFolder folder;
   ASSERT_EQ(run("trace gpt2-tiny --seq-length 16 --dp 2 -o dry").code, 0);
   const double two = iteration("dry --cluster dgx-h100");
-  EXPECT_EQ(two, iteration("gpt2-tiny --seq-length 16 --dp 2 --cluster dgx-h100"));
+  EXPECT_EQ(two, iteration("gpt2-tiny --seq-length 16 --dp 2 --dtype fp32 --cluster dgx-h100"));
   EXPECT_NE(two, iteration("dry --cluster aws-g4dn"));
   EXPECT_EQ(run("simulate dry.0.et --dp 2 --cluster h100").code, 2);
   EXPECT_EQ(run("simulate dry.0.et --cluster dgx-h100 --recorded-on h10").code, 2);

@@ -314,8 +314,11 @@ void name_ignored_keys(const ModelConfig& config, Console& console) {
 
 }  // namespace
 
-void add_step_flags(Flags& flags) {
-  for (StepFlag& flag : all_step_flags()) flags.add(std::move(flag.spec));
+void add_step_flags(Flags& flags, std::string dtype_fallback) {
+  for (StepFlag& flag : all_step_flags()) {
+    if (flag.spec.names[0] == "--dtype" && !dtype_fallback.empty()) flag.spec.fallback = dtype_fallback;
+    flags.add(std::move(flag.spec));
+  }
 }
 
 ResolvedStep resolve_step(const Flags& flags, Console& console) {

@@ -2,6 +2,7 @@
 // decided here, once, and is part of the result.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,8 +13,9 @@ namespace nadi {
 class Flags;
 struct Console;
 
-// Adds MODEL and the flags of a step.
-void add_step_flags(Flags& flags);
+// Adds MODEL and the flags of a step. `dtype_fallback`: what help says where a command has a default of its
+// own.
+void add_step_flags(Flags& flags, std::string dtype_fallback = "");
 
 // Reads the model named on the command line and decides everything. Error (usage) for flags that contradict
 // each other or make no sense with the kind of step, and what load_model_config() throws. Keys of the

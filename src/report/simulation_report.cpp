@@ -5,6 +5,7 @@
 
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
+#include "nadi/model/compute_dtypes.h"
 #include "nadi/parallel/model_parameters.h"
 #include "nadi/report/report_facts.h"
 #include "nadi/report/simulation_tables.h"
@@ -71,16 +72,38 @@ std::vector<std::string> cost_words(const SimulationFigures& figures) {
   return words;
 }
 
-// The sums that tell a pipeline from what follows it, for the rank that has most of the second.
-Nanoseconds exposed_of(const SimulationView& view, std::string_view group) {
-  Nanoseconds most{};
-  for (const SimulatedClass& ranks : view.result.classes) {
-    Nanoseconds sum{};
-    for (const CommunicationShare& share : ranks.breakdown.communication)
-      if (share.group == group) sum += share.exposed;
-    most = std::max(most, sum);
-  }
-  return most;
+Nanoseconds exposed_of(const SimulatedClass& ranks, std::string_view group) {
+  Nanoseconds sum{};
+  for (const CommunicationShare& share : ranks.breakdown.communication)
+    if (share.group == group) sum += share.exposed;
+  return sum;
+}
+
+// What follows a pipeline, on the rank that has most of it; the rest of the iteration is the pipeline.
+std::vector<std::string> pipeline_words(const SimulationView& view) {
+  if (view.step == nullptr || view.step->plan.pp < 2) return {};
+  const auto reductions = [](const SimulatedClass& ranks) {
+    return exposed_of(ranks, "dp") + exposed_of(ranks, "embedding");
+  };
+  const auto most = std::ranges::max_element(view.result.classes, {}, reductions);
+  if (most == view.result.classes.end() || reductions(*most).count() == 0) return {};
+  const Nanoseconds optimizer = most->breakdown.compute[static_cast<std::size_t>(Phase::kOptimizer)];
+  const Nanoseconds messages = exposed_of(*most, "pp");
+  return {format("pipeline {},",
+                 to_string(view.result.iteration_time - messages - reductions(*most) - optimizer)),
+          format("messages between stages {},", to_string(messages)),
+          format("data-parallel reductions {},", to_string(exposed_of(*most, "dp"))),
+          format("shared embedding {},", to_string(exposed_of(*most, "embedding"))),
+          format("optimizer {}", to_string(optimizer)),
+          format("(rank {})", to_number(most->ranks[0]))};
+}
+
+std::vector<std::string> dtype_words(const SimulationView& view) {
+  if (view.step == nullptr) return {};
+  std::vector<std::string> words{std::string(name_of(view.step->request.dtype))};
+  if (view.gradient_dtype)
+    words.push_back(format("with gradients reduced in {}", name_of(*view.gradient_dtype)));
+  return words;
 }
 
 std::vector<std::string> measured_words(const SimulationView& view) {
@@ -105,12 +128,9 @@ std::vector<ReportFact> figure_facts(const SimulationView& view) {
       facts.push_back({.name = {"", std::move(title), CellKind::kText}, .words = std::move(words)});
   };
   add("iteration", {to_string(view.result.iteration_time)});
-  const Nanoseconds reductions = exposed_of(view, "dp") + exposed_of(view, "embedding");
-  if (view.step && view.step->plan.pp > 1 && reductions.count() > 0)
-    add("of that", {format("pipeline {},", to_string(view.result.iteration_time - reductions)),
-                    format("data-parallel reductions {},", to_string(exposed_of(view, "dp"))),
-                    format("shared embedding {}", to_string(exposed_of(view, "embedding")))});
+  add("of that", pipeline_words(view));
   add("measured", measured_words(view));
+  add("computed in", dtype_words(view));
   add("throughput", throughput_words(figures));
   if (figures.model_flops_utilization)
     add("MFU",
@@ -190,6 +210,7 @@ Json simulation_json(const SimulationView& view) {
     for (const char* part : {"model", "step", "plan"}) root[part] = resolved.at(part);
   }
   root["world_size"] = view.result.ranks;
+  root["gradient_reduction_dtype"] = view.gradient_dtype ? Json(name_of(*view.gradient_dtype)) : Json();
   root["samples_per_s"] = value_or_null(figures.samples_per_second);
   root["tokens_per_s"] = value_or_null(figures.tokens_per_second);
   root["model_flops_utilization"] = value_or_null(figures.model_flops_utilization);

@@ -25,7 +25,8 @@ struct SimulationView {
   const SimulationResult& result;
   const ResolvedStep* step = nullptr;  // nullptr: of traces
   SimulationFigures figures = {};
-  std::string layer_times = {};  // the file that has them; "" for none
+  std::string layer_times = {};              // the file that has them; "" for none
+  std::optional<DType> gradient_dtype = {};  // in which gradients are reduced
   std::vector<WhatIfResult> what_if = {};
   std::optional<Nanoseconds> measured = {};  // what the user says that it took
 };

@@ -109,6 +109,7 @@ LayerPart part_of(const Graph& graph, const Op& op) {
   if (op.block >= 0) return LayerPart::kBlock;
   // Outside of blocks: tables of words and positions with their dropout and norm, or what follows the blocks.
   const std::string& layer = graph.layers()[static_cast<std::size_t>(op.layer)];
+  if (layer == "transformer") return LayerPart::kEmbedding;  // the sum of both tables
   for (const char* name : {"wte", "wpe", "embed", "drop"})
     if (layer.find(name) != std::string::npos) return LayerPart::kEmbedding;
   return LayerPart::kHead;

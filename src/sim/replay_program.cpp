@@ -74,7 +74,7 @@ class StageFlattening {
             .op_id = at.op_id,
             .op = at.op,
             .binding = at.binding,
-            .bytes = at.bytes,
+            .bytes = reduces_gradients(at) ? on_wire(at) : at.bytes,
             .tag = at.tag,
             .exchange = at.exchange,
             .position = program_.instructions[at.instruction].context.position.value_or(-1)};
@@ -83,6 +83,12 @@ class StageFlattening {
   static bool reduces_gradients(const StepOp& at) {
     return at.binding.kind == RankBinding::Kind::kCollective && at.op->phase == Phase::kBackward &&
            (at.binding.group == GroupKind::kData || at.binding.group == GroupKind::kEmbedding);
+  }
+
+  Bytes on_wire(const StepOp& at) const {
+    if (!overlap_.gradient_dtype) return at.bytes;
+    const std::int64_t element = size_of(at.graph->tensor(at.op->inputs[0]).dtype);
+    return Bytes{at.bytes.count() / element * size_of(*overlap_.gradient_dtype)};
   }
 
   // Of the computation that waits for no reduction.

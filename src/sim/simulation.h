@@ -73,6 +73,9 @@ struct OverlapOptions {
   // Each tensor-parallel rank sends its part of a message between stages, and the receivers gather it; not
   // with sequence parallelism, where each has its own message.
   bool scattered_messages = false;
+  // Element type in which gradients are reduced; nothing: the one that the program has them in. Only the size
+  // on the network changes.
+  std::optional<DType> gradient_dtype = {};
 };
 
 // May replace the times of computation that the device model gives: measured layers, for instance. `times` is
