@@ -149,7 +149,9 @@ void change_links(const WhatIf& change, Cluster& cluster) {
     if (fabric.bandwidth == ByteRate{}) return;  // a node with one device
     add_name(names, fabric.kind);
     add_name(names, place);
-    if (change.name != "*" && change.name != fabric.kind && change.name != place) return;
+    // An NVSwitch is what NVLinks lead to: who asks for faster NVLinks means these, too.
+    const bool nvlink = change.name == "nvlink" && fabric.kind == "nvswitch";
+    if (change.name != "*" && change.name != fabric.kind && change.name != place && !nvlink) return;
     change_fabric(change, fabric);
     found = true;
   };

@@ -1,6 +1,6 @@
 // Changes of a cluster in one line, to ask what they would bring: `--what-if`.
 //
-//   apply_what_if(cluster, "link.nvlink.bandwidth=2x");        // every fabric of kind "nvlink"
+//   apply_what_if(cluster, "link.nvlink.bandwidth=2x");        // every fabric of kind "nvlink", "nvswitch"
 //   apply_what_if(cluster, "link.nodes.latency=1us");          // the level named "nodes"
 //   apply_what_if(cluster, "device.a10.memory_bandwidth=1 TB/s");
 //

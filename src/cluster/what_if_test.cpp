@@ -16,6 +16,7 @@ Cluster changed(std::string_view change) {
 
 TEST(WhatIf, FactorsAndQuantitiesChangeLinks) {
   EXPECT_EQ(changed("link.nvswitch.bandwidth=2x").node(0).inside.bandwidth, ByteRate{600e9});
+  EXPECT_EQ(changed("link.nvlink.bandwidth=2x").node(0).inside.bandwidth, ByteRate{600e9});
   EXPECT_EQ(changed("link.inside.bandwidth=100GB/s").node(0).inside.bandwidth, ByteRate{100e9});
   EXPECT_EQ(changed("link.nodes.bandwidth=400 Gbit/s").levels[0].fabric.bandwidth, ByteRate{50e9});
   EXPECT_EQ(changed("link.*.latency=1us").levels[0].fabric.latency, Nanoseconds{1000});
@@ -34,7 +35,7 @@ TEST(WhatIf, AndDevices) {
 
 TEST(WhatIf, RefusesWhatIsNotThere) {
   for (const std::string_view change :
-       {"", "link", "link.nvswitch=2x", "link.nvlink.bandwidth=2x", "link.nvswitch.bandwith=2x",
+       {"", "link", "link.nvswitch=2x", "link.pcie.bandwidth=2x", "link.nvswitch.bandwith=2x",
         "link.nvswitch.bandwidth=2", "link.nvswitch.bandwidth=0x", "link.nvswitch.bandwidth=-1x",
         "link.nvswitch.latency=2GB/s", "link.nvswitch.efficiency=2x", "device.h100.memory=2x",
         "node.dgx.price=2x"}) {

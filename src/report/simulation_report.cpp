@@ -249,11 +249,11 @@ void print_simulation(const SimulationView& view, std::ostream& out, const Repor
                               .width = style.width,
                               .more = ", in --json"});
   };
-  print(simulated_ranks_table(view));
+  print(simulated_ranks_table(view, RankRows::kByFigures));
   print(simulated_communication_table(view));
   const bool has_memory = std::ranges::any_of(
       view.result.classes, [](const SimulatedClass& ranks) { return ranks.memory.peak.count() > 0; });
-  if (has_memory) print(simulated_memory_table(view));
+  if (has_memory) print(simulated_memory_table(view, RankRows::kByFigures));
   print(simulated_traffic_table(view));
   print(what_if_table(view));
   if (const std::string sources = sources_text(view.result.sources); !sources.empty())

@@ -17,14 +17,50 @@ const std::string& device_name(const SimulationView& view, const SimulatedClass&
   return view.cluster.device(ranks.device).name;
 }
 
+// Rows of classes, whose first cell is still to be filled with the ranks. Equal rows become one.
+class RowsOfRanks {
+ public:
+  explicit RowsOfRanks(RankRows rows) : rows_(rows) {}
+
+  void add(const SimulatedClass& ranks, std::vector<ReportCell> cells) {
+    if (rows_ == RankRows::kByFigures) {
+      const auto [known, is_new] = places_.emplace(cells, entries_.size());
+      if (!is_new) {
+        std::vector<Rank>& all = entries_[known->second].ranks;
+        all.insert(all.end(), ranks.ranks.begin(), ranks.ranks.end());
+        return;
+      }
+    }
+    entries_.push_back({ranks.ranks, std::move(cells)});
+  }
+
+  void fill(ReportTable& table) {
+    for (Entry& entry : entries_) {
+      std::ranges::sort(entry.ranks);
+      entry.cells[0] = rows_ == RankRows::kByClass ? as_ranges(entry.ranks) : as_short_ranges(entry.ranks);
+      table.rows.push_back(std::move(entry.cells));
+    }
+  }
+
+ private:
+  struct Entry {
+    std::vector<Rank> ranks;
+    std::vector<ReportCell> cells;
+  };
+  RankRows rows_;
+  std::vector<Entry> entries_;
+  std::map<std::vector<ReportCell>, std::size_t> places_;
+};
+
 }  // namespace
 
-ReportTable simulated_ranks_table(const SimulationView& view) {
+ReportTable simulated_ranks_table(const SimulationView& view, RankRows rows) {
   ReportTable table{
       .name = "ranks",
       .title = "Where the time of each rank goes",
       .columns = {{"ranks", "ranks", CellKind::kText},
-                  {"source", view.step ? "stage" : "trace", CellKind::kCount},
+                  {"source", view.step ? "stage" : "trace", CellKind::kCount,
+                   view.step || rows == RankRows::kByClass ? Shown::kAlways : Shown::kToPrograms},
                   {"device", "device", CellKind::kText},
                   {"forward_ns", view.step ? "forward" : "compute", CellKind::kTime},
                   {"recompute_ns", "recompute", CellKind::kTime, Shown::kUnlessZero},
@@ -34,12 +70,15 @@ ReportTable simulated_ranks_table(const SimulationView& view) {
                   {"exposed_communication_ns", "exposed comm", CellKind::kTime, Shown::kUnlessZero},
                   {"bubble_ns", "bubble", CellKind::kTime, Shown::kUnlessZero},
                   {"end_ns", "", CellKind::kTime, Shown::kToPrograms}}};
+  RowsOfRanks made(rows);
+  const bool sources = view.step || rows == RankRows::kByClass;
   for (const SimulatedClass& ranks : view.result.classes)
-    table.rows.push_back({as_ranges(ranks.ranks), std::int64_t{ranks.source}, device_name(view, ranks),
-                          phase_time(ranks, Phase::kForward), phase_time(ranks, Phase::kRecompute),
-                          phase_time(ranks, Phase::kBackward), phase_time(ranks, Phase::kOptimizer),
-                          ranks.breakdown.host.count(), ranks.breakdown.exposed().count(),
-                          ranks.breakdown.bubble.count(), ranks.end.count()});
+    made.add(ranks, {ReportCell(), sources ? std::int64_t{ranks.source} : std::int64_t{0},
+                     device_name(view, ranks), phase_time(ranks, Phase::kForward),
+                     phase_time(ranks, Phase::kRecompute), phase_time(ranks, Phase::kBackward),
+                     phase_time(ranks, Phase::kOptimizer), ranks.breakdown.host.count(),
+                     ranks.breakdown.exposed().count(), ranks.breakdown.bubble.count(), ranks.end.count()});
+  made.fill(table);
   return table;
 }
 
@@ -73,7 +112,7 @@ ReportTable simulated_communication_table(const SimulationView& view) {
   return table;
 }
 
-ReportTable simulated_memory_table(const SimulationView& view) {
+ReportTable simulated_memory_table(const SimulationView& view, RankRows rows) {
   ReportTable table{.name = "memory",
                     .title = "Memory",
                     .columns = {{"ranks", "ranks", CellKind::kText},
@@ -84,14 +123,16 @@ ReportTable simulated_memory_table(const SimulationView& view) {
                                 {"capacity_bytes", "of", CellKind::kBytes},
                                 {"peak_at_ns", "peak at", CellKind::kTime},
                                 {"exceeded_at_ns", "exceeded at", CellKind::kTime}}};
+  RowsOfRanks made(rows);
   for (const SimulatedClass& ranks : view.result.classes) {
     const SimulatedMemory& memory = ranks.memory;
-    table.rows.push_back({as_ranges(ranks.ranks), device_name(view, ranks), memory.resident.count(),
-                          memory.peak.count(), memory.reserved.count(),
-                          memory.capacity.count() == 0 ? ReportCell() : ReportCell(memory.capacity.count()),
-                          memory.peak_at.count(),
-                          memory.exceeded_at ? ReportCell(memory.exceeded_at->count()) : ReportCell()});
+    made.add(ranks, {ReportCell(), device_name(view, ranks), memory.resident.count(), memory.peak.count(),
+                     memory.reserved.count(),
+                     memory.capacity.count() == 0 ? ReportCell() : ReportCell(memory.capacity.count()),
+                     memory.peak_at.count(),
+                     memory.exceeded_at ? ReportCell(memory.exceeded_at->count()) : ReportCell()});
   }
+  made.fill(table);
   return table;
 }
 
