@@ -63,6 +63,7 @@ set(NADI_INTERNAL_HEADERS
   cluster/cluster_keys.h
   cluster/cluster_values.h
   cluster/device_reader.h
+  cluster/measured_json.h
   chakra/node_link_trace.h
   draw/collapse.h
   draw/dot_writer.h

@@ -107,6 +107,12 @@ std::vector<FlagEffect> effects() {
   const FlagValues trace{{"--enable-tracing", ""}, {"--force", ""}};
   return {
       {"--init-from", "start", {}, other_loss},
+      {"--cluster",
+       "h100",
+       {},
+       [](const Seen& without, const Seen& with) {
+         return with.err.find("h100") != std::string::npos && without.err.find("h100") == std::string::npos;
+       }},
       {"--data", "other.json", {}, shows("data", "other.json")},
       {"--eval-data", "other.json", {}, shows("validation_data", "other.json")},
       {"--tokenizer", "tok2", {}, shows("tokenizer", "tok2")},
