@@ -3,9 +3,13 @@
 // A10 (FASOP), predicted from the data sheet and the constants of other devices.
 #pragma once
 
+#include <string>
+
 namespace nadi {
 
 void print_h200_steps();
-void print_a10_step();
+// `layer_times`: FASOP's table, with which the parts of the step are compared with pencil; skipped where it
+// is not there.
+void print_a10_step(const std::string& layer_times);
 
 }  // namespace nadi

@@ -112,7 +112,10 @@ PublishedRow megatron_row(std::int64_t global_batch, std::int64_t micro_batch) {
   row.request.fused_attention = false;
   row.request.batch_size = global_batch;
   row.plan.micro_batches = micro_batch;  // both are divided once the plan is known
-  row.overlap = {.reduce_after_backward = true, .blocking_collectives = true, .scattered_messages = true};
+  row.overlap = {.reduce_after_backward = true,
+                 .blocking_collectives = true,
+                 .scattered_messages = true,
+                 .gradient_dtype = DType::kF16};
   return row;
 }
 

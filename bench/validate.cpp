@@ -102,9 +102,9 @@ DeviceCurve fitted(const Rows& rows, const DeviceCurve& start, const std::string
 }
 
 int run(int argc, char** argv) {
-  print_h200_steps();
-  print_a10_step();
   const std::string folder = argc > 1 ? argv[1] : "../shared/data/published";
+  print_h200_steps();
+  print_a10_step(folder + "/../fasop/known_cost_all.csv");
   if (!std::filesystem::exists(folder + "/iteration_times.csv")) {
     std::printf("skipped: no published measurements in %s\n", folder.c_str());
     return 0;
