@@ -17,7 +17,7 @@ struct SampleSize {
 
 class SampleList {
  public:
-  explicit SampleList(const SampleOptions& options) : options_(options) {}
+  explicit SampleList(const MeasuringOptions& options) : options_(options) {}
 
   // A training step, unless the model has no room for so many tokens.
   void train(ModelConfig config, SampleSize size, const Plan& plan = {}, std::int64_t micro_batches = 1) {
@@ -58,7 +58,7 @@ class SampleList {
   std::vector<SampleProgram> take() { return std::move(samples_); }
 
  private:
-  const SampleOptions& options_;
+  const MeasuringOptions& options_;
   std::vector<SampleProgram> samples_;
 };
 
@@ -138,7 +138,7 @@ void add_others(SampleList& list) {
 
 }  // namespace
 
-std::vector<SampleProgram> sample_programs(const SampleOptions& options) {
+std::vector<SampleProgram> sample_programs(const MeasuringOptions& options) {
   SampleList list(options);
   for (const ModelConfig& model : options.models)
     options.ranks == 1 ? add_alone(list, model, options.quick)

@@ -25,13 +25,13 @@ struct SampleProgram {
   Plan plan = {};
 };
 
-struct SampleOptions {
+struct MeasuringOptions {
   std::vector<ModelConfig> models;
   std::int64_t ranks = 1;
   bool quick = false;  // few sizes, and nothing but what training of `models` runs
   DType dtype = DType::kF32;
 };
 
-std::vector<SampleProgram> sample_programs(const SampleOptions& options);
+std::vector<SampleProgram> sample_programs(const MeasuringOptions& options);
 
 }  // namespace nadi

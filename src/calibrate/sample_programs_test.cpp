@@ -10,7 +10,7 @@
 namespace nadi {
 namespace {
 
-SampleOptions of_gpt2(std::int64_t ranks) {
+MeasuringOptions of_gpt2(std::int64_t ranks) {
   return {.models = {*find_built_in_model("gpt2")}, .ranks = ranks};
 }
 

@@ -37,7 +37,7 @@ std::string_view memory_name(Role role) {
 
 }  // namespace
 
-StageMemory::StageMemory(const Program& program) {
+ReplayedMemory::ReplayedMemory(const Program& program) {
   std::array<Bytes, kRoleCount> by_role{};
   std::unordered_set<std::string_view> seen;
   for (const Graph& graph : program.graphs) {
@@ -56,7 +56,7 @@ StageMemory::StageMemory(const Program& program) {
   live_ = planned.live;
 }
 
-void StageMemory::add_graph(const Graph& graph) {
+void ReplayedMemory::add_graph(const Graph& graph) {
   const std::size_t first = changes_.size();
   changes_.resize(first + graph.ops().size());
   // Views are not steps: what one of them needs last was needed by the op before.
@@ -76,14 +76,14 @@ void StageMemory::add_graph(const Graph& graph) {
   }
 }
 
-SimulatedMemory StageMemory::resident_only(Bytes capacity) const {
+SimulatedMemory ReplayedMemory::resident_only(Bytes capacity) const {
   SimulatedMemory memory{.resident = resident_, .peak = resident_, .reserved = resident_ + reserved_};
   memory.capacity = capacity;
   return memory;
 }
 
-void StageMemory::fill_peak(SimulatedMemory& memory, std::int64_t values, std::int64_t kept,
-                            Nanoseconds at) const {
+void ReplayedMemory::fill_peak(SimulatedMemory& memory, std::int64_t values, std::int64_t kept,
+                               Nanoseconds at) const {
   memory.peak = resident_ + Bytes{values};
   memory.peak_at = at;
   memory.at_peak = resident_parts_;
@@ -92,8 +92,8 @@ void StageMemory::fill_peak(SimulatedMemory& memory, std::int64_t values, std::i
   std::ranges::stable_sort(memory.at_peak, std::greater{}, &MemoryPart::size);
 }
 
-SimulatedMemory StageMemory::over_time(const StageReplay& stage, std::span<const NodeTime> times,
-                                       Bytes capacity, bool keep_points) const {
+SimulatedMemory ReplayedMemory::over_time(const StageReplay& stage, std::span<const NodeTime> times,
+                                          Bytes capacity, bool keep_points) const {
   struct Event {
     std::int64_t time;
     std::int64_t change, kept;
@@ -134,7 +134,7 @@ SimulatedMemory StageMemory::over_time(const StageReplay& stage, std::span<const
   return memory;
 }
 
-SimulatedMemory StageMemory::in_order(Bytes capacity) const {
+SimulatedMemory ReplayedMemory::in_order(Bytes capacity) const {
   SimulatedMemory memory = resident_only(capacity);
   fill_peak(memory, live_.count(), 0, Nanoseconds{});
   if (capacity > Bytes{} && memory.peak > capacity) memory.exceeded_at = Nanoseconds{};

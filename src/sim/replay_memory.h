@@ -1,6 +1,6 @@
 // The memory of a stage's ranks over the time of a simulated step.
 //
-//   const StageMemory memory(program);
+//   const ReplayedMemory memory(program);
 //   const SimulatedMemory used = memory.over_time(stage_replay, times, capacity);
 //
 // Values take their bytes when the op that writes them starts, and give them back when the last op that needs
@@ -19,9 +19,9 @@
 
 namespace nadi {
 
-class StageMemory {
+class ReplayedMemory {
  public:
-  explicit StageMemory(const Program& program);
+  explicit ReplayedMemory(const Program& program);
 
   // `times` by node of the replay. Nodes that start when others end take what these give back.
   SimulatedMemory over_time(const StageReplay& stage, std::span<const NodeTime> times, Bytes capacity,

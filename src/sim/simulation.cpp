@@ -288,7 +288,8 @@ class StepSimulation {
         one.breakdown.communication[s].exposed = actor.shares[s].exposed;
       }
       const Bytes capacity = cluster_.devices[rank.device_kind].memory;
-      const StageMemory& memory = memories_.try_emplace(flat.stage, programs_.of(flat.stage)).first->second;
+      const ReplayedMemory& memory =
+          memories_.try_emplace(flat.stage, programs_.of(flat.stage)).first->second;
       one.memory = options_.keep_times ? memory.over_time(flat.replay, actor.nodes, capacity, true)
                                        : memory.in_order(capacity);
       one.nodes = in_order_of_steps(flat.replay.steps, std::move(actor.nodes));
@@ -351,7 +352,7 @@ class StepSimulation {
   ReplayJob job_;
   std::vector<Flat> flats_;                             // as job_.programs
   std::map<std::int64_t, std::uint32_t> flat_numbers_;  // by stage
-  std::map<std::int64_t, StageMemory> memories_;        // by stage
+  std::map<std::int64_t, ReplayedMemory> memories_;     // by stage
   std::map<std::uint32_t, DeviceModel> models_;
   std::map<std::tuple<std::int64_t, std::uint32_t, std::uint32_t>, std::vector<OpTime>> graph_times_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, double>, Timed> timed_;
