@@ -4,6 +4,7 @@
 #include <array>
 #include <fstream>
 
+#include "nadi/base/nearest.h"
 #include "nadi/base/version.h"
 #include "nadi/cli/commands.h"
 #include "nadi/cli/run_for_tests.h"
@@ -246,13 +247,13 @@ TEST(Program, SaysWhichOfSeveralValuesCounts) {
 }
 
 TEST(Program, NamesWhatItDoesNotKnow) {
-  std::string known;
-  for (const CommandEntry& entry : commands()) known += std::string(entry.name) + ", ";
+  std::vector<std::string> known;
+  for (const CommandEntry& entry : commands()) known.emplace_back(entry.name);
+  known.emplace_back("help");
   EXPECT_EQ(run("shwo gpt2").code, 2);
   EXPECT_EQ(run("shwo gpt2").err,
-            "error: unknown command 'shwo'\n"
-            "  hint: did you mean 'show'? known: " +
-                known + "help\n");
+            "error: unknown command 'shwo'\n  hint: " + did_you_mean("shwo", known) + "\n");
+  EXPECT_THAT(run("shwo gpt2").err, HasSubstr("did you mean 'show'? known: models, devices, "));
   EXPECT_EQ(run("help shwo").err, run("shwo").err);
   EXPECT_EQ(run("--verison").err,
             "error: unknown flag '--verison'\n"
