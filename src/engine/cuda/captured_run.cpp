@@ -1,6 +1,7 @@
 #include "nadi/engine/cuda/captured_run.h"
 
 #include "nadi/engine/cuda/cuda_error.h"
+#include "nadi/engine/cuda/graph_fills.h"
 
 namespace nadi::cuda {
 
@@ -31,6 +32,7 @@ void CapturedRun::cut() {
   capturing_ = false;
   kernels_ = 0;
   check_cuda(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
+  fills_as_kernels(graph);
   cudaGraphExec_t executable = nullptr;
   const cudaError_t result = cudaGraphInstantiate(&executable, graph, 0);
   cudaGraphDestroy(graph);

@@ -43,6 +43,7 @@ if(NADI_HAS_CUDA)
     cuda/few_queries_kernel.cu
     cuda/short_cache_kernel.cu
     cuda/gradient_scaling_kernels.cu
+    cuda/graph_fills.cu
     cuda/joined_products_kernel.cpp
     cuda/kernel_activity.cpp
     cuda/kernel_runner.cpp
