@@ -1,0 +1,50 @@
+// How many of which nodes to rent: a search over sub-clusters.
+//
+//   const Fleet fleet = read_fleet("fleet.json");
+//   const FleetAnswer answer = search_fleet(question, fleet, {});
+//   for (const std::size_t i : answer.front) answer.points[i].plan      // no other is both faster and
+//   cheaper
+//
+// A fleet is a cluster file with, per kind of node, how many may be rented at least and at most.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "nadi/cluster/cluster.h"
+#include "nadi/plan/plan_question.h"
+#include "nadi/plan/plan_search.h"
+
+namespace nadi {
+
+struct FleetChoice {
+  std::int32_t kind = 0;  // index into Cluster::kinds
+  std::int32_t fewest = 0, most = 0;
+};
+
+struct Fleet {
+  Cluster cluster;  // with the most nodes of each kind
+  std::vector<FleetChoice> choices;
+};
+
+struct FleetPoint {
+  std::vector<std::int32_t> counts;  // by choice
+  RankedPlan plan;                   // the best one on these nodes, all of them rented
+};
+
+struct FleetAnswer {
+  std::vector<FleetPoint> points;  // sub-clusters on which something fits
+  std::vector<std::size_t> front;  // of time and money, fastest first
+  std::int64_t evaluated = 0;      // plans
+  std::int64_t subclusters = 0;
+  bool stopped = false;
+};
+
+// Errors (input) name the file and the key. The format: docs/planning.md.
+Fleet read_fleet(const std::filesystem::path& path);
+
+// question.cluster is of no account. question.limits hold for every point.
+FleetAnswer search_fleet(const PlanQuestion& question, const Fleet& fleet, const SearchOptions& options);
+
+}  // namespace nadi

@@ -1,0 +1,72 @@
+// Finds the best plans for a model on a cluster.
+//
+//   const PlanAnswer answer = search_plans(question, {.top = 10, .threads = 2});
+//   answer.plans[0].candidate.plan, answer.plans[0].simulated
+//
+// The best candidates by estimate are confirmed by the simulator and ranked by it. The answer is the same on
+// any number of threads. A search that is stopped gives the best that it has, and how far from the best it
+// may be at most.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nadi/base/units.h"
+#include "nadi/plan/plan_candidate.h"
+#include "nadi/plan/plan_estimate.h"
+#include "nadi/plan/plan_question.h"
+
+namespace nadi {
+
+struct RankedPlan {
+  PlanCandidate candidate;
+  PlanEstimate estimate;
+  std::optional<Nanoseconds> simulated = {};  // step time by the simulator; nullopt: not confirmed
+};
+
+struct SearchProgress {
+  std::int64_t done = 0, total = 0;  // parts of the space
+  std::int64_t evaluated = 0;        // plans
+  std::optional<Nanoseconds> best = {};
+};
+
+struct SearchOptions {
+  std::int64_t top = 10;
+  int threads = 1;
+  std::int64_t confirmed = 0;  // candidates that are simulated; 0: twice `top`
+  std::function<void(const SearchProgress&)> progress = {};
+  std::function<bool()> stop = {};  // true: end with what there is
+  // Called with every plan that was evaluated, in an order that does not depend on threads; without it plans
+  // that cannot be among the best are not evaluated at all.
+  std::function<void(const PlanCandidate&, const PlanEstimate&)> every = {};
+};
+
+// How a search that found nothing that fits came nearest.
+struct NearestMiss {
+  RankedPlan plan;
+  Bytes missing_memory = {};  // on the fullest device
+  std::optional<double> missing_dollars_per_million_tokens = {};
+  std::optional<Nanoseconds> missing_time = {};
+};
+
+struct PlanAnswer {
+  std::vector<RankedPlan> plans;  // best first; empty: nothing fits
+  std::int64_t evaluated = 0;     // plans with an estimate of their own
+  std::int64_t out_of_memory = 0;
+  std::int64_t simulated = 0;
+  // No plan of the space has an objective below this, by estimate: seconds, dollars or bytes.
+  double lower_bound = 0;
+  double gap = 0;  // (best estimate - lower_bound) / best estimate; 0: proven best
+  bool stopped = false;
+  std::optional<NearestMiss> nearest = {};  // where nothing fits
+};
+
+PlanAnswer search_plans(const PlanQuestion& question, const SearchOptions& options);
+
+// What is compared: seconds, dollars (infinite where a price is missing) or bytes.
+double objective_of(PlanObjective objective, const PlanEstimate& estimate);
+
+}  // namespace nadi
