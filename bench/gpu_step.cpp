@@ -17,15 +17,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "gpu_models.h"
 #include "nadi/base/error.h"
 #include "nadi/base/random.h"
 #include "nadi/engine/engine.h"
 #include "nadi/engine/engine_memory.h"
 #include "nadi/engine/make_engine.h"
-#include "nadi/model/catalogue.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/executed_step.h"
 
@@ -49,22 +50,7 @@ double median(std::vector<double> values) {
 }
 
 ModelConfig model_named(const std::string& name) {
-  if (name == "bert-base") return *find_built_in_model("bert-base-uncased");
-  if (name == "llama-1b" || name == "llama-8b-4l") {
-    ModelConfig config = *find_built_in_model("llama3.1-8b");
-    config.name = name;
-    config.positions = 8192;
-    config.rotary = {};
-    config.layers = 4;
-    if (name == "llama-8b-4l") return config;
-    config.layers = 16;
-    config.width = 2048;
-    config.head_width = 64;
-    config.ffn_width = 8192;
-    config.tied_embeddings = true;
-    return config;
-  }
-  const auto found = find_built_in_model(name);
+  const std::optional<ModelConfig> found = gpu_bench_model(name);
   if (!found) {
     std::fprintf(stderr, "no model '%s'\n", name.c_str());
     std::exit(2);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "gpu_models.h"
 #include "nadi/cluster/catalogue.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/stage_programs.h"
@@ -12,23 +13,6 @@
 
 namespace nadi {
 namespace {
-
-// As bench/gpu_step.cpp has them.
-ModelConfig step_model(const std::string& name) {
-  if (name != "llama-1b" && name != "llama-8b-4l") return *find_built_in_model(name);
-  ModelConfig config = *find_built_in_model("llama3.1-8b");
-  config.name = name;
-  config.positions = 8192;
-  config.rotary = {};
-  config.layers = 4;
-  if (name == "llama-8b-4l") return config;
-  config.layers = 16;
-  config.width = 2048;
-  config.head_width = 64;
-  config.ffn_width = 8192;
-  config.tied_embeddings = true;
-  return config;
-}
 
 struct MeasuredStep {
   const char* model;
@@ -64,7 +48,7 @@ double pipeline_alone(const StagePrograms& programs, Cluster cluster, const Simu
 void print_h200_steps() {
   const Cluster cluster = cluster_of(*find_device("h200"));
   for (const MeasuredStep& step : kSteps) {
-    ModelConfig config = step_model(step.model);
+    ModelConfig config = gpu_bench_model(step.model).value();
     config.embedding_dropout = config.attention_dropout = config.residual_dropout = 0;
     StepRequest request{.batch_size = step.batch, .seq_length = step.tokens, .dtype = DType::kBF16};
     request.optimizer.max_grad_norm = 0;
