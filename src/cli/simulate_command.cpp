@@ -14,7 +14,7 @@
 #include "nadi/base/parse_duration.h"
 #include "nadi/chakra/trace_summary.h"
 #include "nadi/cli/cluster_flag.h"
-#include "nadi/cli/computation_choices.h"
+#include "nadi/cli/prediction_flags.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/cli/step_flags.h"
 #include "nadi/cluster/catalogue.h"
@@ -24,12 +24,10 @@
 #include "nadi/draw/timeline_from_simulation.h"
 #include "nadi/draw/timeline_page.h"
 #include "nadi/model/catalogue.h"
-#include "nadi/model/compute_dtypes.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/report/simulation_report.h"
 #include "nadi/sim/layer_times.h"
 #include "nadi/sim/network_fault.h"
-#include "nadi/sim/network_schedule.h"
 #include "nadi/sim/simulated_files.h"
 #include "nadi/sim/simulated_traces.h"
 #include "nadi/sim/simulation.h"
@@ -42,11 +40,6 @@ namespace {
 
 constexpr std::uint64_t kDefaultJitterSeed = 1;
 
-Cluster wanted_cluster(const Flags& flags) {
-  if (auto cluster = given_cluster(flags)) return *std::move(cluster);
-  throw usage_error("no hardware to simulate", "name it with --cluster; 'nadi clusters' lists what is known");
-}
-
 std::vector<SlowRank> slow_ranks(const Flags& flags, std::int64_t ranks) {
   std::vector<SlowRank> slow;
   if (const auto list = flags.text("--slow"))
@@ -58,8 +51,7 @@ std::vector<SlowRank> slow_ranks(const Flags& flags, std::int64_t ranks) {
 SimulationOptions simulation_options(const Flags& flags, std::int64_t ranks) {
   SimulationOptions options;
   if (const auto choice = flags.choice("--network")) options.network = static_cast<NetworkDetail>(*choice);
-  if (const auto choice = flags.choice("--collective"))
-    options.collective = static_cast<CollectiveAlgorithm>(*choice);
+  options.collective = given_collective(flags);
   for (const std::string& link : flags.texts("--fail-link")) options.faults.push_back(parse_link_fault(link));
   options.symmetry = !flags.given("--no-symmetry");
   options.slow = slow_ranks(flags, ranks);
@@ -163,24 +155,6 @@ void simulate_and_print(const Subject& subject, const Cluster& cluster, const Fl
     print_simulation(view, console.out, style_for(console));
 }
 
-// Nobody trains in fp32 on a GPU that computes faster in 16 bits; fp16 is the type that all of them have.
-void use_default_dtype(const Flags& flags, const Cluster& cluster, ResolvedStep& step) {
-  if (flags.given("--dtype") || flags.given("--fp8")) return;
-  for (std::int64_t rank = 0; rank < step.plan.world_size(); ++rank) {
-    const DeviceSpec& device = cluster.device(DeviceId{static_cast<std::int32_t>(rank)});
-    if (device.type != DeviceType::kGpu || device.peak(DType::kF16) <= device.peak(DType::kF32)) return;
-  }
-  step.request.dtype = DType::kF16;
-  for (Setting& setting : step.settings)
-    if (setting.key == "dtype") setting.value = name_of(DType::kF16);
-}
-
-// As Megatron-LM: with --fp16 gradients are fp16, with --bf16 they are summed in fp32.
-DType gradient_dtype(const Flags& flags, const ResolvedStep& step) {
-  if (const auto choice = flags.choice("--grad-reduce-dtype")) return kDTypes[*choice].second;
-  return step.request.dtype == DType::kF16 ? DType::kF16 : DType::kF32;
-}
-
 void simulate_model(const Flags& flags, Console& console) {
   for (const std::string_view flag : {"--durations", "--ranks", "--recorded-on", "--lenient"})
     if (flags.given(flag))
@@ -191,11 +165,12 @@ void simulate_model(const Flags& flags, Console& console) {
     throw usage_error(
         format("--grad-reduce-dtype makes no sense with --step {}", to_string(step.request.kind)));
   const std::int64_t ranks = step.plan.world_size();
-  const Cluster cluster = wanted_cluster(flags).for_ranks(static_cast<std::int32_t>(ranks));
+  const Cluster cluster =
+      wanted_cluster(flags, "no hardware to simulate").for_ranks(static_cast<std::int32_t>(ranks));
   check_ranks(ranks, cluster);
-  use_default_dtype(flags, cluster, step);
+  use_default_dtype(flags, cluster, ranks, step);
   SimulationOptions options = simulation_options(flags, ranks);
-  if (trains) options.overlap.gradient_dtype = gradient_dtype(flags, step);
+  if (trains) options.overlap.gradient_dtype = gradient_dtype(flags, step.request);
   const std::string layer_times = flags.text("--layer-times").value_or("");
   if (!layer_times.empty())
     options.retime = LayerTimes::read(layer_times).retime(step.config, step.request, step.plan);
@@ -243,7 +218,8 @@ void simulate_trace_files(const Flags& flags, Console& console) {
   progress.reset();
   TraceSimulationOptions traces{.ranks = flags.integer("--ranks"), .recorded_on = recorded_device(flags)};
   const std::int64_t ranks = traces.ranks.value_or(set.traces().empty() ? 1 : set.traces().back().rank + 1);
-  const Cluster cluster = wanted_cluster(flags).for_ranks(static_cast<std::int32_t>(ranks));
+  const Cluster cluster =
+      wanted_cluster(flags, "no hardware to simulate").for_ranks(static_cast<std::int32_t>(ranks));
   check_ranks(ranks, cluster);
   // What was recorded on one device says nothing of another's time.
   const bool other_device =
@@ -295,12 +271,7 @@ class SimulateCommand : public Command {
                .fallback = "analytical",
                .choices = {to_string(NetworkDetail::kAnalytical), to_string(NetworkDetail::kFlow)},
                .group = "hardware"});
-    flags.add({.names = {"--collective"},
-               .value = "ALGORITHM",
-               .help = "how collectives run; auto: the fastest, as NCCL chooses",
-               .fallback = "auto",
-               .choices = collective_algorithm_names(),
-               .group = "hardware"});
+    add_prediction_flags(flags);
     flags.add({.names = {"--what-if"},
                .value = "CHANGE",
                .help = "simulate again with this change of the cluster, as link.nvlink.bandwidth=2x or "
@@ -331,13 +302,6 @@ class SimulateCommand : public Command {
                .help = "of --jitter: the same seed gives the same times",
                .fallback = format("{}", kDefaultJitterSeed),
                .group = "faults and variety"});
-    flags.add({.names = {"--layer-times"},
-               .value = "FILE",
-               .help =
-                   "measured forward times of layers in place of the model's: a CSV with the columns file "
-                   "(MODEL_DEVICE_TP) and all_values (embedding, layers, head, in seconds per sequence)",
-               .fallback = "none",
-               .group = "hardware"});
     flags.add({.names = {"--lenient"},
                .help = "skip damaged records, and dependencies on nodes that are not in the file",
                .group = "traces"});
@@ -378,13 +342,7 @@ class SimulateCommand : public Command {
                .fallback = "none",
                .group = "output"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
-    flags.add({.names = {"--grad-reduce-dtype"},
-               .value = "TYPE",
-               .help = "in which gradients are reduced over ranks; training",
-               .fallback = "fp16 with --dtype fp16, else fp32, as Megatron-LM does",
-               .choices = dtype_names(),
-               .group = "training"});
-    add_step_flags(flags, "fp16 on GPUs, which all have it; fp32 on CPUs");
+    add_step_flags(flags, kPredictedDtypeFallback);
     flags.show_first(
         {"--cluster", "--what-if", "--network", "--collective", "--slow", "--measured", "--json"});
   }

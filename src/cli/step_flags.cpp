@@ -221,10 +221,14 @@ void resolve_batch(const Flags& flags, StepRequest& request, Plan& plan) {
         format("a step of {} micro-batches; the limit is {}", plan.micro_batches, kMostMicroBatches));
 }
 
+std::int64_t resolve_seq_length(const Flags& flags, const ModelConfig& config) {
+  return flags.integer("--seq-length").value_or(std::min(config.positions, kDefaultSeqLength));
+}
+
 void resolve_tokens(const Flags& flags, const ModelConfig& config, StepRequest& request) {
   const auto input = flags.integer("--num-input-tokens");
   const bool generates = request.kind == StepKind::kGenerate;
-  request.seq_length = flags.integer("--seq-length").value_or(std::min(config.positions, kDefaultSeqLength));
+  request.seq_length = resolve_seq_length(flags, config);
   // Defaults always fit the model. Values that the user gives are checked later.
   const std::int64_t after_input = std::max<std::int64_t>(config.positions - input.value_or(1), 1);
   request.output_tokens =
@@ -235,8 +239,13 @@ void resolve_tokens(const Flags& flags, const ModelConfig& config, StepRequest& 
   request.input_tokens = input.value_or(std::min(before_output, kDefaultInputTokens));
 }
 
+void resolve_computation(const Flags& flags, StepRequest& request) {
+  if (const auto choice = flags.choice("--dtype")) request.dtype = kDTypes[*choice].second;
+  request.fp8 = flags.given("--fp8");
+  if (const auto choice = flags.choice("--attention")) request.fused_attention = *choice == kFusedAttention;
+}
+
 void resolve_training(const Flags& flags, ModelConfig& config, StepRequest& request) {
-  request.recompute = resolve_recompute(flags);
   OptimizerOptions& optimizer = request.optimizer;
   if (const auto choice = flags.choice("--optimizer")) optimizer.kind = kOptimizers[*choice];
   optimizer.weight_decay = flags.number("--weight-decay").value_or(optimizer.weight_decay);
@@ -333,12 +342,47 @@ ResolvedStep resolve_step(const Flags& flags, Console& console) {
     console.info() << format("note: {}\n", note);
   resolve_batch(flags, request, step.plan);
   resolve_tokens(flags, step.config, request);
-  if (const auto choice = flags.choice("--dtype")) request.dtype = kDTypes[*choice].second;
-  request.fp8 = flags.given("--fp8");
-  if (const auto choice = flags.choice("--attention")) request.fused_attention = *choice == kFusedAttention;
+  resolve_computation(flags, request);
+  request.recompute = resolve_recompute(flags);
   resolve_training(flags, step.config, request);
   step.settings = settings_of(flags, step.config, request, step.plan);
   step.plan_settings = plan_settings(flags, step.config, request, step.plan);
+  return step;
+}
+
+void add_unsplit_step_flags(Flags& flags, std::string dtype_fallback) {
+  constexpr std::array<std::string_view, 5> kSplit{"--step", "--batch-size", "--micro-batch-size",
+                                                   "--num-input-tokens", "--num-output-tokens"};
+  const auto add = [&](std::vector<StepFlag> list, std::string_view group) {
+    for (StepFlag& flag : list) {
+      const std::string_view name = flag.spec.names[0];
+      if (std::ranges::find(kSplit, name) != kSplit.end()) continue;
+      flag.spec.group = group;
+      if (name == "--dtype") flag.spec.fallback = dtype_fallback;
+      if (name == "--global-batch-size") {
+        flag.spec.help = "sequences per step on all ranks together";
+        flag.spec.fallback = "required";
+      }
+      flags.add(std::move(flag.spec));
+    }
+  };
+  add(model_flags(), "the step");
+  add(size_flags(), "the step");
+  add(computation_flags(), "how it is computed");
+  add(training_flags(), "training");
+}
+
+ResolvedStep resolve_unsplit_step(const Flags& flags, Console& console) {
+  ResolvedStep step;
+  step.config = load_model_config(flags.positional(), flags.text("--model-type").value_or(""));
+  name_ignored_keys(step.config, console);
+  const auto batch = flags.integer("--global-batch-size");
+  if (!batch)
+    throw usage_error("the size of the batch is missing", "--global-batch-size 64 are 64 sequences per step");
+  step.request.batch_size = *batch;
+  step.request.seq_length = resolve_seq_length(flags, step.config);
+  resolve_computation(flags, step.request);
+  resolve_training(flags, step.config, step.request);
   return step;
 }
 

@@ -22,6 +22,12 @@ void add_step_flags(Flags& flags, std::string dtype_fallback = "");
 // model's configuration that Nadi does not use are named on console.err.
 ResolvedStep resolve_step(const Flags& flags, Console& console);
 
+// The same for a training step whose split over ranks is not decided by flags: without --step, degrees,
+// micro-batches and recomputation. The batch is that of all ranks; the result has no settings and the plan of
+// one rank.
+void add_unsplit_step_flags(Flags& flags, std::string dtype_fallback);
+ResolvedStep resolve_unsplit_step(const Flags& flags, Console& console);
+
 // The flags of a step that were given, for commands that may get something else than a model.
 std::vector<std::string_view> given_step_flags(const Flags& flags);
 
