@@ -48,6 +48,7 @@ constexpr std::array kKinds{
     KindEntry{FileKind::kSquad, "a SQuAD dataset"},
     KindEntry{FileKind::kWeightIndex, "an index of weights in several files"},
     KindEntry{FileKind::kCluster, "a description of a cluster"},
+    KindEntry{FileKind::kPlan, "a plan"},
     KindEntry{FileKind::kChakra, "a Chakra trace"},
     KindEntry{FileKind::kSafetensors, "a safetensors file"},
     KindEntry{FileKind::kTorchSave, "a file of torch.save", kToSafetensors},
@@ -297,7 +298,7 @@ std::string_view advice_for(FileKind kind) {
 }
 
 bool is_json(FileKind kind) {
-  return kind >= FileKind::kJson && kind <= FileKind::kCluster;
+  return kind >= FileKind::kJson && kind <= FileKind::kPlan;
 }
 
 bool is_text(FileKind kind) {

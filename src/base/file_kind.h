@@ -52,6 +52,7 @@ enum class FileKind : std::uint8_t {
   kSquad,
   kWeightIndex,
   kCluster,
+  kPlan,
   // Traces, weights, arrays, datasets.
   kChakra,
   kSafetensors,

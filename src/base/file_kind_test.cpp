@@ -114,6 +114,7 @@ TEST(FileKind, OfJsonIsToldByNames) {
       {R"({"version": "v2.0", "data": [{"title": "a"}]})", FileKind::kSquad},
       {R"({"metadata": {"total_size": 1}, "weight_map": {}})", FileKind::kWeightIndex},
       {R"({"name": "mine", "nodes": [{"name": "node", "device": "a10"}]})", FileKind::kCluster},
+      {R"({"nadi_plan": 1, "model": "gpt2", "step": {"seq_length": 64}})", FileKind::kPlan},
       {"{\"text\": \"a\"}\n{\"text\": \"b\"}\n", FileKind::kJsonLines},
       {R"({"name": "traceEvents", "x": {"traceEvents": []}})", FileKind::kJson},
       {"[1, 2, 3]", FileKind::kJson},
