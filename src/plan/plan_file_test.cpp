@@ -105,7 +105,7 @@ TEST(PlanFileTest, AnErrorHasThePlaceTheValueAndTheNearestChoice) {
     std::string hint;
   };
   const std::vector<Case> cases{
-      {with("\"zero\"", "\"zeroo\""), "plan.json:7:37: unknown key 'zeroo'", "zero"},
+      {with("\"zero\"", "\"zeroo\""), "plan.json:7:39: unknown key 'zeroo'", "zero"},
       {with("\"dtype\"", "\"dtyp\""), "unknown key 'dtyp'", "dtype"},
       {with("\"model\"", "\"modell\""), "key 'modell'", "model"},
       {with("gpipe", "gpip"), "'plan.schedule' does not take 'gpip'", "gpipe"},

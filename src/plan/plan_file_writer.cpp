@@ -18,8 +18,8 @@ constexpr double kNanosecondsPerHour = 3600e9;
 // are not taken for names.
 std::string path_from(const fs::path& folder, const std::string& name) {
   if (fs::path(name).is_absolute()) return name;
-  const fs::path relative =
-      fs::absolute(name).lexically_normal().lexically_relative(fs::absolute(folder).lexically_normal());
+  const fs::path relative = fs::absolute(name).lexically_normal().lexically_relative(
+      (fs::absolute(folder) / ".").lexically_normal());
   const std::string text = relative.generic_string();
   return text.find('/') == std::string::npos ? "./" + text : text;
 }
@@ -115,7 +115,7 @@ PlanFile plan_file_of(const PlanQuestion& question, const RankedPlan& ranked, co
 }
 
 std::string plan_file_text(const PlanFile& file, const fs::path& path) {
-  const fs::path folder = path.parent_path();
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   Json json;
   json["nadi_plan"] = kPlanFileVersion;
   json["model"] = model_from(folder, file.model);
