@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "nadi/base/error.h"
 #include "nadi/parallel/program.h"
@@ -27,6 +28,23 @@ std::vector<double> shares_of(std::span<const MeasuredOp> ops) {
   for (std::size_t i = 0; i < ops.size(); ++i)
     shares[i] = static_cast<double>((ops[i].read + ops[i].written).count()) / bytes;
   return shares;
+}
+
+// What a step takes besides its kernels. Of a GPU what lies before the first of them and behind the last is
+// the host's, which steps that follow one another hide.
+double between_kernels_of(const ExecutedStep& step) {
+  double gaps = 0;
+  if (step.device.is_host()) {
+    gaps = static_cast<double>((step.end - step.start).count());
+    for (const ExecutedKernel& kernel : step.kernels) gaps -= nanoseconds_of(kernel);
+    return std::max(0.0, gaps);
+  }
+  Nanoseconds until = step.kernels.front().start;
+  for (const ExecutedKernel& kernel : step.kernels) {
+    if (kernel.start > until) gaps += static_cast<double>((kernel.start - until).count());
+    until = std::max(until, kernel.end);
+  }
+  return gaps;
 }
 
 }  // namespace
@@ -57,10 +75,17 @@ void OpSamples::add(const MeasuredOp& row, double nanoseconds) {
   ++sum.count;
 }
 
-void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps) {
-  if (steps.empty()) return;
+void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps,
+                    std::optional<Nanoseconds> sustained) {
+  if (steps.empty() || steps.front().kernels.empty()) return;
   const ExecutedStep& first = steps.front();
   const std::vector<double> medians = kernel_medians(steps);
+  std::vector<double> gaps;
+  for (const ExecutedStep& step : steps) gaps.push_back(between_kernels_of(step));
+  for (const double gap : gaps) gaps_.push_back(gap / static_cast<double>(first.kernels.size()));
+  double stretch = 1;
+  if (const double busy = std::accumulate(medians.begin(), medians.end(), 0.0); sustained && busy > 0)
+    stretch = std::max(0.0, static_cast<double>(sustained->count()) - median_of(gaps)) / busy;
   std::vector<MeasuredOp> ops;
   for (std::size_t k = 0; k < first.kernels.size(); ++k) {
     const ExecutedKernel& kernel = first.kernels[k];
@@ -70,16 +95,9 @@ void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps)
       ops.push_back(op_to_measure(origin.graph, origin.op, origin.instruction.context));
     }
     if (meets_others(origin_of(program, kernel).op)) continue;
-    const double time = medians[k];
+    const double time = medians[k] * stretch;
     const std::vector<double> shares = shares_of(ops);
     for (std::size_t i = 0; i < ops.size(); ++i) add(ops[i], time * shares[i]);
-  }
-  if (first.kernels.empty()) return;
-  for (const ExecutedStep& step : steps) {
-    double busy = 0;
-    for (const ExecutedKernel& kernel : step.kernels) busy += nanoseconds_of(kernel);
-    const double span = static_cast<double>((step.end - step.start).count());
-    gaps_.push_back(std::max(0.0, span - busy) / static_cast<double>(step.kernels.size()));
   }
 }
 

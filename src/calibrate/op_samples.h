@@ -8,10 +8,14 @@
 // Of the runs of a step the median of each kernel counts: other processes disturb single runs. Occurrences
 // within a step have different caches behind them: of these the mean counts, since sums are to be predicted.
 // Communication is left out.
+//
+// A recorded step of a GPU runs alone, at clocks that the GPU does not keep when steps follow one another.
+// Where it is known how long such a step takes (`sustained`), the times of its kernels are stretched to it.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,10 +28,12 @@ struct Program;
 
 class OpSamples {
  public:
-  void add(const Program& program, std::span<const ExecutedStep> steps);
+  void add(const Program& program, std::span<const ExecutedStep> steps,
+           std::optional<Nanoseconds> sustained = {});
 
   std::vector<MeasuredOp> rows() const;  // ordered by all their columns
-  // What a step takes besides its kernels, divided by their number: the median over all steps.
+  // What a step takes besides its kernels, divided by their number, of a GPU from its first kernel on: the
+  // median over all steps.
   Nanoseconds between_kernels() const;
 
  private:

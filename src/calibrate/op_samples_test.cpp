@@ -46,6 +46,19 @@ TEST(OpSamples, TakesTheMedianOfRunsAndTheMeanOfOccurrences) {
   EXPECT_EQ(samples.between_kernels(), Nanoseconds{10});
 }
 
+// Of a GPU: 10 ns are between the two kernels, and 400 within; steps that follow one another take 510, so
+// that kernels take 1.25 times as long then.
+TEST(OpSamples, KernelsOfAGpuAreStretchedToStepsThatFollowOneAnother) {
+  const Program program = two_sums();
+  ExecutedStep step = step_of(100, 300);
+  step.device.kind = ExecutedDevice::Kind::kCuda;
+  OpSamples samples;
+  samples.add(program, std::span(&step, 1), Nanoseconds{510});
+  ASSERT_EQ(samples.rows().size(), 1U);
+  EXPECT_EQ(samples.rows()[0].time, Nanoseconds{250});
+  EXPECT_EQ(samples.between_kernels(), Nanoseconds{5});
+}
+
 TEST(OpSamples, OpsOfOneKindInOneKernelShareItsTimeByTheirBytes) {
   const Program program = two_sums();
   ExecutedStep step{.end = Nanoseconds{500}};

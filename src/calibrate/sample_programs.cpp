@@ -120,6 +120,37 @@ void add_alone(SampleList& list, const ModelConfig& model, bool quick) {
   if (model.architecture != Architecture::kBert) list.generate(model, 1, 128, 8, true);
 }
 
+// A micro-batch of a GPU, from one that leaves most of it idle to one that fills it several times over; of
+// long sequences, and at one size of shorter ones.
+void add_tokens(SampleList& list, const ModelConfig& model, bool quick) {
+  constexpr std::int64_t kTokens = 4096;
+  constexpr std::int64_t kLongestSequence = 4096;
+  const std::int64_t longest = std::min(model.positions, kLongestSequence);
+  const auto train = [&](std::int64_t tokens, std::int64_t length) {
+    length = std::min(tokens, length);
+    list.train(model, {tokens / length, length});
+  };
+  train(kTokens, longest);
+  if (quick) return;
+  train(kTokens / 4, longest);
+  train(kTokens * 4, longest);
+  train(kTokens * 8, longest);
+  train(kTokens, longest / 2);
+}
+
+void add_alone_on_gpu(SampleList& list, const ModelConfig& model, bool quick) {
+  add_tokens(list, model, quick);
+  if (quick) return;
+  ModelConfig without = model;
+  without.embedding_dropout = without.attention_dropout = without.residual_dropout = 0;
+  if (model.embedding_dropout > 0 || model.attention_dropout > 0 || model.residual_dropout > 0) {
+    without.name += " without dropout";
+    add_tokens(list, without, quick);
+  }
+  list.train(without, {2, 512}, {}, 2);
+  if (model.architecture != Architecture::kBert) list.generate(model, 1, 128, 8, true);
+}
+
 // Kinds of ops and widths that the models do not have.
 void add_others(SampleList& list) {
   list.train(layers_of(Architecture::kGpt2, 256), {4, 256});
@@ -140,9 +171,14 @@ void add_others(SampleList& list) {
 
 std::vector<SampleProgram> sample_programs(const MeasuringOptions& options) {
   SampleList list(options);
-  for (const ModelConfig& model : options.models)
-    options.ranks == 1 ? add_alone(list, model, options.quick)
-                       : add_shared(list, model, options.ranks, options.quick);
+  for (const ModelConfig& model : options.models) {
+    if (options.ranks > 1)
+      add_shared(list, model, options.ranks, options.quick);
+    else if (options.gpu)
+      add_alone_on_gpu(list, model, options.quick);
+    else
+      add_alone(list, model, options.quick);
+  }
   if (options.ranks == 1 && !options.quick) add_others(list);
   return list.take();
 }

@@ -5,7 +5,8 @@
 //
 // Ops of a layer cost the same in every layer, so two layers say what forty would. What a rank of a plan
 // computes depends on the plan: for several ranks the samples are those of a data-parallel and of a tensor-
-// parallel rank.
+// parallel rank. A GPU is not busy with the few tokens that a CPU takes long for: its samples have thousands,
+// and models with dropout are measured without it, too, since other kernels compute attention then.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ struct MeasuringOptions {
   std::int64_t ranks = 1;
   bool quick = false;  // few sizes, and nothing but what training of `models` runs
   DType dtype = DType::kF32;
+  bool gpu = false;
 };
 
 std::vector<SampleProgram> sample_programs(const MeasuringOptions& options);

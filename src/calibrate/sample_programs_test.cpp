@@ -57,6 +57,22 @@ TEST(SamplePrograms, HaveTheShapesOfAStepOfTheModel) {
     EXPECT_TRUE(shapes.contains(shape)) << std::get<0>(shape) << " " << std::get<1>(shape);
 }
 
+TEST(SamplePrograms, OfAGpuHaveThousandsOfTokensWithAndWithoutDropout) {
+  MeasuringOptions options = of_gpt2(1);
+  options.gpu = true;
+  std::int64_t most = 0;
+  bool with = false, without = false;
+  for (const SampleProgram& sample : sample_programs(options)) {
+    EXPECT_LE(sample.request.seq_length, sample.config.positions) << sample.name;
+    if (sample.request.kind != StepKind::kTrain || sample.config.width != 768) continue;
+    most = std::max(most, sample.request.batch_size * sample.request.seq_length);
+    (sample.config.attention_dropout > 0 ? with : without) = true;
+  }
+  EXPECT_EQ(most, 32 * 1024);
+  EXPECT_TRUE(with);
+  EXPECT_TRUE(without);
+}
+
 TEST(SamplePrograms, OfSeveralRanksAreThoseOfTheirPlans) {
   bool tensor = false, data = false;
   for (const SampleProgram& sample : sample_programs(of_gpt2(2))) {

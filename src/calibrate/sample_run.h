@@ -36,6 +36,9 @@ class SampleRun {
 
   const Program& program() const;
   Nanoseconds run_once();  // how long it took
+  // The median time of a step when steps follow one another without a pause, after the device was busy with
+  // them for a while: a GPU that is kept busy clocks down to keep within its power. For training.
+  Nanoseconds run_sustained();
   std::vector<ExecutedStep> record(std::int64_t runs);
 
  private:

@@ -21,6 +21,7 @@
 #include "nadi/engine/comm/mpi_session.h"
 #include "nadi/engine/comm/single_process.h"
 #include "nadi/engine/cpu/cpu_description.h"
+#include "nadi/engine/cuda/cuda_available.h"
 #include "nadi/job/free_memory.h"
 #include "nadi/job/rank_world.h"
 #include "nadi/model/config_file.h"
@@ -115,6 +116,13 @@ CalibrationOptions resolve_calibration(const Flags& flags, std::int64_t ranks) {
           kDTypes[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())]
               .second);
   }
+  if (options.device == DeviceKind::kCuda) {
+    if (!flags.given("--dtype")) options.dtypes = {DType::kBF16};
+    // Nobody else is on a GPU that is measured; its context takes some.
+    options.memory_limit =
+        Bytes{cuda::gpu_of_this_rank().memory.count() / 10 * 8 / std::max<std::int64_t>(1, ranks)};
+    return options;
+  }
   // Half of what is free, shared by the ranks: the machine is in use.
   if (const auto free = read_free_memory())
     options.memory_limit =
@@ -191,7 +199,7 @@ class CalibrateCommand : public Command {
     flags.add({.names = {"--dtype"},
                .value = "TYPE",
                .help = "type of parameters and activations that is measured; may be given several times",
-               .fallback = std::string(kDTypes[0].first),
+               .fallback = format("{}; bf16 on a GPU", kDTypes[0].first),
                .choices = dtype_names(),
                .repeatable = true});
     flags.add({.names = {"--quick"}, .help = "few sizes, in a fraction of the time"});

@@ -88,6 +88,16 @@ double nanoseconds_of_row(const MeasuredOp& row) {
   return static_cast<double>(row.time.count());
 }
 
+// Attention with dropout is another kernel than without: both do the same products, and differ by their
+// vector arithmetic per product. Of other products that arithmetic is a bias, which changes little.
+bool same_dropout(const MeasuredOp& a, const MeasuredOp& b) {
+  if (a.kind != OpKind::kAttention && a.kind != OpKind::kAttentionGrad) return true;
+  const auto share = [](const MeasuredOp& op) {
+    return as_real(op.vector.count()) / as_real(op.matrix.count());
+  };
+  return std::abs(std::log(share(a) / share(b))) < 0.1;
+}
+
 // The time along one dimension of products that agree in all others; nothing where none does.
 std::optional<LineTime> along_dimension(std::span<const MeasuredOp> rows, const MeasuredOp& op,
                                         std::size_t varying, bool same_transposes) {
@@ -101,7 +111,7 @@ std::optional<LineTime> along_dimension(std::span<const MeasuredOp> rows, const 
     if (same_transposes && (row.transpose_a != op.transpose_a || row.transpose_b != op.transpose_b)) continue;
     // Causal attention and attention to all keys differ in their work only.
     const double work = work_amount(row) * as_real(wanted[varying]) / as_real(place) / work_amount(op);
-    if (std::abs(std::log(work)) < 0.5)
+    if (std::abs(std::log(work)) < 0.5 && same_dropout(row, op))
       points.push_back({.place = logarithm(place), .nanoseconds = nanoseconds_of_row(row)});
   }
   if (points.empty()) return {};
@@ -132,6 +142,8 @@ double distance_between(const MeasuredOp& a, const MeasuredOp& b) {
   distance += std::abs(std::log(work_amount(a) / work_amount(b)));
   // Which operand is transposed changes the order in which memory is read: as much as a small change of size.
   constexpr double kTransposed = 0.25;
+  constexpr double kOtherDropout = 2;
+  if (!same_dropout(a, b)) distance += kOtherDropout;
   distance += kTransposed * ((a.transpose_a != b.transpose_a) + (a.transpose_b != b.transpose_b));
   return distance;
 }
