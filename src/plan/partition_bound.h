@@ -1,0 +1,85 @@
+// Lower bounds of a pipeline's latency, put together stage by stage from the last to the first.
+//
+//   PathBound bound = last_stage(shape, costs);
+//   bound = with_stage_before(shape, bound, costs, {.stage = s, .send = ...});
+//   bound.total()                                   // no pipeline of these stages ends earlier
+//
+// A schedule is a graph of tasks: forwards F(s, m) and backwards B(s, m) of stage s and micro-batch m, each
+// after the one before it in its stage and after the message that it waits for. Every path through that graph
+// is a lower bound of the latency, whatever else the stages wait for. The bound of a pipeline is the longest
+// of these paths, each of which needs little to be known of the stages behind:
+// - straight through: to the last stage and back, with the latency of the stages behind;
+// - all micro-batches in the first stage;
+// - to and fro between a stage and the last one. With 1F1B, a stage with k - 1 stages behind it starts the
+//   forward of micro-batch m + k after the backward of m: each round of k stages takes their sum and all
+//   messages on the way for k micro-batches. Where messages take long this is what limits the throughput.
+//   Rounds of different stages can follow each other: `detours`;
+// - once or twice to the last stage, with the other micro-batches in the slowest stage.
+// All of it grows with its parts. So of two bounds of which one is nowhere larger, only that one can lead to
+// the best pipeline's bound (`dominates`, which does not look at detours: merge() keeps the smaller ones).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "nadi/parallel/plan.h"
+
+namespace nadi {
+
+// What one stage takes, in nanoseconds: of one micro-batch unless said otherwise.
+struct PartitionCosts {
+  std::int64_t forward = 0, backward = 0;  // after the pass before it in its stage
+  // After the message that it waits for; less where something is recomputed meanwhile.
+  std::int64_t forward_after = 0, backward_after = 0;
+  std::int64_t launch = 0;  // of both passes, by the host, which waits for nothing
+  std::int64_t start = 0;   // once, before the first forward
+  std::int64_t tail = 0;    // once, after the last backward: reduction of gradients, as far as not hidden
+  std::int64_t update = 0;  // once, after the tails of all stages
+
+  std::int64_t both() const { return forward + backward; }
+};
+
+struct PartitionSend {
+  std::int64_t activations = 0, gradients = 0;  // nanoseconds of a message
+};
+
+struct PipelineShape {
+  ScheduleKind schedule = ScheduleKind::k1F1B;  // or kGPipe
+  std::int64_t stages = 1, micro_batches = 1;
+};
+
+// Of the stages s to the last one as a pipeline by itself; nanoseconds.
+struct PathBound {
+  // 1F1B: [m] is the most that a path takes for m more micro-batches. m and n more take at least the sum, so
+  // few of these serve for all.
+  static constexpr std::int64_t kDetours = 16;
+  using Detours = std::array<std::int64_t, kDetours>;
+
+  std::int64_t round = 0;  // one micro-batch to the last stage and back
+  // 1F1B: the longest forward and backward of a stage, and the longest of either. GPipe: the longest forward,
+  // and the longest backward.
+  std::int64_t longest = 0, longest_part = 0;
+  std::int64_t backward_end = 0;  // of the first stage's last backward
+  std::int64_t launch_end = 0;    // the same, as hosts are busy from the start
+  std::int64_t end = 0;           // of all tails
+  std::int64_t update = 0;        // the longest
+  Detours detours = {};
+
+  std::int64_t total() const { return std::max({backward_end, launch_end, end}) + update; }
+  bool dominates(const PathBound& other) const {
+    return round <= other.round && longest <= other.longest && longest_part <= other.longest_part &&
+           backward_end <= other.backward_end && launch_end <= other.launch_end && end <= other.end &&
+           update <= other.update;
+  }
+  void merge(const PathBound& other);          // becomes a bound of both
+  void merge_detours(const PathBound& other);  // the same for detours alone
+};
+
+PathBound last_stage(const PipelineShape& shape, const PartitionCosts& costs);
+
+// `stage` is the number of the one that is put before.
+PathBound with_stage_before(const PipelineShape& shape, const PathBound& behind, const PartitionCosts& costs,
+                            const PartitionSend& send, std::int64_t stage);
+
+}  // namespace nadi
