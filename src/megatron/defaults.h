@@ -10,5 +10,7 @@ inline constexpr std::int64_t kMegatronEvalIterations = 10;
 inline constexpr std::int64_t kProfileStart = 10, kProfileEnd = 12;
 inline constexpr const char* kMegatronSplit = "969,30,1";
 inline constexpr double kRopeScalingFactor = 8;
+inline constexpr double kMegatronDropout = 0.1;
+inline constexpr double kMegatronNormEpsilon = 1e-5;
 
 }  // namespace nadi

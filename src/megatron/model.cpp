@@ -21,8 +21,7 @@ constexpr RotaryFrequencies kRopeScaling{.factor = kRopeScalingFactor,
                                          .low_frequency_factor = 1,
                                          .high_frequency_factor = 4,
                                          .original_positions = 8192};
-constexpr double kDefaultDropout = 0.1;
-constexpr double kDefaultNormEpsilon = 1e-5, kBertNormEpsilon = 1e-12;
+constexpr double kBertNormEpsilon = 1e-12;
 
 constexpr std::array<std::string_view, 17> kModelFlags{"--num-layers",
                                                        "--hidden-size",
@@ -214,9 +213,9 @@ ModelConfig megatron_model(const Flags& flags, std::string_view family, std::vec
   config.token_types = bert ? 2 : 0;
   config.activation = bert ? Activation::kGeluErf : Activation::kGeluTanh;
   config.norm_epsilon =
-      flags.number("--norm-epsilon").value_or(bert ? kBertNormEpsilon : kDefaultNormEpsilon);
+      flags.number("--norm-epsilon").value_or(bert ? kBertNormEpsilon : kMegatronNormEpsilon);
   config.initializer_range = flags.number("--init-method-std").value_or(config.initializer_range);
-  read_dropout(flags, config, kDefaultDropout);
+  read_dropout(flags, config, kMegatronDropout);
   if (llama && !flags.given("--hidden-dropout"))
     notes.push_back("Llama's architecture has no hidden dropout: Megatron's default of 0.1 is left out");
   config.vocabulary = padded_vocabulary(flags, flags.integer("--vocab-size").value_or(0));

@@ -25,30 +25,6 @@ std::string counted(std::string_view noun, std::int64_t first, std::int64_t last
   return format("{}{} {}", noun, first == last ? "" : "s", numbers_text(first, last));
 }
 
-// Ranks that share a node.
-struct NodeFilling {
-  std::int32_t node = 0, kind = 0;
-  std::int64_t first_rank = 0, ranks = 0;
-};
-
-std::vector<NodeFilling> fillings_of(const Cluster& cluster, std::span<const DeviceId> devices) {
-  std::vector<std::int32_t> node_of;
-  for (std::size_t node = 0; node < cluster.nodes.size(); ++node)
-    node_of.insert(node_of.end(),
-                   static_cast<std::size_t>(cluster.node(static_cast<std::int32_t>(node)).devices),
-                   static_cast<std::int32_t>(node));
-  std::vector<NodeFilling> fillings;
-  for (std::size_t rank = 0; rank < devices.size(); ++rank) {
-    const std::int32_t node = node_of[static_cast<std::size_t>(to_number(devices[rank]))];
-    if (fillings.empty() || fillings.back().node != node)
-      fillings.push_back({.node = node,
-                          .kind = cluster.nodes[static_cast<std::size_t>(node)],
-                          .first_rank = static_cast<std::int64_t>(rank)});
-    ++fillings.back().ranks;
-  }
-  return fillings;
-}
-
 }  // namespace
 
 std::string device_runs_text(std::span<const DeviceId> devices) {
@@ -96,16 +72,34 @@ std::optional<std::vector<DeviceId>> parse_device_runs(std::string_view text, st
   return devices;
 }
 
+std::vector<NodeRanks> nodes_in_order_of_ranks(const Cluster& cluster, std::span<const DeviceId> devices) {
+  std::vector<std::int32_t> node_of;
+  for (std::size_t node = 0; node < cluster.nodes.size(); ++node)
+    node_of.insert(node_of.end(),
+                   static_cast<std::size_t>(cluster.node(static_cast<std::int32_t>(node)).devices),
+                   static_cast<std::int32_t>(node));
+  std::vector<NodeRanks> nodes;
+  for (std::size_t rank = 0; rank < devices.size(); ++rank) {
+    const std::int32_t node = node_of[static_cast<std::size_t>(to_number(devices[rank]))];
+    if (nodes.empty() || nodes.back().node != node)
+      nodes.push_back({.node = node,
+                       .kind = cluster.nodes[static_cast<std::size_t>(node)],
+                       .first_rank = static_cast<std::int64_t>(rank)});
+    ++nodes.back().ranks;
+  }
+  return nodes;
+}
+
 std::vector<std::string> placement_lines(const Cluster& cluster, std::span<const DeviceId> devices) {
-  const std::vector<NodeFilling> fillings = fillings_of(cluster, devices);
+  const std::vector<NodeRanks> nodes = nodes_in_order_of_ranks(cluster, devices);
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < fillings.size();) {
-    const NodeFilling& first = fillings[i];
+  for (std::size_t i = 0; i < nodes.size();) {
+    const NodeRanks& first = nodes[i];
     std::size_t end = i + 1;
-    while (end < fillings.size() && fillings[end].kind == first.kind && fillings[end].ranks == first.ranks &&
-           fillings[end].node == fillings[end - 1].node + 1)
+    while (end < nodes.size() && nodes[end].kind == first.kind && nodes[end].ranks == first.ranks &&
+           nodes[end].node == nodes[end - 1].node + 1)
       ++end;
-    const NodeFilling& last = fillings[end - 1];
+    const NodeRanks& last = nodes[end - 1];
     const NodeSpec& kind = cluster.kinds[static_cast<std::size_t>(first.kind)];
     lines.push_back(format(
         "{} on {} ({}, {} of {} x {}{})", counted("rank", first.first_rank, last.first_rank + last.ranks - 1),

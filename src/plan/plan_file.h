@@ -92,7 +92,9 @@ StepRequest request_of(const PlanFile& file);
 // do not divide, sequences that are too long.
 void check_plan_file(const PlanFile& file, const std::filesystem::path& path, const ModelConfig& config);
 
-// By rank, also where the file names none. Error (input) where the cluster does not have one of them.
+// By rank, also where the file names none.
+std::vector<DeviceId> placed_devices(const PlanFile& file);
+// The same. Error (input) where the cluster does not have one of them.
 std::vector<DeviceId> check_devices(const PlanFile& file, const std::filesystem::path& path,
                                     const Cluster& cluster);
 

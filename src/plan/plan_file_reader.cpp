@@ -249,6 +249,14 @@ void check_plan_file(const PlanFile& file, const fs::path& path, const ModelConf
   }
 }
 
+std::vector<DeviceId> placed_devices(const PlanFile& file) {
+  std::vector<DeviceId> devices = file.devices;
+  if (devices.empty())
+    for (std::int64_t rank = 0; rank < file.plan.world_size(); ++rank)
+      devices.push_back(DeviceId{static_cast<std::int32_t>(rank)});
+  return devices;
+}
+
 std::vector<DeviceId> check_devices(const PlanFile& file, const fs::path& path, const Cluster& cluster) {
   const std::int64_t ranks = file.plan.world_size(), count = cluster.device_count();
   const auto too_few = [&](const std::string& what) {
@@ -256,9 +264,7 @@ std::vector<DeviceId> check_devices(const PlanFile& file, const fs::path& path, 
                        format("{}, and {} has {}", what, cluster.name, with_thousands(count)));
   };
   if (ranks > count) throw too_few(format("the plan needs {} devices", with_thousands(ranks)));
-  std::vector<DeviceId> devices = file.devices;
-  for (std::int64_t rank = 0; devices.size() < static_cast<std::size_t>(ranks); ++rank)
-    devices.push_back(DeviceId{static_cast<std::int32_t>(rank)});
+  std::vector<DeviceId> devices = placed_devices(file);
   for (std::size_t rank = 0; rank < devices.size(); ++rank)
     if (to_number(devices[rank]) >= count)
       throw too_few(format("rank {} is on device {}", rank, to_number(devices[rank])));

@@ -1,0 +1,261 @@
+#include "nadi/megatron/megatron_command.h"
+
+#include <algorithm>
+
+#include "nadi/base/format.h"
+#include "nadi/megatron/defaults.h"
+#include "nadi/plan/device_runs.h"
+
+namespace nadi {
+namespace {
+
+// Steps of the command: enough to see how long one takes.
+constexpr int kTrainedSteps = 20;
+constexpr const char* kLearningRate = "1.5e-4";  // of Megatron's own example for GPT-3
+
+std::vector<std::int64_t> counted_layers(std::vector<std::int64_t> partition) {
+  partition.front() += 1;
+  partition.back() += 1;
+  return partition;
+}
+
+std::string list_text(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t number : numbers) text += format("{}{}", text.empty() ? "[" : ", ", number);
+  return text + "]";
+}
+
+std::string layers_text(std::int64_t layers) {
+  return layers == 0 ? "" : layers == 1 ? "t" : format("t*{}", layers);
+}
+
+// "E|t*11|(t*8|)*4t*5|L": equal neighbours between the first and the last stage are one pattern.
+std::string layout_text(const std::vector<std::int64_t>& partition) {
+  if (partition.size() == 1) return "E" + layers_text(partition[0]) + "L";
+  std::string text = "E" + layers_text(partition[0]) + "|";
+  for (std::size_t i = 1; i + 1 < partition.size();) {
+    std::size_t end = i + 1;
+    while (end + 1 < partition.size() && partition[end] == partition[i]) ++end;
+    const std::string stage = layers_text(partition[i]) + "|";
+    text += end - i == 1 ? stage : format("({})*{}", stage, end - i);
+    i = end;
+  }
+  return text + layers_text(partition.back()) + "L";
+}
+
+bool all_equal(std::vector<std::int64_t>::const_iterator first,
+               std::vector<std::int64_t>::const_iterator last) {
+  return first == last || std::all_of(first, last, [&](std::int64_t number) { return number == *first; });
+}
+
+// Words of the command, a line for each subject.
+class CommandLines {
+ public:
+  void line(std::vector<std::string> words) {
+    if (words.empty()) return;
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+    lines_.push_back(std::move(text));
+  }
+  std::string text() const {
+    std::string text;
+    for (const std::string& line : lines_) text += (text.empty() ? "" : " \\\n  ") + line;
+    return text;
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+class MegatronWriter {
+ public:
+  MegatronWriter(const ModelConfig& config, const PlanFile& file, const Cluster& cluster)
+      : config_(config), file_(file), cluster_(cluster), partition_(resolved_partition(config, file.plan)) {}
+
+  MegatronCommand write() {
+    result_.partition = list_text(counted_layers(partition_));
+    result_.layout = layout_text(partition_);
+    lines_.line(torchrun());
+    lines_.line(shape());
+    lines_.line(variety());
+    lines_.line(split());
+    lines_.line(batch());
+    lines_.line(computation());
+    lines_.line(data());
+    result_.command = lines_.text();
+    name_what_differs();
+    return std::move(result_);
+  }
+
+ private:
+  // torchrun numbers ranks node by node, in the order of the nodes.
+  std::vector<std::string> torchrun() {
+    const std::vector<NodeRanks> nodes = nodes_in_order_of_ranks(cluster_, placed_devices(file_));
+    std::vector<std::string> words{"torchrun"};
+    const bool same =
+        std::ranges::all_of(nodes, [&](const NodeRanks& node) { return node.ranks == nodes.front().ranks; });
+    if (nodes.size() > 1) {
+      words.push_back(format("--nnodes {} --node-rank $NODE_RANK", nodes.size()));
+      words.emplace_back("--master-addr $MASTER_ADDR --master-port 6000");
+      result_.notes.emplace_back(
+          "run it on every node: NODE_RANK is 0 on the first, MASTER_ADDR its address");
+    }
+    words.push_back(same ? format("--nproc-per-node {}", nodes.front().ranks)
+                         : "--nproc-per-node $RANKS_OF_NODE");
+    if (!same) result_.notes.emplace_back("RANKS_OF_NODE differs from node to node: see the placement");
+    words.emplace_back(config_.architecture == Architecture::kBert ? "pretrain_bert.py" : "pretrain_gpt.py");
+    check_nodes(nodes);
+    return words;
+  }
+
+  void check_nodes(const std::vector<NodeRanks>& nodes) {
+    std::vector<std::int32_t> seen;
+    for (const NodeRanks& node : nodes) seen.push_back(node.node);
+    std::ranges::sort(seen);
+    if (std::ranges::adjacent_find(seen) != seen.end())
+      result_.problems.emplace_back(
+          "ranks of a node do not follow one another; torchrun numbers them node by node");
+    for (const NodeRanks& node : nodes)
+      if (cluster_.devices[static_cast<std::size_t>(cluster_.node(node.node).device)].type ==
+          DeviceType::kCpu) {
+        result_.problems.emplace_back("Megatron-LM runs on GPUs, and the plan is for CPUs");
+        break;
+      }
+  }
+
+  std::vector<std::string> shape() const {
+    std::vector<std::string> words{format("--num-layers {} --hidden-size {} --num-attention-heads {}",
+                                          config_.layers, config_.width, config_.heads)};
+    words.push_back(format("--ffn-hidden-size {}", config_.ffn_width));
+    if (config_.head_width * config_.heads != config_.width)
+      words.push_back(format("--kv-channels {}", config_.head_width));
+    if (config_.kv_heads != config_.heads)
+      words.push_back(format("--group-query-attention --num-query-groups {}", config_.kv_heads));
+    words.push_back(format("--max-position-embeddings {}", config_.positions));
+    return words;
+  }
+
+  std::vector<std::string> variety() {
+    std::vector<std::string> words;
+    if (config_.architecture == Architecture::kLlama) {
+      words.push_back(format("--position-embedding-type rope --rotary-base {} --normalization RMSNorm",
+                             static_cast<std::int64_t>(config_.rotary.theta)));
+      if (config_.rotary.factor > 1)
+        words.push_back(format("--use-rope-scaling --rope-scaling-factor {}", config_.rotary.factor));
+      words.emplace_back("--swiglu");
+      if (!config_.ffn_bias) words.emplace_back("--disable-bias-linear");
+    }
+    if (!config_.tied_embeddings) words.emplace_back("--untie-embeddings-and-output-weights");
+    if (config_.architecture == Architecture::kBert) words.emplace_back("--bert-no-binary-head");
+    if (config_.norm_epsilon != kMegatronNormEpsilon)
+      words.push_back(format("--norm-epsilon {}", config_.norm_epsilon));
+    if (config_.attention_dropout != kMegatronDropout)
+      words.push_back(format("--attention-dropout {}", config_.attention_dropout));
+    if (config_.residual_dropout != kMegatronDropout)
+      words.push_back(format("--hidden-dropout {}", config_.residual_dropout));
+    return words;
+  }
+
+  std::vector<std::string> split() {
+    const Plan& plan = file_.plan;
+    std::vector<std::string> words{
+        format("--tensor-model-parallel-size {} --pipeline-model-parallel-size {}", plan.tp, plan.pp)};
+    if (plan.cp > 1) words.push_back(format("--context-parallel-size {}", plan.cp));
+    if (plan.sequence_parallel) words.emplace_back("--sequence-parallel");
+    if (plan.zero_stage == 1) words.emplace_back("--use-distributed-optimizer");
+    if (plan.pp * plan.virtual_stages > 1)
+      for (std::string& word : pipeline()) words.push_back(std::move(word));
+    return words;
+  }
+
+  std::vector<std::string> pipeline() {
+    const Plan& plan = file_.plan;
+    if (all_equal(partition_.begin(), partition_.end())) {
+      if (plan.virtual_stages == 1) return {};
+      return {format("--num-virtual-stages-per-pipeline-rank {}", plan.virtual_stages)};
+    }
+    const bool ends_differ_alone =
+        plan.virtual_stages == 1 && partition_.front() > 0 && partition_.back() > 0 &&
+        all_equal(partition_.begin() + 1, partition_.end() - 1) && (plan.pp == 2 || partition_[1] > 0);
+    if (ends_differ_alone)
+      return {format("--decoder-first-pipeline-num-layers {}", partition_.front()),
+              format("--decoder-last-pipeline-num-layers {}", partition_.back())};
+    result_.notes.emplace_back(
+        "--pipeline-model-parallel-layout is experimental in Megatron-LM: versions before Megatron Core 0.13 "
+        "lack it, and cannot split layers so");
+    return {format("--pipeline-model-parallel-layout '{}'", result_.layout)};
+  }
+
+  std::vector<std::string> batch() const {
+    return {format("--seq-length {} --micro-batch-size {} --global-batch-size {}", file_.seq_length,
+                   file_.micro_batch_size, file_.global_batch_size)};
+  }
+
+  std::vector<std::string> computation() const {
+    std::vector<std::string> words;
+    if (file_.dtype == DType::kBF16) words.emplace_back("--bf16");
+    if (file_.dtype == DType::kF16) words.emplace_back("--fp16");
+    if (file_.fp8) words.emplace_back("--fp8-format hybrid");
+    if (!file_.fused_attention) words.emplace_back("--attention-backend unfused");
+    if (file_.recompute.granularity != Recompute::Granularity::kNone)
+      words.push_back(format("--recompute-granularity {}", to_string(file_.recompute.granularity)));
+    if (file_.recompute.granularity == Recompute::Granularity::kFull)
+      words.push_back(format("--recompute-method {} --recompute-num-layers {}",
+                             to_string(file_.recompute.method), file_.recompute.layers));
+    if (file_.optimizer == OptimizerKind::kSgd) words.emplace_back("--optimizer sgd");
+    return words;
+  }
+
+  std::vector<std::string> data() {
+    std::vector<std::string> words{
+        format("--train-iters {} --lr {} --eval-iters 0 --log-interval 1", kTrainedSteps, kLearningRate)};
+    if (config_.architecture == Architecture::kBert) {
+      words.emplace_back("--data-path $DATA --vocab-file $VOCAB --tokenizer-type BertWordPieceLowerCase");
+      result_.notes.emplace_back(
+          "DATA is a prefix of 'nadi data preprocess --split-sentences', VOCAB its vocab.txt");
+    } else {
+      // This tokenizer adds a token for the end of documents.
+      words.push_back(
+          format("--mock-data --tokenizer-type NullTokenizer --vocab-size {}", config_.vocabulary - 1));
+    }
+    return words;
+  }
+
+  void name_what_differs() {
+    const auto problem = [&](std::string text) { result_.problems.push_back(std::move(text)); };
+    const Plan& plan = file_.plan;
+    if (plan.schedule == ScheduleKind::kGPipe && plan.pp > 1)
+      problem("Megatron-LM has no GPipe schedule; it will run 1F1B, which needs less memory");
+    if (plan.virtual_stages > 1 && plan.micro_batches % plan.pp != 0)
+      problem(
+          format("{} micro-batches are no multiple of {} stages, which Megatron-LM asks of an "
+                 "interleaved schedule",
+                 plan.micro_batches, plan.pp));
+    if (file_.optimizer == OptimizerKind::kAdam) problem("Megatron-LM's Adam decays weights as adamw does");
+    if (file_.optimizer == OptimizerKind::kSgdSai) problem("Megatron-LM has no optimizer sgd-sai");
+    if (config_.architecture == Architecture::kBert)
+      problem("Megatron-LM's BERT has its norms before the blocks, not behind them");
+    if (config_.embedding_dropout != config_.residual_dropout && config_.architecture != Architecture::kLlama)
+      problem(
+          format("Megatron-LM has one rate for the dropout of embeddings ({}) and of residual branches "
+                 "({})",
+                 config_.embedding_dropout, config_.residual_dropout));
+    if (config_.architecture == Architecture::kLlama && config_.attention_bias != config_.ffn_bias)
+      problem("Megatron-LM has biases in all linear layers or in none");
+  }
+
+  const ModelConfig& config_;
+  const PlanFile& file_;
+  const Cluster& cluster_;
+  std::vector<std::int64_t> partition_;
+  CommandLines lines_;
+  MegatronCommand result_;
+};
+
+}  // namespace
+
+MegatronCommand megatron_command(const ModelConfig& config, const PlanFile& file, const Cluster& cluster) {
+  return MegatronWriter(config, file, cluster).write();
+}
+
+}  // namespace nadi
