@@ -1,10 +1,12 @@
 #include "nadi/calibrate/sample_run.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <string>
 
 #include "nadi/base/error.h"
+#include "nadi/base/half.h"
 #include "nadi/base/random.h"
 #include "nadi/calibrate/partners_absent.h"
 #include "nadi/engine/comm/plan_groups.h"
@@ -36,24 +38,45 @@ class SampleRun::State {
       throw environment_error("kernels cannot be timed: " + why);
     handle = engine->load(program);
     engine->bind();
-    if (options.device == DeviceKind::kCpu) skip_large_weights();
+    fill_large_weights(options.device == DeviceKind::kCpu);
     engine->initialize(kSampleSeed);
     set_inputs(sample);
   }
 
   // Drawing millions of random weights takes longer than a step. A CPU multiplies zeros as fast as other
-  // numbers; a GPU does not, since it draws less power with them.
-  void skip_large_weights() {
-    constexpr Bytes kLarge = 1_MiB;
-    const std::vector<std::byte> zeros(static_cast<std::size_t>(kLarge.count()), std::byte{0});
+  // numbers. A GPU does not, since it draws less power with them: there large weights are one random block
+  // again and again, and what is no weight is zero by itself.
+  void fill_large_weights(bool zeros) {
+    constexpr Bytes kBlock = 4_MiB, kLarge = 1_MiB;
     for (const Tensor* variable : engine->variables()) {
-      if (variable->size() < kLarge) continue;
-      const std::int64_t element = size_of(variable->dtype), step = kLarge.count() / element;
+      if (variable->size() < kLarge || (!zeros && variable->role != Role::kParameter)) continue;
+      const std::int64_t element = size_of(variable->dtype), step = kBlock.count() / element;
+      const std::vector<std::byte> block =
+          zeros ? std::vector<std::byte>(static_cast<std::size_t>(kBlock.count()))
+                : random_weights(variable->dtype, step);
       for (std::int64_t first = 0, all = variable->shape.elements(); first < all; first += step)
         engine->write(
             variable->name, first,
-            std::span(zeros).first(static_cast<std::size_t>(std::min(step, all - first) * element)));
+            std::span(block).first(static_cast<std::size_t>(std::min(step, all - first) * element)));
     }
+  }
+
+  static std::vector<std::byte> random_weights(DType dtype, std::int64_t count) {
+    std::vector<std::byte> block(static_cast<std::size_t>(count * size_of(dtype)));
+    const RandomKey key{.seed = kSampleSeed, .site = site_of("weights")};
+    for (std::int64_t i = 0; i < count; ++i) {
+      // As wide as weights are initialised.
+      const float weight = 0.02F * random_normal(key, static_cast<std::uint64_t>(i));
+      std::byte* const place = block.data() + i * size_of(dtype);
+      if (dtype == DType::kF32) {
+        std::memcpy(place, &weight, sizeof weight);
+      } else {
+        check(dtype == DType::kBF16 || dtype == DType::kF16, "weights are floats of 16 or 32 bits");
+        const std::uint16_t narrow = dtype == DType::kBF16 ? to_bf16(weight) : to_f16(weight);
+        std::memcpy(place, &narrow, sizeof narrow);
+      }
+    }
+    return block;
   }
 
   // Random tokens; everything else as a step of training or the first token of a text has it.
