@@ -26,35 +26,12 @@ std::int64_t block_in(std::string_view name) {
   return -1;
 }
 
-// Where the chunk is in a plan that has nothing but what the key names.
-Plan smallest_plan(const ChunkKey& key) {
-  Plan plan{.tp = key.tp, .cp = key.cp, .sequence_parallel = key.sequence_parallel};
-  plan.dp = key.reduces && key.cp == 1 ? 2 : 1;
-  plan.pp = key.first && key.last ? 1 : key.first || key.last ? 2 : 3;
-  return plan;
-}
-
 class ChunkCoster {
  public:
   ChunkCoster(const ModelConfig& config, const ChunkKey& key) : config_(config), key_(key) {
     cost_.repeated = key.layers == ChunkKey::kRepeated;
     cost_.per_unit = key.layers_per_unit();
-    const std::int64_t layers = cost_.repeated ? kUnitsBuilt * cost_.per_unit : key.layers;
-    const Plan plan = smallest_plan(key);
-    chunk_ = build_chunk(config, plan,
-                         {.options = {.mode = ForwardMode::kTrain,
-                                      .batch_size = key.micro_batch_size,
-                                      .seq_length = key.seq_length / key.cp,
-                                      .dtype = key.dtype,
-                                      .fp8 = key.fp8,
-                                      .fused_attention = key.fused_attention},
-                          .whole_tokens = key.seq_length,
-                          .number = key.first ? 0 : 1,
-                          .chunks = plan.pp,
-                          .first_layer = 0,
-                          .end_layer = layers,
-                          .recompute = {key.granularity, key.method, key.recomputed_layers},
-                          .accumulate = key.accumulates});
+    chunk_ = build_chunk(config, key);
   }
 
   std::optional<ChunkCost> run() {
@@ -164,26 +141,8 @@ class ChunkCoster {
     }
   }
 
-  // The same facts as ReductionBuilder takes from a chunk.
   void add_members() {
-    const Graph& graph = chunk_.graph;
-    std::vector<std::uint32_t> last_write(graph.tensors().size(), 0);
-    for (std::uint32_t i = 0; i < graph.ops().size(); ++i)
-      for (const OpOutput& output : graph.ops()[i].outputs) last_write[index(output.tensor)] = i;
-    const std::string tied = key_.first != key_.last && config_.tied_embeddings
-                                 ? std::string(model_of(config_.architecture).word_embeddings())
-                                 : "";
-    std::vector<std::pair<std::uint32_t, ChunkCost::Member>> members;
-    for (const auto& [parameter, gradient] : chunk_.gradients) {
-      const Tensor& tensor = graph.tensor(parameter);
-      members.push_back({last_write[index(gradient)],
-                         {.elements = tensor.shape.elements(),
-                          .decays = tensor.shape.rank() >= 2,
-                          .replicated = key_.tp > 1 && tensor.shards.empty(),
-                          .tied = tensor.name == tied}});
-    }
-    std::ranges::stable_sort(members, {}, [](const auto& member) { return member.first; });
-    for (const auto& [ready, member] : members) {
+    for (const auto& [member, ready] : parameters_by_readiness(config_, key_, chunk_)) {
       if (cost_.repeated && pieces_[ready] == Piece::kInnerBackward)
         cost_.members_inner.push_back(member);
       else if (cost_.repeated && pieces_[ready] > Piece::kInnerBackward)
@@ -201,6 +160,32 @@ class ChunkCoster {
 };
 
 }  // namespace
+
+Plan smallest_plan(const ChunkKey& key) {
+  Plan plan{.tp = key.tp, .cp = key.cp, .sequence_parallel = key.sequence_parallel};
+  plan.dp = key.reduces && key.cp == 1 ? 2 : 1;
+  plan.pp = key.first && key.last ? 1 : key.first || key.last ? 2 : 3;
+  return plan;
+}
+
+ChunkGraph build_chunk(const ModelConfig& config, const ChunkKey& key) {
+  const bool repeated = key.layers == ChunkKey::kRepeated;
+  const Plan plan = smallest_plan(key);
+  return build_chunk(config, plan,
+                     {.options = {.mode = ForwardMode::kTrain,
+                                  .batch_size = key.micro_batch_size,
+                                  .seq_length = key.seq_length / key.cp,
+                                  .dtype = key.dtype,
+                                  .fp8 = key.fp8,
+                                  .fused_attention = key.fused_attention},
+                      .whole_tokens = key.seq_length,
+                      .number = key.first ? 0 : 1,
+                      .chunks = plan.pp,
+                      .first_layer = 0,
+                      .end_layer = repeated ? kUnitsBuilt * key.layers_per_unit() : key.layers,
+                      .recompute = {key.granularity, key.method, key.recomputed_layers},
+                      .accumulate = key.accumulates});
+}
 
 std::int64_t ChunkKey::layers_per_unit() const {
   const bool together = granularity == Recompute::Granularity::kFull && method == Recompute::Method::kUniform;
@@ -260,6 +245,29 @@ ChunkKey chunk_key(const StepRequest& request, const Plan& plan, const ChunkPlac
 std::optional<ArenaNeed> ChunkCost::arena(std::int64_t layers, bool pipelined) {
   if (!repeated) return pipelined ? built_pipelined : built;
   return (pipelined ? memory_pipelined : memory).of(layers / per_unit);
+}
+
+// The same facts as ReductionBuilder takes from a chunk.
+std::vector<ReadyParameter> parameters_by_readiness(const ModelConfig& config, const ChunkKey& key,
+                                                    const ChunkGraph& chunk) {
+  const Graph& graph = chunk.graph;
+  std::vector<std::uint32_t> last_write(graph.tensors().size(), 0);
+  for (std::uint32_t i = 0; i < graph.ops().size(); ++i)
+    for (const OpOutput& output : graph.ops()[i].outputs) last_write[index(output.tensor)] = i;
+  const std::string tied = key.first != key.last && config.tied_embeddings
+                               ? std::string(model_of(config.architecture).word_embeddings())
+                               : "";
+  std::vector<ReadyParameter> members;
+  for (const auto& [parameter, gradient] : chunk.gradients) {
+    const Tensor& tensor = graph.tensor(parameter);
+    members.push_back({.member = {.elements = tensor.shape.elements(),
+                                  .decays = tensor.shape.rank() >= 2,
+                                  .replicated = key.tp > 1 && tensor.shards.empty(),
+                                  .tied = tensor.name == tied},
+                       .ready_after = last_write[index(gradient)]});
+  }
+  std::ranges::stable_sort(members, {}, &ReadyParameter::ready_after);
+  return members;
 }
 
 std::optional<ChunkCost> chunk_cost(const ModelConfig& config, const ChunkKey& key) {

@@ -16,6 +16,7 @@
 
 #include "nadi/graph/gradient.h"
 #include "nadi/model/model_config.h"
+#include "nadi/parallel/chunk_graph.h"
 #include "nadi/parallel/repeated_memory.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/parallel/step_work.h"
@@ -53,6 +54,11 @@ struct ChunkPlace {
   std::int64_t layers = 0;
 };
 ChunkKey chunk_key(const StepRequest& request, const Plan& plan, const ChunkPlace& place);
+
+// The graph that stands for such chunks: with kUnitsBuilt units where the key is kRepeated. It is that of a
+// plan which has nothing but what the key names, smallest_plan().
+ChunkGraph build_chunk(const ModelConfig& config, const ChunkKey& key);
+Plan smallest_plan(const ChunkKey& key);
 
 struct ChunkCost {
   // A parameter as the reduction of gradients sees it (gradient_reduction.h).
@@ -103,6 +109,15 @@ struct ChunkCost {
   ArenaNeed built, built_pipelined;
   RepeatedMemory memory, memory_pipelined;
 };
+
+// The parameters of a chunk in the order in which the last of their gradients are written, by op of its
+// graph.
+struct ReadyParameter {
+  ChunkCost::Member member;
+  std::uint32_t ready_after = 0;
+};
+std::vector<ReadyParameter> parameters_by_readiness(const ModelConfig& config, const ChunkKey& key,
+                                                    const ChunkGraph& chunk);
 
 // nullopt: the graph cannot be taken apart, so every number of layers must be built.
 std::optional<ChunkCost> chunk_cost(const ModelConfig& config, const ChunkKey& key);

@@ -86,6 +86,17 @@ const ReductionCosts& PlanCosts::reduction(const ReductionKey& key) {
   return *reductions_.emplace_back(std::make_unique<ReductionCosts>(key));
 }
 
+const ReductionCosts& PlanCosts::reduction(const StepRequest& request, const Plan& plan, std::int64_t stage) {
+  const std::int64_t data_ranks = group_size(plan, GroupKind::kData);
+  return reduction({.reduces = data_ranks > 1,
+                    .splits_model = group_size(plan, GroupKind::kModel) > 1,
+                    .zero = plan.zero_stage >= 1 && data_ranks > 1,
+                    .partial = plan.sequence_parallel,
+                    .last_stage = stage == plan.pp - 1,
+                    .dtype = request.dtype,
+                    .optimizer = request.optimizer});
+}
+
 PipelineMemory& PlanCosts::pipeline(const PipelineRequest& request) {
   const PipelineRequest enough = with_enough_micro_batches(request);
   std::unique_ptr<PipelineMemory>& known = pipelines_[{static_cast<std::int64_t>(enough.kind), enough.stages,
@@ -96,7 +107,7 @@ PipelineMemory& PlanCosts::pipeline(const PipelineRequest& request) {
 
 StageCost PlanCosts::stage_cost(const StepRequest& request, const Plan& plan, std::int64_t stage,
                                 const std::vector<std::int64_t>& partition) {
-  PipelineMemory& schedule = pipeline({plan.schedule, plan.pp, plan.virtual_stages, plan.micro_batches});
+  PipelineMemory& schedule = schedule_of(plan);
   StageCost cost;
   StageMemory& memory = cost.memory;
   memory.slots = 0;
@@ -150,13 +161,7 @@ StageCost PlanCosts::stage_cost(const StepRequest& request, const Plan& plan, st
   for (const auto& [kind, repeats] : kinds) add_chunks(cost.work, *kind, repeats, plan.micro_batches);
 
   const std::int64_t data_ranks = group_size(plan, GroupKind::kData);
-  const ReductionCosts& costs = reduction({.reduces = data_ranks > 1,
-                                           .splits_model = group_size(plan, GroupKind::kModel) > 1,
-                                           .zero = plan.zero_stage >= 1 && data_ranks > 1,
-                                           .partial = plan.sequence_parallel,
-                                           .last_stage = stage == plan.pp - 1,
-                                           .dtype = request.dtype,
-                                           .optimizer = request.optimizer});
+  const ReductionCosts& costs = reduction(request, plan, stage);
   shared.add(costs.shared(), memory.resident);
   const ReductionCost after =
       costs.of(reduced, {.data_ranks = data_ranks,
@@ -170,6 +175,32 @@ StageCost PlanCosts::stage_cost(const StepRequest& request, const Plan& plan, st
   memory.activations = memory.arena + memory.in_slots + memory.in_rings;
   memory.activations_live = std::max(peak, after.arena.peak) + memory.in_slots + memory.in_rings;
   return cost;
+}
+
+StageMemoryParts PlanCosts::memory_parts(const StepRequest& request, const Plan& plan, std::int64_t stage,
+                                         std::int64_t layers) {
+  const ChunkPlace place{.first = stage == 0, .last = stage + 1 == plan.pp, .layers = layers};
+  const UsedChunk used = chunk(request, plan, place, false);
+  const UsedChunk pipelined = chunk(request, plan, place, true);
+  const ChunkCost& of = *used.cost;
+  const std::int64_t more = of.more_units(layers);
+  StageMemoryParts parts{.slot = of.sizes.slot + of.inner_sizes.slot * more, .rings = of.rings};
+  std::array<Bytes, kRoleCount> resident{};
+  SharedNames shared;
+  shared.add(of.shared, resident);
+  const ReductionCosts& costs = reduction(request, plan, stage);
+  shared.add(costs.shared(), resident);
+  const std::array reduced{ReductionCosts::Chunk{used.cost, more}};
+  const ReductionCost after =
+      costs.of(reduced, {.data_ranks = group_size(plan, GroupKind::kData),
+                         .bucket_elements = request.bucket_elements,
+                         .clears = plan.micro_batches > 1 || request.keeps_gradients});
+  for (std::size_t role = 0; role < resident.size(); ++role)
+    parts.resident += resident[role] + of.sizes.resident[role] + of.inner_sizes.resident[role] * more +
+                      after.resident[role];
+  parts.arena = std::max(used.arena.arena, after.arena.arena);
+  parts.arena_pipelined = std::max(pipelined.arena.arena, after.arena.arena);
+  return parts;
 }
 
 PlanCost PlanCosts::of(const StepRequest& request, const Plan& plan) {

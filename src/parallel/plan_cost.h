@@ -54,6 +54,14 @@ struct PlanCost {
   std::vector<StageCost> stages;
 };
 
+// The memory of a stage with one chunk, before it is known how many micro-batches it holds at once.
+struct StageMemoryParts {
+  Bytes resident = {};
+  Bytes slot = {};                         // of a micro-batch that is in flight
+  Bytes arena = {}, arena_pipelined = {};  // with one micro-batch in flight, and with several
+  std::vector<ChunkCost::Ring> rings = {};
+};
+
 class PlanCosts {
  public:
   explicit PlanCosts(const ModelConfig& config);
@@ -63,6 +71,15 @@ class PlanCosts {
 
   // The request is for training, and the plan fits it: why_infeasible() has nothing against it.
   PlanCost of(const StepRequest& request, const Plan& plan);
+
+  // Of a stage with so many layers, for plans with one virtual stage per stage: `stage` says only whether it
+  // is the first or the last. StageMemory::total() is the sum, with slots and places as the schedule has
+  // them.
+  StageMemoryParts memory_parts(const StepRequest& request, const Plan& plan, std::int64_t stage,
+                                std::int64_t layers);
+  PipelineMemory& schedule_of(const Plan& plan) {
+    return pipeline({plan.schedule, plan.pp, plan.virtual_stages, plan.micro_batches});
+  }
 
  private:
   struct UsedChunk {
@@ -74,6 +91,7 @@ class PlanCosts {
   UsedChunk chunk(const StepRequest& request, const Plan& plan, const ChunkPlace& place, bool pipelined);
   ChunkCost* known_chunk(const ChunkKey& key);  // nullptr: it cannot be taken apart
   const ReductionCosts& reduction(const ReductionKey& key);
+  const ReductionCosts& reduction(const StepRequest& request, const Plan& plan, std::int64_t stage);
   PipelineMemory& pipeline(const PipelineRequest& request);
   StageCost stage_cost(const StepRequest& request, const Plan& plan, std::int64_t stage,
                        const std::vector<std::int64_t>& partition);

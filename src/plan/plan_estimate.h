@@ -13,27 +13,35 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "nadi/base/units.h"
 #include "nadi/plan/plan_candidate.h"
 #include "nadi/plan/plan_question.h"
+#include "nadi/plan/plan_tables.h"
 
 namespace nadi {
 
 struct StageEstimate {
   std::int64_t layers = 0;
-  std::int32_t device = 0;                  // kind of its slowest device: index into Cluster::devices
-  Nanoseconds forward = {}, backward = {};  // of one micro-batch in all chunks, with what it waits for within
-  Nanoseconds send = {};             // of activations to the next stage; of gradients back it takes as long
-  Nanoseconds reduction = {};        // of gradients over data-parallel ranks, as far as it is not hidden
-  Nanoseconds update = {};           // optimizer
-  Bytes memory = {}, capacity = {};  // of its fullest device
+  std::int32_t device = 0;  // kind of its slowest device: index into Cluster::devices
+  // Of one micro-batch in all chunks of the stage, with tensor-parallel collectives and, where it takes
+  // longer, the launching of their ops; without waiting for other stages.
+  Nanoseconds forward = {}, backward = {};
+  Nanoseconds send = {};  // of activations to the next stage, one message; 0 for the last one
+  Nanoseconds reduction =
+      {};                   // of gradients over data-parallel ranks and their norm, after the backward pass
+  Nanoseconds update = {};  // optimizer; under ZeRO with the gathering of parameters
+  Bytes memory = {};        // what a device of the stage reserves (SimulatedMemory::reserved)
+  Bytes capacity = {};      // of its smallest device, whole; 0: not known
 };
 
 struct PlanEstimate {
   Nanoseconds iteration = {};
-  // Parts of it, as the slowest rank has them.
+  // Parts of it, which add up to it: until the last backward pass of all stages has ended; what the word
+  // embeddings' reduction over stages, then what the reduction over data-parallel ranks and the norm of all
+  // gradients add to that; the update of the slowest stage.
   Nanoseconds pipeline = {}, embedding_reduction = {}, data_reduction = {}, update = {};
   std::vector<StageEstimate> stages = {};
   std::optional<double> dollars_per_step = {};  // of the nodes that are used; nullopt: a price is missing
@@ -43,14 +51,29 @@ struct PlanEstimate {
   bool fits() const { return missing_memory.count() == 0; }
 };
 
+// Not modelled, so that estimates differ from simulations there:
+// - ranks of a stage that differ (nodes of several kinds): all take the time of the slowest;
+// - sharing above the ports of nodes, and in fabrics of nodes that are rings or meshes;
+// - computation that communication slows down (Fabric::compute_share, busy_slowdown,
+// NodeSpec::alone_speedup);
+// - the time that a host needs to launch the reductions, where that holds the backward pass back itself.
 class PlanEstimator {
  public:
-  // The question must outlive this. Not thread-safe: one per thread.
+  // The question must outlive this. Not thread-safe: one per thread. Parts that several plans have in common
+  // (block_times.h, reduction_times.h, plan_network.h) are worked out once and kept; a plan of known parts
+  // takes microseconds.
   explicit PlanEstimator(const PlanQuestion& question);
   ~PlanEstimator();
 
   // The plan fits the model: why_infeasible() has nothing against it.
   PlanEstimate of(const PlanCandidate& candidate);
+
+  // The same for many partitions. Valid until the next call of tables() or of().
+  const PlanTables& tables(const PlanCandidate& candidate);
+  // PlanEstimate::iteration, without allocating.
+  Nanoseconds iteration(const PlanTables& tables, std::span<const std::int64_t> partition);
+  // PlanEstimate::missing_memory.
+  Bytes missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition);
 
  private:
   class State;

@@ -197,7 +197,7 @@ RetimeOps LayerTimes::retime(const ModelConfig& config, const StepRequest& reque
       const double forward = part == LayerPart::kEmbedding ? entry.embedding()
                              : part == LayerPart::kHead    ? entry.head()
                                                            : entry.layer(static_cast<std::size_t>(block));
-      const double given = forward * sequences * (phase == Phase::kBackward ? 2 : 1) * 1e9;
+      const double given = pass_seconds(forward, sequences, phase) * 1e9;
       for (const std::size_t i : share.ops) {
         const double part_of_time = share.modelled > 0
                                         ? static_cast<double>(times[i].time.count()) / share.modelled

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "nadi/graph/op.h"
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/step_program.h"
@@ -47,6 +48,11 @@ class LayerTimes {
   // The row for a model on a device: of the model's name where there is one, else the only one with as many
   // layers. Error (usage) that names what there is when there is none.
   const Entry& find(const ModelConfig& config, const std::string& device, std::int64_t tp) const;
+
+  // What a pass of so many sequences takes where one sequence takes `forward` seconds forward.
+  static double pass_seconds(double forward, double sequences, Phase phase) {
+    return forward * sequences * (phase == Phase::kBackward ? 2 : 1);
+  }
 
   // The function keeps a copy of the table.
   RetimeOps retime(const ModelConfig& config, const StepRequest& request, const Plan& plan) const;

@@ -1,0 +1,514 @@
+#include "nadi/plan/block_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "nadi/base/error.h"
+#include "nadi/graph/builder.h"
+#include "nadi/graph/ops/copy.h"
+#include "nadi/parallel/gradient_reduction.h"
+#include "nadi/sim/op_work.h"
+#include "nadi/sim/replay_program.h"
+
+namespace nadi {
+namespace {
+
+// Before everything: what does not hold a path back.
+constexpr std::int64_t kLongAgo = std::numeric_limits<std::int64_t>::min() / 4;
+
+// A row of ops, as PassTimes has it.
+struct PlayedPiece {
+  std::int64_t run = 0;
+  std::int64_t after_input = kLongAgo;
+  std::int64_t launched = kLongAgo;
+  std::int64_t launch = 0;
+};
+
+PlayedPiece followed_by(const PlayedPiece& first, const PlayedPiece& second) {
+  return {.run = first.run + second.run,
+          .after_input = std::max(first.after_input + second.run, second.after_input),
+          .launched = std::max(first.launched + second.run, first.launch + second.launched),
+          .launch = first.launch + second.launch};
+}
+
+PlayedPiece repeated(const PlayedPiece& piece, std::int64_t times) {
+  if (times == 0) return {};
+  return {.run = times * piece.run,
+          .after_input = piece.after_input + (times - 1) * piece.run,
+          .launched = piece.launched + (times - 1) * std::max(piece.run, piece.launch),
+          .launch = times * piece.launch};
+}
+
+// So many layers of pieces that have `per_piece` of them each.
+PlayedPiece layers_of(const PlayedPiece& piece, std::int64_t layers, std::int64_t per_piece) {
+  PlayedPiece whole = repeated(piece, layers / per_piece);
+  const std::int64_t rest = layers % per_piece;
+  if (rest == 0) return whole;
+  const auto part = [&](std::int64_t time) { return time <= kLongAgo ? time : time * rest / per_piece; };
+  return followed_by({part(piece.run), part(piece.after_input), part(piece.launched), part(piece.launch)},
+                     whole);
+}
+
+// One graph with its nodes as the replay has them.
+struct FlatChunk {
+  Program program;  // of one graph
+  StageReplay stage;
+  struct Span {
+    std::uint32_t first = 0, end = 0;  // nodes
+  };
+  std::array<Span, kPieceCount> pieces;  // kBetween: of the forward pass alone
+  Span head_backward;                    // the rest of kBetween
+  std::array<Span, kBackwardPieces> backward;
+  struct Gradient {
+    ChunkCost::Member member;
+    std::uint32_t node = 0;  // after which it is ready
+    bool in_block = false;
+  };
+  std::vector<Gradient> gradients;
+};
+
+FlatChunk flat_chunk(const ModelConfig& config, const ChunkKey& key, const OverlapOptions& overlap) {
+  ChunkGraph chunk = build_chunk(config, key);
+  const std::vector<Piece> pieces = pieces_of(
+      chunk.graph, {.forward_ops = chunk.send_output.end, .layers_per_unit = key.layers_per_unit()});
+  check(!pieces.empty(), "the graph of a chunk has its layers one after the other");
+  const std::vector<ReadyParameter> parameters = parameters_by_readiness(config, key, chunk);
+  FlatChunk flat;
+  flat.program.graphs.push_back(std::move(chunk.graph));
+  for (const OpSpan& span : {chunk.receive_input, chunk.forward, chunk.send_output, chunk.receive_gradient,
+                             chunk.backward, chunk.send_gradient}) {
+    if (span.empty()) continue;
+    flat.program.instructions.push_back(
+        {.section = SectionId{static_cast<std::uint32_t>(flat.program.sections.size())}});
+    flat.program.sections.push_back({.name = {}, .first_op = span.first, .end_op = span.end});
+  }
+  const Plan plan = smallest_plan(key);
+  flat.stage = flatten(flat.program, plan, overlap);
+  const std::vector<std::uint32_t>& ops = flat.stage.graph_ops;
+  for (std::uint32_t node = 0; node < ops.size(); ++node) {
+    const Piece piece = pieces[ops[node]];
+    FlatChunk::Span& span = piece == Piece::kBetween && ops[node] >= chunk.receive_gradient.first
+                                ? flat.head_backward
+                                : flat.pieces[static_cast<std::size_t>(piece)];
+    if (span.first == span.end) span.first = node;
+    span.end = node + 1;
+  }
+  flat.backward[static_cast<std::size_t>(BackwardPiece::kHead)] = flat.head_backward;
+  flat.backward[static_cast<std::size_t>(BackwardPiece::kLayers)] =
+      flat.pieces[static_cast<std::size_t>(Piece::kInnerBackward)];
+  FlatChunk::Span& embedding = flat.backward[static_cast<std::size_t>(BackwardPiece::kEmbedding)];
+  embedding = flat.pieces[static_cast<std::size_t>(Piece::kFirstBackward)];
+  embedding.end = std::max(embedding.end, flat.pieces[static_cast<std::size_t>(Piece::kAfter)].end);
+  for (const auto& [member, ready] : parameters) {
+    const auto node = std::ranges::lower_bound(ops, ready);
+    check(node != ops.end() && *node == ready, "a gradient is written by a step");
+    flat.gradients.push_back({member, static_cast<std::uint32_t>(node - ops.begin()),
+                              flat.program.graphs[0].ops()[ready].block >= 0});
+  }
+  return flat;
+}
+
+// What follows the backward passes costs per element: the optimizer of this graph's parameters, built.
+struct OptimizerGraphs {
+  Graph reduction;
+  OpSpan optimizer;
+  Graph clearing;
+  std::int64_t elements = 0;
+  std::int64_t gradient_bytes = 4;
+};
+
+OptimizerGraphs optimizer_graphs(const ModelConfig& config, const ChunkKey& key,
+                                 const OptimizerOptions& optimizer) {
+  const std::array chunks{build_chunk(config, key)};
+  OptimizerGraphs result;
+  ReductionGraph after =
+      build_reduction(chunks, smallest_plan(key),
+                      {.last_stage = key.last, .fp16 = key.dtype == DType::kF16, .optimizer = optimizer});
+  result.reduction = std::move(after.graph);
+  result.optimizer = after.optimizer;
+  GraphBuilder builder;
+  const auto phase = builder.in_phase(Phase::kOptimizer);
+  for (const auto& [parameter, gradient] : chunks[0].gradients) {
+    const Tensor& variable = chunks[0].graph.tensor(gradient);
+    result.gradient_bytes = size_of(variable.dtype);
+    result.elements += variable.shape.elements();
+    fill(builder, builder.variable(variable), 0);
+  }
+  result.clearing = builder.take();
+  return result;
+}
+
+}  // namespace
+
+class BlockTable::Form {
+ public:
+  Form(const PlanQuestion& question, const ChunkKey& key)
+      : front(flat_chunk(question.config, key, question.overlap)),
+        optimizer(optimizer_graphs(question.config, key, question.request.optimizer)) {
+    if (!key.last) {
+      ChunkKey last = key;
+      last.first = false;
+      last.last = true;
+      last.reduces = false;
+      back = flat_chunk(question.config, last, question.overlap);
+    }
+    PieceGradients gradients{
+        .of = {}, .layers_per_piece = key.layers_per_unit(), .partial = key.sequence_parallel};
+    for (std::size_t piece = 0; piece < gradients.of.size(); ++piece)
+      for (const FlatChunk::Gradient& gradient : gradients_of(static_cast<BackwardPiece>(piece)))
+        gradients.of[piece].push_back({gradient.member, gradient.in_block});
+    buckets.emplace(std::move(gradients), question.config.layers, question.request.bucket_elements);
+  }
+
+  const FlatChunk& chunk_of(BackwardPiece piece) const {
+    return piece == BackwardPiece::kHead && back ? *back : front;
+  }
+  std::vector<FlatChunk::Gradient> gradients_of(BackwardPiece piece) const {
+    const FlatChunk& chunk = chunk_of(piece);
+    const FlatChunk::Span& span = chunk.backward[static_cast<std::size_t>(piece)];
+    std::vector<FlatChunk::Gradient> result;
+    for (const FlatChunk::Gradient& gradient : chunk.gradients)
+      if (gradient.node >= span.first && gradient.node < span.end) result.push_back(gradient);
+    return result;
+  }
+
+  FlatChunk front;
+  std::optional<FlatChunk> back;  // nothing: the front has the head, too
+  OptimizerGraphs optimizer;
+  std::optional<GradientBuckets> buckets;
+};
+
+namespace {
+
+// The pieces of a flat chunk on a device.
+class ChunkPlayer {
+ public:
+  ChunkPlayer(const FlatChunk& flat, std::vector<OpTime> times, std::vector<std::int64_t> requests,
+              Nanoseconds issue)
+      : flat_(flat),
+        times_(std::move(times)),
+        requests_(std::move(requests)),
+        ends_(flat.stage.graph_ops.size()) {
+    launches_ = std::ranges::any_of(times_, [](const OpTime& time) { return time.issue > Nanoseconds{}; });
+    if (launches_) issue_ = issue.count();
+  }
+
+  bool launches() const { return launches_; }
+
+  PlayedPiece play(const FlatChunk::Span& span) {
+    PlayedPiece piece;
+    if (span.first == span.end) {
+      piece.launched = piece.after_input = kLongAgo;
+      return piece;
+    }
+    if (launches_) {
+      piece.launched = end_of(span, kLongAgo, kLongAgo, 0);
+      for (std::uint32_t node = span.first; node < span.end; ++node) piece.launch += issue_of(node);
+    }
+    piece.after_input = end_of(span, kLongAgo, 0, kLongAgo);
+    piece.run = end_of(span, 0, kLongAgo, kLongAgo);
+    return piece;
+  }
+
+  // After play(): how long before the end of the piece the node had ended.
+  std::int64_t lead(std::uint32_t node, const PlayedPiece& piece) const { return piece.run - ends_[node]; }
+
+ private:
+  bool is_message(const ReplayNode& node) const {
+    return flat_.stage.replay.roles[flat_.stage.replay.communications[node.communication].role] !=
+           ReplayRoleKind::kCollective;
+  }
+
+  std::int64_t issue_of(std::uint32_t number) const {
+    const ReplayNode& node = flat_.stage.replay.nodes[number];
+    if (node.communication == kNoCommunication) return times_[flat_.stage.graph_ops[number]].issue.count();
+    return is_message(node) ? 0 : issue_;
+  }
+
+  // When all nodes have ended, where the stream is free, the message there and the host ready at such times.
+  std::int64_t end_of(const FlatChunk::Span& span, std::int64_t free, std::int64_t input, std::int64_t host) {
+    const ReplayProgram& program = flat_.stage.replay;
+    std::int64_t last = free;
+    for (std::uint32_t number = span.first; number < span.end; ++number) {
+      const ReplayNode& node = program.nodes[number];
+      std::int64_t ready = kLongAgo;
+      for (std::uint32_t p = number == 0 ? 0 : program.nodes[number - 1].parents_end; p < node.parents_end;
+           ++p) {
+        const std::uint32_t parent = program.parents[p];
+        if (parent >= span.first) {
+          ready = std::max(ready, ends_[parent]);
+        } else if (const ReplayNode& before = program.nodes[parent];
+                   before.communication != kNoCommunication && is_message(before)) {
+          ready = std::max(ready, input);
+        }
+      }
+      if (node.communication != kNoCommunication && is_message(node)) {
+        ends_[number] = input;
+        continue;
+      }
+      host += issue_of(number);
+      ready = std::max(ready, host);
+      if (node.communication == kNoCommunication) {
+        free = std::max(free, ready) + times_[flat_.stage.graph_ops[number]].time.count();
+        ends_[number] = free;
+      } else {
+        if (node.stream != kNoStream) ready = std::max(ready, free);
+        // A collective whose members have done nothing yet waits for the stream.
+        ends_[number] =
+            std::max(ready, kLongAgo) + requests_[program.communications[node.communication].request];
+        if (node.stream != kNoStream) free = ends_[number];
+      }
+      last = std::max(last, ends_[number]);
+    }
+    return last;
+  }
+
+  const FlatChunk& flat_;
+  std::vector<OpTime> times_;           // by op of the graph
+  std::vector<std::int64_t> requests_;  // by request
+  std::vector<std::int64_t> ends_;      // by node
+  bool launches_ = false;
+  std::int64_t issue_ = 0;
+};
+
+std::vector<OpTime> op_times(const Graph& graph, const DeviceModel& model) {
+  std::vector<OpTime> times;
+  times.reserve(graph.ops().size());
+  for (const Op& op : graph.ops()) {
+    const bool computes = definition(op.kind).op_class == OpClass::kCompute;
+    times.push_back(computes ? model.time_of(op_work(graph, op)) : OpTime{});
+  }
+  return times;
+}
+
+PassTimes pass_of(const PlayedPiece& piece, bool empty) {
+  return {.run = Nanoseconds{piece.run},
+          .after_input = Nanoseconds{std::min(piece.run, std::max<std::int64_t>(piece.after_input, 0))},
+          .launched = Nanoseconds{std::max<std::int64_t>(piece.launched, 0)},
+          .launch = Nanoseconds{piece.launch},
+          .empty = empty};
+}
+
+// Of the embedding alone, where it was played together with a layer.
+PlayedPiece without_layer(const PlayedPiece& both, const PlayedPiece& layer) {
+  return {
+      .run = std::max<std::int64_t>(0, both.run - layer.run),
+      .after_input = std::max<std::int64_t>(0, both.run - layer.run),
+      .launched = both.launched <= kLongAgo ? kLongAgo : std::max<std::int64_t>(0, both.launched - layer.run),
+      .launch = std::max<std::int64_t>(0, both.launch - layer.launch)};
+}
+
+// The least that `count` consecutive layers take beyond as many of the tables, from sums over the first n.
+std::int64_t least_of(const std::vector<std::int64_t>& sums, std::size_t count) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t first = 0; first + count < sums.size(); ++first)
+    least = std::min(least, sums[first + count] - sums[first]);
+  return least;
+}
+
+}  // namespace
+
+ChunkKey block_key(const StepRequest& request, const Plan& plan) {
+  const bool whole = plan.pp * plan.virtual_stages == 1;
+  // As many layers as are alike: the key of a chunk with enough of them.
+  ChunkKey key = chunk_key(request, plan, {.first = true, .last = whole, .layers = 0});
+  key.layers = ChunkKey::kRepeated;
+  return key;
+}
+
+BlockTable::BlockTable(const PlanQuestion& question) : question_(question) {
+  for (const DeviceSpec& device : question.cluster.devices) models_.emplace_back(device);
+}
+BlockTable::~BlockTable() = default;
+
+const BlockTable::Form& BlockTable::form(const ChunkKey& key) {
+  std::unique_ptr<Form>& known = forms_[key];
+  if (known == nullptr) known = std::make_unique<Form>(question_, key);
+  return *known;
+}
+
+const BlockTimes& BlockTable::of(const BlockRequest& request, PlanNetwork& network) {
+  std::uint64_t hash = ChunkKeyHash{}(request.key);
+  for (const std::int64_t value :
+       {std::int64_t{request.device}, static_cast<std::int64_t>(request.tensor.group),
+        std::int64_t{request.tensor.sharing}, static_cast<std::int64_t>(request.context.group),
+        std::int64_t{request.context.sharing}, std::int64_t{request.recompute.layers}})
+    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15u;
+  std::vector<Known>& bucket = known_[hash];
+  for (const Known& known : bucket)
+    if (known.request.key == request.key && known.request.device == request.device &&
+        known.request.tensor == request.tensor && known.request.context == request.context &&
+        known.request.recompute.method == request.recompute.method &&
+        known.request.recompute.layers == request.recompute.layers)
+      return *known.times;
+  auto times = std::make_unique<BlockTimes>(timed(request, network));
+  if (request.recompute.granularity == Recompute::Granularity::kFull &&
+      request.recompute.method == Recompute::Method::kBlock) {
+    BlockRequest others = request;
+    others.key.granularity = {};
+    others.recompute = {};
+    put_after(*times, timed(others, network), request.recompute.layers);
+  }
+  std::vector<Known>& place = known_[hash];
+  place.push_back({request, std::move(times)});
+  return *place.back().times;
+}
+
+// Of the layers of a chunk so many are as in `times`, and those after them, which come first in the backward
+// pass, as in `others`.
+void BlockTable::put_after(BlockTimes& times, const BlockTimes& others, std::int64_t layers) {
+  const auto put = [&](std::vector<PassTimes>& list, const std::vector<PassTimes>& other) {
+    const auto first = static_cast<std::size_t>(layers);
+    for (std::size_t n = first + 1; n < list.size(); ++n) {
+      const Nanoseconds run = list[first].run + other[n].run - other[first].run;
+      list[n] = {.run = run,
+                 .after_input = run,
+                 .launched = list[first].launched + other[n].launched - other[first].launched,
+                 .launch = list[first].launch + other[n].launch - other[first].launch};
+    }
+  };
+  for (std::size_t role = 0; role < times.forward.size(); ++role) {
+    put(times.forward[role], others.forward[role]);
+    put(times.backward[role], others.backward[role]);
+  }
+}
+
+BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) {
+  const ChunkKey& key = request.key;
+  const Form& form = this->form(key);
+  const DeviceModel& model = models_[static_cast<std::size_t>(request.device)];
+  RetimeOps retime;
+  if (question_.layer_times) {
+    StepRequest step = question_.request;
+    step.batch_size = key.micro_batch_size;
+    retime = question_.layer_times->retime(question_.config, step, {.tp = key.tp});
+  }
+  bool recomputes = false;
+  const auto player_of = [&](const FlatChunk& flat) {
+    const Graph& graph = flat.program.graphs[0];
+    std::vector<OpTime> times = op_times(graph, model);
+    if (retime) retime(0, flat.program, 0, model.device(), times);
+    for (const Op& op : graph.ops()) recomputes |= op.phase == Phase::kRecompute;
+    std::vector<std::int64_t> requests;
+    for (const ReplayRequest& one : flat.stage.replay.requests) {
+      const RankBinding& role = flat.stage.roles[one.role];
+      const bool tensor = role.group == GroupKind::kTensor;
+      requests.push_back(
+          role.kind != RankBinding::Kind::kCollective
+              ? 0
+              : network.collective(one.type, one.size, tensor ? request.tensor : request.context).count());
+    }
+    return ChunkPlayer(flat, std::move(times), std::move(requests), model.communication_issue());
+  };
+  BlockTimes result;
+  ChunkPlayer front = player_of(form.front);
+  result.launches = front.launches();
+  if (result.launches) result.message_issue = model.communication_issue();
+  const auto at = [&](Piece piece) { return form.front.pieces[static_cast<std::size_t>(piece)]; };
+  const PlayedPiece embedding = front.play(at(Piece::kBefore));
+  const PlayedPiece layer_forward = front.play(at(Piece::kInnerForward));
+  const FlatChunk& back = form.back ? *form.back : form.front;
+  ChunkPlayer end = player_of(back);
+  const PlayedPiece head_forward = end.play(back.pieces[static_cast<std::size_t>(Piece::kBetween)]);
+  const auto backward_of = [&](BackwardPiece piece, ChunkPlayer& player) {
+    const auto number = static_cast<std::size_t>(piece);
+    const PlayedPiece played = player.play(form.chunk_of(piece).backward[number]);
+    result.pieces[number].run = played.run;
+    for (const FlatChunk::Gradient& gradient : form.gradients_of(piece))
+      result.pieces[number].leads.push_back(player.lead(gradient.node, played));
+    return played;
+  };
+  const PlayedPiece head_backward = backward_of(BackwardPiece::kHead, end);
+  PlayedPiece layer_backward = backward_of(BackwardPiece::kLayers, front);
+  const PlayedPiece first_backward = backward_of(BackwardPiece::kEmbedding, front);
+  // What the last layer of a chunk does before the gradient is there.
+  if (!key.last) layer_backward.after_input = front.play(at(Piece::kLastBackward)).after_input;
+  result.buckets = &*form.buckets;
+  result.gradient_bytes = form.optimizer.gradient_bytes;
+
+  const std::int64_t per_piece = key.layers_per_unit();
+  result.layers_per_piece = per_piece;
+  const PlayedPiece embedding_backward = without_layer(first_backward, layer_backward);
+  if (question_.layer_times) {
+    const LayerTimes::Entry& entry =
+        question_.layer_times->find(question_.config, model.device().name, key.tp);
+    LayerPasses passes{.forward = {0}, .backward = {0}};
+    bool differ = false;
+    for (std::int64_t n = 0; n < question_.config.layers; ++n) {
+      const double more =
+          entry.layer(static_cast<std::size_t>(n)) - entry.layer(static_cast<std::size_t>(per_piece));
+      const auto sequences = static_cast<double>(key.micro_batch_size);
+      const auto extra = [&](Phase phase) {
+        return std::llround(LayerTimes::pass_seconds(more, sequences, phase) * 1e9);
+      };
+      differ |= extra(Phase::kBackward) != 0;
+      passes.forward.push_back(passes.forward.back() + extra(Phase::kForward));
+      passes.backward.push_back(passes.backward.back() + extra(Phase::kBackward) +
+                                (recomputes ? extra(Phase::kRecompute) : 0));
+    }
+    if (differ) result.layers = std::move(passes);
+  }
+  for (int role = 0; role < kChunkRoles; ++role) {
+    const bool first =
+        role == static_cast<int>(ChunkRole::kFirst) || role == static_cast<int>(ChunkRole::kWhole);
+    const bool last =
+        role == static_cast<int>(ChunkRole::kLast) || role == static_cast<int>(ChunkRole::kWhole);
+    for (std::int64_t n = 0; n <= question_.config.layers; ++n) {
+      const auto more = [&](PlayedPiece piece, const std::vector<std::int64_t>& sums) {
+        const std::int64_t extra = least_of(sums, static_cast<std::size_t>(n));
+        piece.run += extra;
+        piece.after_input += extra;
+        return piece;
+      };
+      PlayedPiece forward = layers_of(layer_forward, n, per_piece);
+      if (first) forward = followed_by(embedding, forward);
+      if (last) forward = followed_by(forward, head_forward);
+      forward.after_input = forward.run;
+      PlayedPiece backward;
+      if (first && n > 0)
+        backward = followed_by(
+            layers_of(layer_backward, n - std::min(n, per_piece), per_piece),
+            n >= per_piece ? first_backward
+                           : followed_by(layers_of(layer_backward, n, per_piece), embedding_backward));
+      else if (first)
+        backward = embedding_backward;
+      else
+        backward = layers_of(layer_backward, n, per_piece);
+      if (last) backward = followed_by(head_backward, backward);
+      if (first || last || n == 0) backward.after_input = std::max(backward.after_input, std::int64_t{0});
+      if (last || n == 0) backward.after_input = backward.run;
+      if (first && !last && n > 0)
+        backward.after_input = backward.run - (layer_backward.run - layer_backward.after_input);
+      if (result.layers) {
+        forward = more(forward, result.layers->forward);
+        backward = more(backward, result.layers->backward);
+      }
+      const bool empty = n == 0 && !first && !last;
+      result.forward[static_cast<std::size_t>(role)].push_back(pass_of(forward, empty));
+      result.backward[static_cast<std::size_t>(role)].push_back(pass_of(backward, empty));
+    }
+  }
+
+  const OptimizerGraphs& optimizer = form.optimizer;
+  const auto per_element = [&](Nanoseconds time) {
+    return static_cast<double>(time.count()) / static_cast<double>(optimizer.elements);
+  };
+  Nanoseconds update, norm, clear;
+  const std::vector<OpTime> times = op_times(optimizer.reduction, model);
+  for (std::uint32_t i = optimizer.optimizer.first; i < optimizer.optimizer.end; ++i) {
+    const Op& op = optimizer.reduction.ops()[i];
+    const bool updates = std::ranges::any_of(op.outputs, [&](const OpOutput& output) {
+      return optimizer.reduction.tensor(output.tensor).role == Role::kParameter;
+    });
+    (updates ? update : op.kind == OpKind::kSquaredNorm ? norm : result.once) += times[i].time;
+  }
+  for (const OpTime& time : op_times(optimizer.clearing, model)) clear += time.time;
+  result.update = per_element(update);
+  result.norm = per_element(norm);
+  result.clear = per_element(clear);
+  return result;
+}
+
+}  // namespace nadi

@@ -1,0 +1,98 @@
+// How long the chunks of a model take for one micro-batch on a kind of device, for any number of layers.
+//
+//   BlockTable blocks(question);
+//   const BlockTimes& times = blocks.of({.key = block_key(request, plan), .device = 0, .tensor = group});
+//   times.forward[ChunkRole::kMiddle][6].run                       // six layers
+//
+// From the graphs that stand for chunks of any length (parallel/chunk_cost.h): each is laid flat as the
+// simulator does it (sim/replay_program.h), its ops have the times of the simulator's device model, or of
+// measured layers, and its collectives those of the network; then its pieces are played: embedding, one
+// layer, head, each forward and backward with what is recomputed. A chunk is a row of pieces. Where a piece
+// ends, its collectives have ended, too.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "nadi/parallel/chunk_cost.h"
+#include "nadi/plan/gradient_buckets.h"
+#include "nadi/plan/pipeline_latency.h"
+#include "nadi/plan/plan_network.h"
+#include "nadi/plan/plan_question.h"
+#include "nadi/sim/device_model.h"
+
+namespace nadi {
+
+// Layers that were measured one by one and differ: how much longer than those of the tables the first n of
+// them take together, for n from 0 to all.
+struct LayerPasses {
+  std::vector<std::int64_t> forward, backward;  // nanoseconds, may be negative
+};
+
+struct BlockTimes {
+  template <typename Value>
+  using ByRole = std::array<Value, kChunkRoles>;
+
+  ByRole<std::vector<PassTimes>> forward, backward;  // by number of layers
+  std::optional<LayerPasses> layers = {};
+
+  // The backward pass as pieces: of the head, of a layer (or as many as are recomputed together), and of the
+  // embedding with what is left of the first layer; those of a chunk run in this order.
+  struct BackwardTimes {
+    std::int64_t run = 0;                  // nanoseconds
+    std::vector<std::int64_t> leads = {};  // by gradient: so long before the end of the piece it is ready
+  };
+  std::array<BackwardTimes, kBackwardPieces> pieces;
+  std::int64_t layers_per_piece = 1;
+  const GradientBuckets* buckets = nullptr;
+  std::int64_t gradient_bytes = 4;  // per element
+
+  bool launches = false;           // hosts need time
+  Nanoseconds message_issue = {};  // of a host, for a message or a collective
+  // Nanoseconds per element of a gradient on this device: to zero it, to take its norm, to update its
+  // parameter; and once per step.
+  double clear = 0, norm = 0, update = 0;
+  Nanoseconds once = {};
+};
+
+struct BlockRequest {
+  ChunkKey key;  // kRepeated; first; last: the whole model is one chunk
+  std::int32_t device = 0;
+  GroupUse tensor, context;
+  Recompute recompute = {};  // the key has it, but for the first layers of each chunk alone (kBlock)
+};
+
+class BlockTable {
+ public:
+  explicit BlockTable(const PlanQuestion& question);
+  ~BlockTable();
+
+  // Stays where it is as long as this lives.
+  const BlockTimes& of(const BlockRequest& request, PlanNetwork& network);
+
+ private:
+  class Form;  // the graphs of a key
+
+  const Form& form(const ChunkKey& key);
+  BlockTimes timed(const BlockRequest& request, PlanNetwork& network);
+  static void put_after(BlockTimes& times, const BlockTimes& others, std::int64_t layers);
+
+  const PlanQuestion& question_;
+  std::vector<DeviceModel> models_;
+  std::unordered_map<ChunkKey, std::unique_ptr<Form>, ChunkKeyHash> forms_;
+  struct Known {
+    BlockRequest request;
+    std::unique_ptr<BlockTimes> times;
+  };
+  std::unordered_map<std::uint64_t, std::vector<Known>> known_;
+};
+
+// The key of the blocks of a plan: of the whole model where it is not cut, else of its first chunk.
+ChunkKey block_key(const StepRequest& request, const Plan& plan);
+
+}  // namespace nadi

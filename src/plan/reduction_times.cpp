@@ -1,0 +1,170 @@
+#include "nadi/plan/reduction_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "nadi/parallel/gradient_reduction.h"
+#include "nadi/parallel/variable_buckets.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::int64_t kLongBefore = std::numeric_limits<std::int64_t>::min() / 4;
+
+std::int64_t rounded(double nanoseconds) {
+  return std::llround(nanoseconds);
+}
+
+// So long before the end of the backward pass the last gradient of a bucket is ready.
+std::int64_t lead_of(const BlockTimes& blocks, const PlannedBucket& bucket, ChunkRole role,
+                     std::int64_t layers) {
+  const auto run = [&](BackwardPiece piece) { return blocks.pieces[static_cast<std::size_t>(piece)].run; };
+  const std::int64_t per_piece = blocks.layers_per_piece;
+  const bool joined = has_embedding(role) && layers >= per_piece;
+  const std::int64_t others = joined ? layers - per_piece : layers;
+  const std::int64_t pieces = (others + per_piece - 1) / per_piece;
+  std::int64_t lead =
+      blocks.pieces[static_cast<std::size_t>(bucket.piece)].leads[static_cast<std::size_t>(bucket.gradient)];
+  if (bucket.piece == BackwardPiece::kEmbedding) return lead;
+  if (has_embedding(role))
+    lead += joined ? run(BackwardPiece::kEmbedding)
+                   : std::max<std::int64_t>(0, run(BackwardPiece::kEmbedding) - run(BackwardPiece::kLayers));
+  const std::int64_t after = bucket.piece == BackwardPiece::kHead ? pieces : pieces - 1 - bucket.layers_piece;
+  return lead + after * run(BackwardPiece::kLayers);
+}
+
+}  // namespace
+
+ReductionTable::ReductionTable(const PlanQuestion& question) : question_(question) {}
+
+ReductionTable::BucketTimes ReductionTable::times_of(const ReductionRequestOfStage& request,
+                                                     const PlannedBucket& bucket,
+                                                     PlanNetwork& network) const {
+  const BlockTimes& blocks = *request.blocks;
+  const std::int64_t element =
+      question_.overlap.gradient_dtype ? size_of(*question_.overlap.gradient_dtype) : blocks.gradient_bytes;
+  const Bytes size{bucket.elements * element};
+  BucketTimes times;
+  const bool splits = request.zero && request.data.members > 1;
+  const std::int64_t part = splits ? bucket_part(bucket.elements, request.data.members) : bucket.elements;
+  if (request.data.members > 1)
+    times.reduce = network
+                       .collective(splits ? CollectiveType::kReduceScatter : CollectiveType::kAllReduce, size,
+                                   request.data)
+                       .count();
+  times.norm = rounded(blocks.norm * static_cast<double>(part));
+  times.update = rounded(blocks.update * static_cast<double>(part));
+  if (splits)
+    times.gather = network
+                       .collective(CollectiveType::kAllGather, Bytes{part * size_of(question_.request.dtype)},
+                                   request.data)
+                       .count();
+  return times;
+}
+
+// Buckets of one chunk after the other. Times are nanoseconds from the end of the last backward pass.
+class ReductionTable::Sum {
+ public:
+  Sum(const ReductionTable& table, const ReductionRequestOfStage& request, PlanNetwork& network)
+      : table_(table), request_(request), network_(network), overlap_(table.question_.overlap) {}
+
+  void add(std::span<const PlannedBucket> buckets, const ChunkEnd& chunk) {
+    const BlockTimes& blocks = *request_.blocks;
+    const bool waits = overlap_.reduce_after_backward || overlap_.blocking_collectives;
+    BucketTimes times;
+    std::int64_t known = -1;  // elements that `times` are of
+    for (const PlannedBucket& bucket : buckets) {
+      elements_ += bucket.elements;
+      if (bucket.elements != known) times = table_.times_of(request_, bucket, network_);
+      known = bucket.elements;
+      collectives_ += (times.reduce > 0 ? 1 : 0) + (bucket.partial ? 1 : 0) + (bucket.tied ? 1 : 0);
+      updated_ += times.update;
+      gathered_ = std::max(gathered_, updated_) + times.gather;
+      if (bucket.tied) {
+        tied_size_ += bucket.elements * blocks.gradient_bytes;
+        tied_ += times.reduce + (request_.counts_tied ? times.norm : 0);
+        continue;
+      }
+      std::int64_t ready =
+          waits || bucket.partial ? 0 : -chunk.before_end - lead_of(blocks, bucket, chunk.role, chunk.layers);
+      if (bucket.partial) {
+        const Bytes size{bucket.elements * blocks.gradient_bytes};
+        tensor_ += network_.collective(CollectiveType::kAllReduce, size, request_.tensor).count();
+        ready = tensor_;
+      }
+      reduced_ = std::max(reduced_, ready) + times.reduce;
+      normed_ = std::max(normed_, reduced_) + times.norm;
+    }
+  }
+
+  Sums sums() const {
+    const BlockTimes& blocks = *request_.blocks;
+    Sums sums{.reduction = Nanoseconds{normed_},
+              .update = Nanoseconds{std::max(updated_, gathered_)} + blocks.once,
+              .tied = Nanoseconds{tied_},
+              .collectives = collectives_};
+    if (request_.clears) sums.clear = Nanoseconds{rounded(blocks.clear * static_cast<double>(elements_))};
+    const std::int64_t element =
+        overlap_.gradient_dtype ? size_of(*overlap_.gradient_dtype) : blocks.gradient_bytes;
+    sums.tied_size = Bytes{tied_size_ / blocks.gradient_bytes * element};
+    return sums;
+  }
+
+ private:
+  const ReductionTable& table_;
+  const ReductionRequestOfStage& request_;
+  PlanNetwork& network_;
+  const OverlapOptions& overlap_;
+  std::int64_t elements_ = 0;
+  std::int32_t collectives_ = 0;
+  std::int64_t reduced_ = kLongBefore;
+  std::int64_t normed_ = 0;  // not while the backward pass computes
+  std::int64_t tensor_ = 0;
+  std::int64_t updated_ = 0, gathered_ = 0;
+  std::int64_t tied_ = 0, tied_size_ = 0;
+};
+
+const StageReductions& ReductionTable::of(const ReductionRequestOfStage& request, PlanNetwork& network) {
+  std::uint64_t hash = reinterpret_cast<std::uintptr_t>(request.blocks);
+  for (const std::int64_t value :
+       {static_cast<std::int64_t>(request.role), static_cast<std::int64_t>(request.data.group),
+        std::int64_t{request.data.sharing}, std::int64_t{request.data.members},
+        static_cast<std::int64_t>(request.tensor.group), std::int64_t{request.tensor.sharing},
+        std::int64_t{request.zero}, std::int64_t{request.clears}, std::int64_t{request.counts_tied}})
+    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15u;
+  std::vector<Known>& bucket = known_[hash];
+  for (const Known& known : bucket)
+    if (known.request == request) return *known.reductions;
+  auto result = std::make_unique<StageReductions>();
+  for (std::int64_t n = 0; n <= question_.config.layers; ++n) {
+    Sum sum(*this, request, network);
+    sum.add(request.blocks->buckets->of(request.role, n), {.role = request.role, .layers = n});
+    const Sums sums = sum.sums();
+    result->clear.push_back(sums.clear);
+    result->reduction.push_back(sums.reduction);
+    result->update.push_back(sums.update);
+    result->collectives.push_back(sums.collectives);
+    result->tied = sums.tied;
+    result->tied_size = sums.tied_size;
+  }
+  bucket.push_back({request, std::move(result)});
+  return *bucket.back().reductions;
+}
+
+ReductionTable::Sums ReductionTable::of_chunks(const ReductionRequestOfStage& request,
+                                               std::span<const ChunkEnd> chunks, PlanNetwork& network) {
+  const GradientBuckets& buckets = *request.blocks->buckets;
+  std::int64_t bucket_elements = question_.request.bucket_elements;
+  if (bucket_elements == kBucketsAsTheyFit) {
+    std::int64_t elements = 0;
+    for (const ChunkEnd& chunk : chunks) elements += buckets.elements(chunk.role, chunk.layers);
+    bucket_elements = fitting_bucket(elements);
+  }
+  Sum sum(*this, request, network);
+  for (const ChunkEnd& chunk : chunks)
+    sum.add(buckets.planned(chunk.role, chunk.layers, bucket_elements), chunk);
+  return sum.sums();
+}
+
+}  // namespace nadi

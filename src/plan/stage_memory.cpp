@@ -1,0 +1,64 @@
+#include "nadi/plan/stage_memory.h"
+
+#include <algorithm>
+
+#include "nadi/base/error.h"
+
+namespace nadi {
+
+StageMemoryTable::StageMemoryTable(const ModelConfig& config) : config_(config), costs_(config) {}
+
+StageMemoryTable::Kind& StageMemoryTable::kind_of(const StepRequest& request, const Plan& plan,
+                                                  std::int64_t stage) {
+  ChunkKey key = chunk_key(request, plan, {.first = stage == 0, .last = stage + 1 == plan.pp, .layers = 0});
+  key.layers = ChunkKey::kRepeated;
+  key.method = request.recompute.method;
+  key.recomputed_layers = request.recompute.layers;
+  const std::int64_t data_ranks = group_size(plan, GroupKind::kData);
+  // Without ZeRO their number is of no account, only whether there are several.
+  const std::int64_t split = plan.zero_stage >= 1 ? data_ranks : data_ranks > 1 ? -1 : 1;
+  const bool splits_model = group_size(plan, GroupKind::kModel) > 1;
+  std::vector<std::unique_ptr<Kind>>& alike = kinds_[key];
+  for (const std::unique_ptr<Kind>& kind : alike)
+    if (kind->data_ranks == split && kind->splits_model == splits_model) return *kind;
+  auto kind = std::make_unique<Kind>(Kind{.key = key, .data_ranks = split, .splits_model = splits_model});
+  for (std::int64_t layers = 0; layers <= config_.layers; ++layers) {
+    kind->parts.push_back(costs_.memory_parts(request, plan, stage, layers));
+    for (const ChunkCost::Ring& ring : kind->parts.back().rings) {
+      const auto same = [&](const ChunkCost::Ring& known) {
+        return known.gradient == ring.gradient && known.touched == ring.touched;
+      };
+      if (std::ranges::none_of(kind->rings, same)) kind->rings.push_back(ring);
+    }
+  }
+  return *alike.emplace_back(std::move(kind));
+}
+
+std::span<const Bytes> StageMemoryTable::of(const StepRequest& request, const Plan& plan,
+                                            std::int64_t stage) {
+  check(plan.virtual_stages == 1, "memory by layers is of plans with one virtual stage");
+  Kind& kind = kind_of(request, plan, stage);
+  PipelineMemory& schedule = costs_.schedule_of(plan);
+  held_ = {schedule.slots(stage, 0)};
+  for (const ChunkCost::Ring& ring : kind.rings)
+    held_.push_back(schedule.places(stage, {.gradient = ring.gradient, .touched = ring.touched}));
+  const auto known = kind.known.find(held_);
+  if (known != kind.known.end()) return known->second;
+  std::vector<Bytes>& memory = kind.known[held_];
+  const std::int64_t slots = held_[0];
+  for (const StageMemoryParts& parts : kind.parts) {
+    Bytes sum = parts.resident + (slots > 1 ? parts.arena_pipelined + parts.slot * slots : parts.arena);
+    for (const ChunkCost::Ring& ring : parts.rings)
+      sum += ring.stride * schedule.places(stage, {.gradient = ring.gradient, .touched = ring.touched});
+    memory.push_back(sum);
+  }
+  return memory;
+}
+
+std::vector<Bytes> StageMemoryTable::of_plan(const StepRequest& request, const Plan& plan) {
+  std::vector<Bytes> memory;
+  for (const StageCost& stage : costs_.of(request, plan).stages) memory.push_back(stage.memory.total());
+  return memory;
+}
+
+}  // namespace nadi
