@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "nadi/base/atomic_file.h"
-#include "nadi/testing/temporary_folder.h"
+#include "nadi/base/temporary_folder.h"
 
 namespace nadi {
 namespace {

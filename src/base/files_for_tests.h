@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "nadi/base/error.h"
-#include "nadi/testing/temporary_folder.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

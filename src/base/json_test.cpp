@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "nadi/base/random.h"
-#include "nadi/testing/temporary_folder.h"
+#include "nadi/base/temporary_folder.h"
 
 namespace nadi {
 namespace {

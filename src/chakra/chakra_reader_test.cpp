@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "nadi/base/error.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/chakra/chakra_writer.h"
 #include "nadi/testing/source_folder.h"
 #include "nadi/testing/temporary_file.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 #include "nadi/trace/random_node_for_tests.h"
 

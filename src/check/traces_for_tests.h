@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "nadi/base/temporary_folder.h"
 #include "nadi/chakra/chakra_writer.h"
 #include "nadi/check/check_traces.h"
 #include "nadi/check/structure_check.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace.h"

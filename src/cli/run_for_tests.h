@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "nadi/base/json.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/temporary_variable.h"
 #include "nadi/testing/text_files.h"
+#include "nadi/testing/working_folder.h"
 
 namespace nadi {
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "nadi/base/error.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/cluster/cluster_file.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

@@ -7,9 +7,9 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/cluster/catalogue.h"
 #include "nadi/cluster/cluster_keys.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "nadi/base/error.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/data/indexed_dataset_format.h"
 #include "nadi/testing/source_folder.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "nadi/base/temporary_folder.h"
 #include "nadi/testing/source_folder.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {

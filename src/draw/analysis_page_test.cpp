@@ -9,10 +9,10 @@
 #include "nadi/analysis/run_analysis.h"
 #include "nadi/analysis/timeline_for_tests.h"
 #include "nadi/base/json.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/report/analysis_definitions.h"
 #include "nadi/report/analysis_report.h"
 #include "nadi/report/analysis_tables.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "nadi/base/format.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/draw/dot_writer.h"
 #include "nadi/draw/drawn_text.h"
 #include "nadi/draw/graph_for_tests.h"
@@ -13,7 +14,6 @@
 #include "nadi/draw/graphml_writer.h"
 #include "nadi/draw/node_link_output.h"
 #include "nadi/testing/source_folder.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

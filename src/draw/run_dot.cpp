@@ -1,51 +1,21 @@
 #include "nadi/draw/run_dot.h"
 
 #include <poll.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <system_error>
 
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/job/child_process.h"
 #include "nadi/job/find_program.h"
 
 namespace nadi {
-namespace {
-
 namespace fs = std::filesystem;
-
-// A folder that goes with the object.
-class DotFolder {
- public:
-  DotFolder() {
-    std::string name = (fs::temp_directory_path() / "nadi-dot-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw environment_error(format("cannot make a folder in {}: {}", fs::temp_directory_path().string(),
-                                     std::generic_category().message(errno)));
-    path_ = name;
-  }
-  ~DotFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  DotFolder(const DotFolder&) = delete;
-  DotFolder& operator=(const DotFolder&) = delete;
-
-  fs::path operator/(std::string_view name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
-
-}  // namespace
 
 void require_dot(const std::string& program) {
   if (find_program(program)) return;
@@ -56,7 +26,7 @@ void require_dot(const std::string& program) {
 DotPicture run_dot(std::string_view text, const DotRun& run) {
   require_dot(run.program);
   const std::optional<fs::path> program = find_program(run.program);
-  const DotFolder folder;
+  const TemporaryFolder folder("dot");
   const fs::path from = folder / "graph.dot";
   const fs::path to = folder / "graph.out";
   write_atomically(from, text, Overwrite::kRefuse);

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "nadi/base/error.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/sim/cluster_for_tests.h"
 #include "nadi/sim/simulated_files.h"
 #include "nadi/sim/simulated_traces.h"
-#include "nadi/testing/temporary_folder.h"
 
 namespace nadi {
 namespace {

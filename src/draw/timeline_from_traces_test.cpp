@@ -9,10 +9,10 @@
 #include "nadi/analysis/timeline_for_tests.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/chakra/chakra_writer.h"
 #include "nadi/draw/pipeline_from_traces.h"
 #include "nadi/testing/source_folder.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

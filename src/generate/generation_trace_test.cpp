@@ -2,12 +2,12 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/chakra/chakra_reader.h"
 #include "nadi/generate/generator.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/recording/execution.h"
 #include "nadi/recording/run_traces.h"
-#include "nadi/testing/temporary_folder.h"
 
 namespace nadi {
 namespace {

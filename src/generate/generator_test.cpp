@@ -8,6 +8,7 @@
 
 #include "nadi/base/atomic_folder.h"
 #include "nadi/base/error.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/engine/reference/run_reference.h"
@@ -15,7 +16,6 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"
 #include "nadi/run/weights.h"
-#include "nadi/testing/temporary_folder.h"
 
 namespace nadi {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "nadi/base/error.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/input/packing_for_tests.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

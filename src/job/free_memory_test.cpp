@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "nadi/base/temporary_folder.h"
 #include "nadi/job/control_group.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

@@ -13,10 +13,10 @@
 #include <map>
 
 #include "nadi/base/error.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/job/find_program.h"
 #include "nadi/job/process_tree.h"
 #include "nadi/job/rank_supervisor.h"
-#include "nadi/testing/temporary_folder.h"
 
 namespace nadi {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "nadi/base/error.h"
 #include "nadi/terminal/wrap.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
+#include "nadi/testing/working_folder.h"
 #include "nadi/text/bpe_trainer.h"
 #include "nadi/text/text_source.h"
 #include "nadi/text/tokenizer.h"

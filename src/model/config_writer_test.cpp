@@ -7,9 +7,9 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/model/config_file.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

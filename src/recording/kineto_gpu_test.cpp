@@ -10,10 +10,10 @@
 
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/json.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/recording/gpu_step_for_tests.h"
 #include "nadi/recording/kineto_merge.h"
 #include "nadi/recording/kineto_writer.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

@@ -12,10 +12,10 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/recording/execution_for_tests.h"
 #include "nadi/recording/kineto_writer.h"
 #include "nadi/recording/run_traces.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

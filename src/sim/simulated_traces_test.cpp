@@ -7,11 +7,11 @@
 #include <set>
 
 #include "nadi/base/error.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/chakra/trace_files.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/sim/cluster_for_tests.h"
 #include "nadi/testing/source_folder.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/replay.h"
 #include "nadi/unroll/process_groups.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "nadi/testing/temporary_folder.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "nadi/testing/temporary_folder.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 #include "nadi/text/tokenizer.h"
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "nadi/base/error.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
+#include "nadi/testing/working_folder.h"
 
 namespace nadi {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
+#include "nadi/base/temporary_folder.h"
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/model/catalogue.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 #include "nadi/train/small_run_for_tests.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "nadi/base/error.h"
-#include "nadi/testing/temporary_folder.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi {

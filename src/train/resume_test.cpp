@@ -5,10 +5,10 @@
 #include <bit>
 #include <tuple>
 
+#include "nadi/base/temporary_folder.h"
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/checkpoint/files_for_tests.h"
 #include "nadi/checkpoint/training_state.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 #include "nadi/train/small_run_for_tests.h"
 

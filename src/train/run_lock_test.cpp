@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "nadi/base/error.h"
-#include "nadi/testing/temporary_folder.h"
+#include "nadi/base/temporary_folder.h"
 
 namespace nadi {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/chakra/chakra_reader.h"
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops/collectives.h"
@@ -20,7 +21,6 @@
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/testing/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 #include "nadi/unroll/process_groups.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "nadi/testing/temporary_folder.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
 
 namespace nadi::cuda {
