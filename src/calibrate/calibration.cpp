@@ -24,7 +24,7 @@ struct SharingFigures {
   double busy_slowdown = 1;
 };
 
-constexpr std::int64_t kSharingRounds = 5;
+constexpr std::int64_t kMoreSharingRounds = 2;  // than repetitions: the figures are ratios of two times
 constexpr std::int64_t kMostRepetitions = 9;
 constexpr double kShortStep = 1;  // seconds, of all repetitions
 // Where communication stopped all computation, times would be without bounds.
@@ -58,6 +58,7 @@ class CalibrationJob {
       double elapsed = 0;
       for (std::int64_t i = 0; i < options_.repetitions || (elapsed < kShortStep && i < kMostRepetitions);
            ++i) {
+        listener_.between_runs();
         world_.barrier(kWorld);
         steps.push_back(std::move(run.record(1).front()));
         elapsed += largest_over_ranks(world_, to_seconds(steps.back().end - steps.back().start));
@@ -85,6 +86,7 @@ class CalibrationJob {
       for (SampleProgram& sample : sample_programs({.models = options_.models,
                                    .ranks = world_.size(),
                                    .quick = options_.quick,
+                                   .sizes = options_.sizes,
                                    .dtype = dtype,
                                    .gpu = options_.device == DeviceKind::kCuda})) {
         const Bytes needed = SampleRun::memory_of(sample, run_options());
@@ -122,7 +124,8 @@ class CalibrationJob {
     std::vector<ExecutedStep> together, disturbed, alone;
     std::vector<double> spans;
     std::vector<Nanoseconds> ends;
-    for (std::int64_t i = 0; i < kSharingRounds; ++i) {
+    for (std::int64_t i = 0; i < options_.repetitions + kMoreSharingRounds; ++i) {
+      listener_.between_runs();
       world_.barrier(kWorld);
       together.push_back(std::move(run.record(1).front()));
       world_.barrier(kWorld);

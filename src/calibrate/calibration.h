@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "nadi/base/units.h"
+#include "nadi/calibrate/sample_programs.h"
 #include "nadi/cluster/cluster.h"
 #include "nadi/engine/make_engine.h"
 #include "nadi/graph/dtype.h"
@@ -32,7 +33,8 @@ struct CalibrationOptions {
   std::vector<ModelConfig> models;  // whose shapes are measured
   std::vector<DType> dtypes = {DType::kF32};
   bool quick = false;
-  std::int64_t repetitions = 3;  // of each step, more of short ones; their median counts
+  std::vector<SampleSize> sizes = {};  // only training with these: see sample_programs.h
+  std::int64_t repetitions = 3;        // of each step, more of short ones; their median counts
   // Samples that need more are left out, and said to be.
   Bytes memory_limit = 4_GiB;
 };
@@ -42,6 +44,8 @@ class CalibrationListener {
   virtual ~CalibrationListener() = default;
   // Before each piece of work: the number of those done, and of all. May throw to stop.
   virtual void progress(std::int64_t done, std::int64_t total, std::string_view what) = 0;
+  // Between the runs of a piece, which may be long. May throw to stop.
+  virtual void between_runs() {}
   virtual void note(const std::string& text) = 0;
 };
 

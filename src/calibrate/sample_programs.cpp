@@ -11,10 +11,6 @@ constexpr std::int64_t kSampleLayers = 2;
 // Where the output layer is not what a sample is for.
 constexpr std::int64_t kSmallVocabulary = 4096;
 
-struct SampleSize {
-  std::int64_t batch, tokens;
-};
-
 class SampleList {
  public:
   explicit SampleList(const MeasuringOptions& options) : options_(options) {}
@@ -94,9 +90,13 @@ ModelConfig layers_of(Architecture architecture, std::int64_t width) {
   return config;
 }
 
+bool divides_evenly(const ModelConfig& model, std::int64_t ranks) {
+  return model.heads % ranks == 0 && model.kv_heads % ranks == 0 && model.ffn_width % ranks == 0;
+}
+
 // What one rank of several computes, by the plans that divide a model evenly.
 void add_shared(SampleList& list, const ModelConfig& model, std::int64_t ranks, bool quick) {
-  const bool even = model.heads % ranks == 0 && model.kv_heads % ranks == 0 && model.ffn_width % ranks == 0;
+  const bool even = divides_evenly(model, ranks);
   const Plan data{.dp = ranks}, tensor{.tp = ranks};
   list.train(model, {1, 256}, data);
   if (even) list.train(model, {quick ? 1 : 2, 256}, tensor);
@@ -151,6 +151,15 @@ void add_alone_on_gpu(SampleList& list, const ModelConfig& model, bool quick) {
   if (model.architecture != Architecture::kBert) list.generate(model, 1, 128, 8, true);
 }
 
+// What training with micro-batches of one size runs: several whose gradients are added up (to which the
+// output layer, by far the longest of a sample, adds little of its own), and one.
+void add_size(SampleList& list, const ModelConfig& model, SampleSize size, std::int64_t ranks) {
+  const Plan data{.dp = ranks};
+  list.train(with_vocabulary(model, kSmallVocabulary), size, data, 2);
+  list.train(model, size, data);
+  if (ranks > 1 && divides_evenly(model, ranks)) list.train(model, size, {.tp = ranks});
+}
+
 // Kinds of ops and widths that the models do not have.
 void add_others(SampleList& list) {
   list.train(layers_of(Architecture::kGpt2, 256), {4, 256});
@@ -171,6 +180,9 @@ void add_others(SampleList& list) {
 
 std::vector<SampleProgram> sample_programs(const MeasuringOptions& options) {
   SampleList list(options);
+  for (const ModelConfig& model : options.models)
+    for (const SampleSize& size : options.sizes) add_size(list, model, size, options.ranks);
+  if (!options.sizes.empty()) return list.take();
   for (const ModelConfig& model : options.models) {
     if (options.ranks > 1)
       add_shared(list, model, options.ranks, options.quick);

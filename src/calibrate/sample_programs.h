@@ -7,6 +7,7 @@
 // computes depends on the plan: for several ranks the samples are those of a data-parallel and of a tensor-
 // parallel rank. A GPU is not busy with the few tokens that a CPU takes long for: its samples have thousands,
 // and models with dropout are measured without it, too, since other kernels compute attention then.
+// The first sample is a small one: it is what measures how ranks share the machine.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,11 @@
 
 namespace nadi {
 
+// Of a rank's micro-batch.
+struct SampleSize {
+  std::int64_t batch, tokens;
+};
+
 struct SampleProgram {
   std::string name;  // "gpt2, 2 layers, 4 x 256 tokens, tp 2"
   ModelConfig config;
@@ -30,6 +36,8 @@ struct MeasuringOptions {
   std::vector<ModelConfig> models;
   std::int64_t ranks = 1;
   bool quick = false;  // few sizes, and nothing but what training of `models` runs
+  // Not empty: training of `models` with micro-batches of these sizes, and nothing else.
+  std::vector<SampleSize> sizes = {};
   DType dtype = DType::kF32;
   bool gpu = false;
 };

@@ -86,5 +86,22 @@ TEST(SamplePrograms, OfSeveralRanksAreThoseOfTheirPlans) {
   for (const SampleProgram& sample : sample_programs(of_gpt2(5))) EXPECT_EQ(sample.plan.tp, 1);
 }
 
+TEST(SamplePrograms, OfGivenSizesAreTrainingWithThese) {
+  MeasuringOptions options = of_gpt2(2);
+  options.sizes = {{.batch = 4, .tokens = 256}};
+  bool tensor = false, accumulates = false, whole = false;
+  for (const SampleProgram& sample : sample_programs(options)) {
+    EXPECT_EQ(sample.request.kind, StepKind::kTrain) << sample.name;
+    EXPECT_EQ(sample.request.seq_length, 256) << sample.name;
+    EXPECT_EQ(sample.request.batch_size, 4 * sample.plan.micro_batches) << sample.name;
+    tensor = tensor || sample.plan.tp == 2;
+    accumulates = accumulates || sample.plan.micro_batches > 1;
+    whole = whole || (sample.plan.dp == 2 && sample.config.vocabulary == options.models[0].vocabulary);
+  }
+  EXPECT_TRUE(tensor);
+  EXPECT_TRUE(accumulates);
+  EXPECT_TRUE(whole);
+}
+
 }  // namespace
 }  // namespace nadi

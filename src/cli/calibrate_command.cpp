@@ -1,9 +1,8 @@
 // nadi calibrate
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <ostream>
 #include <set>
 
@@ -11,6 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/temporary_folder.h"
 #include "nadi/calibrate/calibration.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/launched_job.h"
@@ -62,6 +62,7 @@ class CalibrationProgress : public CalibrationListener {
                               left / 60, left % 60);
   }
 
+  void between_runs() override { console_.check_interrupted(); }
   void note(const std::string& text) override { console_.info() << "note: " << text << "\n"; }
 
  private:
@@ -95,6 +96,29 @@ std::vector<std::int64_t> ranks_to_measure(const Flags& flags) {
   return {ranks.begin(), ranks.end()};
 }
 
+// "4x256,2x512"
+std::vector<SampleSize> resolve_sample_sizes(const std::string& list) {
+  std::vector<SampleSize> sizes;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::string word = list.substr(begin, end - begin);
+    const std::size_t cross = std::min(word.find('x'), word.size());
+    const auto number = [&](const std::string& digits) {
+      const bool good =
+          !digits.empty() && digits.size() < 7 && digits.find_first_not_of("0123456789") == std::string::npos;
+      return good ? std::stoll(digits) : 0;
+    };
+    const SampleSize size{.batch = number(word.substr(0, cross)),
+                          .tokens = cross < word.size() ? number(word.substr(cross + 1)) : 0};
+    if (size.batch < 1 || size.tokens < 1)
+      throw usage_error(format("--sizes does not take '{}'", list),
+                        "sequences and tokens of each, as 4x256 or 4x256,2x512");
+    sizes.push_back(size);
+    begin = end + 1;
+  }
+  return sizes;
+}
+
 CalibrationOptions resolve_calibration(const Flags& flags, std::int64_t ranks) {
   CalibrationOptions options;
   options.device = resolve_device(flags);
@@ -102,6 +126,11 @@ CalibrationOptions resolve_calibration(const Flags& flags, std::int64_t ranks) {
     throw usage_error("--device reference is not made to be fast", "measure cpu or cuda");
   options.math = resolve_math(flags, options.device);
   options.quick = flags.given("--quick");
+  if (const auto sizes = flags.text("--sizes")) {
+    if (options.quick) throw usage_error("--quick and --sizes both say what is measured", "give one of them");
+    options.sizes = resolve_sample_sizes(*sizes);
+  }
+  options.repetitions = flags.integer("--repeat", 1).value_or(options.repetitions);
   options.threads = resolve_threads(flags);
   if (options.threads == 0)
     options.threads = std::max<int>(1, cpu::describe_cpu().cores / static_cast<int>(ranks));
@@ -139,28 +168,6 @@ void warn_if_busy(Console& console) {
       "warning: the load of this machine is {:.1f} on {} {}: what is measured is a busy machine\n", load,
       cores, cores == 1 ? "core" : "cores");
 }
-
-// A folder for what the ranks of jobs write; gone with the object.
-class PartsFolder {
- public:
-  PartsFolder() {
-    std::string name = (fs::temp_directory_path() / "nadi-calibrate-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw environment_error(format("cannot make a folder in {}", fs::temp_directory_path().string()),
-                              "set TMPDIR to a folder with room");
-    path_ = name;
-  }
-  ~PartsFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  PartsFolder(const PartsFolder&) = delete;
-  PartsFolder& operator=(const PartsFolder&) = delete;
-  fs::path file(std::int64_t ranks) const { return path_ / format("{}.json", ranks); }
-
- private:
-  fs::path path_;
-};
 
 void write_cluster_file(const Cluster& cluster, const fs::path& path, Overwrite overwrite) {
   AtomicFile file(path, overwrite);
@@ -203,6 +210,15 @@ class CalibrateCommand : public Command {
                .choices = dtype_names(),
                .repeatable = true});
     flags.add({.names = {"--quick"}, .help = "few sizes, in a fraction of the time"});
+    flags.add({.names = {"--sizes"},
+               .value = "LIST",
+               .help = "measure only training of the models, with a rank's micro-batches of these sizes: "
+                       "4x256,2x512 is 4 sequences of 256 tokens, and 2 of 512",
+               .fallback = "several, and generation"});
+    flags.add({.names = {"--repeat"},
+               .value = "N",
+               .help = "how often each step is measured; the median counts; short steps more often",
+               .fallback = format("{}", CalibrationOptions{}.repetitions)});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
     flags.add({.names = {"--force"}, .help = "overwrite a file that exists"});
     flags.show_first({"--output", "--device", "--ranks", "--model", "--quick"});
@@ -222,7 +238,8 @@ class CalibrateCommand : public Command {
 
     const Clock clock = steady_clock();
     const Nanoseconds start = clock();
-    const PartsFolder folder;
+    std::optional<TemporaryFolder> folder;  // for what the ranks of jobs write
+    if (ranks.back() > 1) folder.emplace("calibrate");
     std::vector<Cluster> parts;
     for (const std::int64_t number : ranks) parts.push_back(measure(number, flags, folder, console));
     const Cluster machine = machine_of(std::move(parts));
@@ -235,21 +252,22 @@ class CalibrateCommand : public Command {
   }
 
  private:
-  static Cluster measure(std::int64_t ranks, const Flags& flags, const PartsFolder& folder,
+  static Cluster measure(std::int64_t ranks, const Flags& flags, const std::optional<TemporaryFolder>& folder,
                          Console& console) {
     if (ranks == 1) {
       SingleProcess world;
       CalibrationProgress progress(console, 1);
       return calibrate(resolve_calibration(flags, 1), world, progress);
     }
+    const fs::path part = folder.value() / format("{}.json", ranks);
     std::vector<std::string> words{"calibrate"};
     words.insert(words.end(), flags.arguments().begin(), flags.arguments().end());
     run_job({.ranks = static_cast<int>(ranks),
              .words = std::move(words),
-             .environment = {{kPartVariable, folder.file(ranks).string()}},
+             .environment = {{kPartVariable, part.string()}},
              .prefix = false},
             console);
-    return load_cluster(folder.file(ranks).string());
+    return load_cluster(part.string());
   }
 
   static void run_rank(const Flags& flags, const fs::path& part, Console& own_console) {

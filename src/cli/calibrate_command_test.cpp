@@ -54,6 +54,12 @@ TEST(Calibrate, RefusesWhatItCannotMeasure) {
     EXPECT_THAT(done.err, HasSubstr("--ranks does not take '" + std::string(list) + "'"));
   }
   EXPECT_EQ(run("calibrate -o me.json --device reference").code, 2);
+  for (const char* sizes : {"4", "4x", "x256", "0x256", "4x256,", "4x-1", "4x256x2", "99999999x1"})
+    EXPECT_THAT(run(std::string("calibrate -o me.json --sizes ") + sizes).err,
+                HasSubstr("--sizes does not take '"))
+        << sizes;
+  EXPECT_THAT(run("calibrate -o me.json --sizes 4x256 --quick").err, HasSubstr("give one of them"));
+  EXPECT_EQ(run("calibrate -o me.json --repeat 0").code, 2);
   EXPECT_EQ(run("calibrate -o me.json --model gpt2-tinny").code, 2);
 }
 

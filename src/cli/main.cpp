@@ -39,7 +39,8 @@ bool wants_colours(int descriptor) {
 // the user has decided.
 void limit_spinning(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
-  if (command != "train" && command != "generate") return;
+  // What is measured is to hold for what is run.
+  if (command != "train" && command != "generate" && command != "calibrate") return;
   if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   setenv("GOMP_SPINCOUNT", "1000", 1);
   execv("/proc/self/exe", argv);  // comes back only when it failed: then we go on as we are
@@ -58,6 +59,7 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, kStep);
 
   std::signal(SIGPIPE, SIG_IGN);  // OutputStream notices
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is an error of its write
   nadi::Interruption interruption;
   const nadi::SignalThread signals(interruption, {.terminal_err = isatty(STDERR_FILENO) == 1});
   nadi::OutputStream out(STDOUT_FILENO, "standard output");

@@ -76,7 +76,7 @@ struct ChildStart {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) ::signal(signal, SIG_DFL);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGCHLD}) ::signal(signal, SIG_DFL);
   execve(start.words[0], start.words, start.environment);
   for (const char* part :
        {"cannot start ", static_cast<const char*>(start.words[0]), ": ", strerrordesc_np(errno), "\n"})
