@@ -98,6 +98,11 @@ Overwrite overwrite_of(const Flags& flags) {
   return flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
 }
 
+SimulatedFileOptions file_options(Overwrite overwrite, Console& console) {
+  return {.overwrite = overwrite,
+          .progress = [&console](std::int64_t, std::int64_t) { console.check_interrupted(); }};
+}
+
 void check_outputs(const Flags& flags) {
   if (flags.given("--force") && !flags.given("--timeline") && !flags.given("--et-out"))
     throw usage_error("--force makes no sense without --timeline or --et-out");
@@ -110,6 +115,8 @@ void check_outputs(const Flags& flags) {
 void write_outputs(const Subject& subject, const SimulationResult& result, const Flags& flags,
                    Console& console) {
   if (const auto prefix = flags.text("--et-out")) {
+    // Not ended from outside: temporaries would stay.
+    const Interruption::Hold hold(console.interruption, "writing the predicted traces");
     const SimulatedFileReport written = subject.write_traces(result, *prefix, overwrite_of(flags));
     console.info() << format("{} predicted trace{}: {}.0.et{}\n", with_thousands(written.files),
                              written.files == 1 ? "" : "s", *prefix, written.files == 1 ? "" : ", ...");
@@ -183,7 +190,7 @@ void simulate_model(const Flags& flags, Console& console) {
        .simulate = [&](const Cluster& on) { return simulate_step(programs, on, options); },
        .write_traces =
            [&](const SimulationResult& result, const std::string& prefix, Overwrite overwrite) {
-             return write_simulated_step(programs, result, prefix, {.overwrite = overwrite});
+             return write_simulated_step(programs, result, prefix, file_options(overwrite, console));
            },
        .draw = [&](const SimulationResult& result,
                    TimelineView& view) { timeline_from_simulated_step(view, programs, result, {}); },
@@ -235,7 +242,7 @@ void simulate_trace_files(const Flags& flags, Console& console) {
        .simulate = [&](const Cluster& on) { return simulate_traces(set, on, options, traces); },
        .write_traces =
            [&](const SimulationResult& result, const std::string& prefix, Overwrite overwrite) {
-             return write_simulated_traces(paths, quiet, result, prefix, {.overwrite = overwrite});
+             return write_simulated_traces(paths, quiet, result, prefix, file_options(overwrite, console));
            },
        .draw =
            [&](const SimulationResult& result, TimelineView& view) {

@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 
 // More files than this are synced together, by syncing the file system.
 constexpr std::size_t kMostSyncedAlone = 16;
+constexpr std::int64_t kNodesBetweenProgress = 4096;  // about 10 ms
 
 fs::path simulated_path(const fs::path& prefix, const std::string& suffix) {
   fs::path path = prefix;
@@ -48,12 +49,12 @@ class SimulatedFiles {
   // `next` fills a node and says which of the class's nodes it is; false at the end.
   void write(Rank rank, const GlobalMetadata& metadata,
              const std::function<bool(TraceNode&, std::size_t&)>& next) {
-    if (options_.progress) options_.progress(report_.files, static_cast<std::int64_t>(ranks_.size()));
     const SimulatedClass& of_class = result_.class_of(rank);
     AtomicFile& file = files_.add(path_of(rank));
     ChakraWriter writer([&](std::string_view bytes) { file.write(bytes); }, metadata);
     TraceNode node;
     for (std::size_t number = 0; next(node, number);) {
+      if (report_.nodes % kNodesBetweenProgress == 0) progress();
       const NodeTime& time = of_class.nodes[number];
       node.start = time.start;
       node.duration = time.end - time.start;
@@ -71,11 +72,15 @@ class SimulatedFiles {
       if (options_.overwrite == Overwrite::kRefuse) refuse_existing(report_.groups_file);
       files_.write(report_.groups_file, groups);
     }
-    files_.publish();
+    files_.publish([this] { progress(); });
     return report_;
   }
 
  private:
+  void progress() const {
+    if (options_.progress) options_.progress(report_.files, static_cast<std::int64_t>(ranks_.size()));
+  }
+
   static std::vector<Rank> ranks_of(const SimulationResult& result, const SimulatedFileOptions& options) {
     std::set<Rank> known;
     for (const SimulatedClass& one : result.classes) known.insert(one.ranks.begin(), one.ranks.end());

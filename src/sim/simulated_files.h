@@ -26,7 +26,9 @@ struct SimulatedFileOptions {
   Overwrite overwrite = Overwrite::kRefuse;
   std::vector<Rank> ranks = {};  // which to write; empty: all
   std::vector<std::pair<std::string, std::string>> metadata = {};
-  std::function<void(std::int64_t done, std::int64_t total)> progress = {};  // may throw to stop
+  // Called now and then until the first file has its name, with the files done and all; may throw to stop:
+  // then there are none.
+  std::function<void(std::int64_t done, std::int64_t total)> progress = {};
 };
 
 struct SimulatedFileReport {

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""The published schemas against a validator of others, and against the program that reads the files.
+
+  cluster_schema_test.py NADI SOURCE_FOLDER
+
+Every cluster of examples/clusters, every device of the catalogue and a file that `nadi calibrate` writes are
+valid; changed ones are refused by schema and program alike. Skipped (77) where Python has no jsonschema."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    from jsonschema import Draft202012Validator
+except ImportError:
+    print("skipped: Python has no module jsonschema (Debian: python3-jsonschema)")
+    sys.exit(77)
+
+nadi, source = sys.argv[1:3]
+failures = 0
+
+
+def fail(text):
+    global failures
+    failures += 1
+    print(f"FAILED: {text}")
+
+
+def run(*words):
+    return subprocess.run([nadi, *words], capture_output=True, text=True)
+
+
+def read(*parts):
+    with open(os.path.join(source, *parts)) as file:
+        return json.load(file)
+
+
+def problems(validator, value):
+    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]
+
+
+schema = read("share", "clusters", "cluster.schema.json")
+Draft202012Validator.check_schema(schema)
+clusters = Draft202012Validator(schema)
+devices = Draft202012Validator({**schema["$defs"]["device"], "$defs": schema["$defs"]})
+
+if json.loads(run("clusters", "--schema").stdout) != schema:
+    fail("the program prints another schema")
+
+folder = os.path.join(source, "examples", "clusters")
+examples = {name: read("examples", "clusters", name) for name in sorted(os.listdir(folder)) if name.endswith(".json")}
+if not examples:
+    fail("no examples")
+for name, example in examples.items():
+    for problem in problems(clusters, example):
+        fail(f"{name}: {problem}")
+for name, device in read("share", "clusters", "devices.json")["devices"].items():
+    for problem in problems(devices, device):
+        fail(f"device {name}: {problem}")
+
+work = tempfile.TemporaryDirectory()
+measured = os.path.join(work.name, "me.json")
+done = run("calibrate", "--quick", "--model", "gpt2-tiny", "--ranks", "1", "--threads", "1", "-o", measured)
+if done.returncode != 0:
+    fail(f"calibrate: {done.stderr}")
+else:
+    with open(measured) as file:
+        for problem in problems(clusters, json.load(file)):
+            fail(f"a calibration: {problem}")
+
+
+def node(cluster):
+    return cluster["nodes"][0]
+
+
+def put(values, **members):
+    values.update(members)
+
+
+# What is wrong, and the change that makes it so.
+wrong = {
+    "an unknown key": lambda c: put(c, nodez=[]),
+    "no nodes": lambda c: c.pop("nodes"),
+    "an empty list of nodes": lambda c: put(c, nodes=[]),
+    "nodes that are no list": lambda c: put(c, nodes=node(c)),
+    "a node without a device": lambda c: node(c).pop("device"),
+    "a misspelt key of a node": lambda c: put(node(c), devicez=4),
+    "a negative count": lambda c: put(node(c), count=-1),
+    "no devices in a node": lambda c: put(node(c), devices=0),
+    "half a device": lambda c: put(node(c), devices=0.5),
+    "a bandwidth without a unit": lambda c: put(node(c)["inside"], bandwidth="16"),
+    "a bandwidth that is a number": lambda c: put(node(c)["inside"], bandwidth=16),
+    "a negative bandwidth": lambda c: put(node(c)["inside"], bandwidth="-16 GB/s"),
+    "a rate of bytes in another unit": lambda c: put(node(c)["inside"], bandwidth="16 GB"),
+    "a latency in another unit": lambda c: put(node(c)["inside"], latency="5 m"),
+    "an unknown topology": lambda c: put(node(c)["inside"], topology="torus"),
+    "an efficiency above 1": lambda c: put(node(c)["inside"], efficiency=1.5),
+    "a slowdown below 1": lambda c: put(node(c)["inside"], busy_slowdown=0.5),
+    "a level without a fabric": lambda c: c["levels"][0].pop("fabric"),
+    "a price without a unit": lambda c: put(node(c), price="12"),
+    "a device with an unknown key": lambda c: put(c, devices={"mine": {"base": "a10", "memori": "1 GiB"}}),
+    "a device with memory in no unit": lambda c: put(c, devices={"mine": {"base": "a10", "memory": "1 GiX"}}),
+    "a device with an unknown type": lambda c: put(c, devices={"mine": {"base": "a10", "type": "npu"}}),
+    "a device with a power in another unit": lambda c: put(c, devices={"mine": {"base": "a10", "power": "1 kWh"}}),
+    "a curve with an unknown constant": lambda c: put(c, devices={"mine": {"base": "a10", "curve": {"speed": 1}}}),
+    "a peak of an unknown type": lambda c: put(c, devices={"mine": {"base": "a10", "matrix_peak": {"f4": "1 TFLOP/s"}}}),
+    "a source that is no text": lambda c: put(c, sources={"price": 1}),
+}
+# The same for what is right.
+right = {
+    "an own device": lambda c: put(c, devices={"mine": {"base": "a10", "memory": "1.5GiB", "power": "150 W"}}),
+    "a rate in bits": lambda c: put(node(c)["inside"], bandwidth="128 Gbit/s"),
+    "a rate in bps": lambda c: put(node(c)["inside"], bandwidth="1e2Gbps"),
+    "no latency": lambda c: put(node(c)["inside"], latency="0"),
+    "a latency": lambda c: put(node(c)["inside"], latency="2.5us"),
+    "a price": lambda c: put(node(c), price="12 $/h"),
+}
+base = examples["a10-8x4.json"]
+path = os.path.join(work.name, "changed.json")
+for changes, good in ((wrong, False), (right, True)):
+    for what, change in changes.items():
+        changed = copy.deepcopy(base)
+        change(changed)
+        with open(path, "w") as file:
+            json.dump(changed, file)
+        valid, read_back = clusters.is_valid(changed), run("clusters", path)
+        if valid != good:
+            fail(f"{what}: {'refused' if good else 'valid'} by the schema: {problems(clusters, changed)}")
+        if read_back.returncode != (0 if good else 3):
+            fail(f"{what}: exit code {read_back.returncode} of the program: {read_back.stderr}")
+
+print(f"{len(examples)} clusters, {len(wrong)} wrong and {len(right)} right changes, {failures} failures")
+sys.exit(failures > 0)
