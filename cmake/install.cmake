@@ -26,6 +26,7 @@ endif()
 # Headers for our own sources only, as <folder>/<header>, besides those named *_for_tests.h. They need other libraries' headers, or are the
 # inner side of a source file; no installed header may include them (tests/installed_package.sh looks).
 set(NADI_INTERNAL_HEADERS
+  base/embedded_file.h
   base/format.h
   base/json.h
   base/json_file.h

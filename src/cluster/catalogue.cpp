@@ -21,7 +21,7 @@ std::vector<DeviceSpec> read_catalogue_devices() {
 
 std::vector<Cluster> read_catalogue_clusters() {
   std::vector<Cluster> clusters;
-  for (const CatalogueFile& file : catalogue_cluster_files())
+  for (const EmbeddedFile& file : catalogue_cluster_files())
     clusters.push_back(parse_cluster(std::string(file.text), std::string(file.name) + ".json"));
   return clusters;
 }

@@ -4,14 +4,11 @@
 #include <span>
 #include <string_view>
 
+#include "nadi/base/embedded_file.h"
+
 namespace nadi {
 
-struct CatalogueFile {
-  std::string_view name;  // without its ending
-  std::string_view text;
-};
-
-std::span<const CatalogueFile> catalogue_cluster_files();
+std::span<const EmbeddedFile> catalogue_cluster_files();  // in the order of their names
 std::string_view catalogue_devices_text();
 
 }  // namespace nadi
