@@ -11,7 +11,7 @@ case ${1:-} in
   --tests)
     packages=(
       libprotobuf-dev protobuf-compiler libpcre2-dev
-      libgtest-dev libgmock-dev libbenchmark-dev python3-networkx libsimgrid-dev
+      libgtest-dev libgmock-dev libbenchmark-dev python3-networkx python3-jsonschema libsimgrid-dev
     )
     ;;
   '')
