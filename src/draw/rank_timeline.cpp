@@ -8,6 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/natural_order.h"
 #include "nadi/base/shorten.h"
+#include "nadi/draw/activity_kind.h"
 
 namespace nadi {
 namespace {
@@ -26,22 +27,6 @@ constexpr std::array<std::pair<std::string_view, int>, 4> kWantedAttributes = {
      {"category", kCategoryAttribute},
      {"grid", kGridAttribute},
      {"block", kBlockAttribute}}};
-
-TimelineKind kind_of_activity(Activity activity) {
-  switch (activity) {
-    case Activity::kHost:
-      return TimelineKind::kHost;
-    case Activity::kCompute:
-      return TimelineKind::kCompute;
-    case Activity::kCommunication:
-      return TimelineKind::kCommunication;
-    case Activity::kMemory:
-      return TimelineKind::kMemory;
-    case Activity::kNone:
-      return TimelineKind::kOther;
-  }
-  return TimelineKind::kOther;
-}
 
 // The number at the end of a lane's name: "7" of "stream 7".
 std::string_view number_in(std::string_view name) {
@@ -202,7 +187,7 @@ std::uint32_t RankTimeline::label_of(std::uint32_t row) {
   const Activity activity = timeline_.activity(row);
   const std::uint32_t name = trace_.name_number(row);
   std::uint32_t& number = label_numbers_[static_cast<std::size_t>(activity)][name];
-  if (number == kNoRow) number = view_.label(trace_.text(name), kind_of_activity(activity));
+  if (number == kNoRow) number = view_.label(trace_.text(name), kind_of(activity));
   return number;
 }
 

@@ -7,6 +7,7 @@
 #include "nadi/analysis/timeline.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/draw/activity_kind.h"
 #include "nadi/parallel/step_walk.h"
 
 namespace nadi {
@@ -56,29 +57,13 @@ TimelineKind kind_of_phase(Phase phase) {
 std::string simulated_lane_name(const RankBinding& binding) {
   switch (binding.kind) {
     case RankBinding::Kind::kNone:
-      return "computation";
+      return std::string(to_string(Activity::kCompute));
     case RankBinding::Kind::kCollective:
       return format("collectives of {}", to_string(binding.group));
     case RankBinding::Kind::kSend:
       return "messages sent";
     case RankBinding::Kind::kReceive:
       return "messages received";
-  }
-  unreachable();
-}
-
-TimelineKind simulated_kind(Activity activity) {
-  switch (activity) {
-    case Activity::kNone:
-      return TimelineKind::kOther;
-    case Activity::kHost:
-      return TimelineKind::kHost;
-    case Activity::kCompute:
-      return TimelineKind::kCompute;
-    case Activity::kCommunication:
-      return TimelineKind::kCommunication;
-    case Activity::kMemory:
-      return TimelineKind::kMemory;
   }
   unreachable();
 }
@@ -102,7 +87,7 @@ void add_simulated_trace(TimelineView& view, const Timeline& timeline, const Sim
   for (std::uint32_t row = 0; row < timeline.size(); ++row) {
     const Activity activity = timeline.activity(row);
     if (activity == Activity::kNone) continue;
-    const std::uint32_t label = view.label(timeline.text(timeline.label(row)), simulated_kind(activity));
+    const std::uint32_t label = view.label(timeline.text(timeline.label(row)), kind_of(activity));
     const std::string_view layer = timeline.text(timeline.layer(row));
     const std::uint32_t detail = layer.empty() ? 0 : view.detail({{"layer", layer}});
     const NodeTime& time = one.nodes[row];

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "nadi/base/format.h"
+#include "nadi/draw/activity_kind.h"
 
 namespace nadi {
 
@@ -20,11 +21,12 @@ void timeline_of_comparison(TimelineView& view, std::span<const ComparedRank> ra
       if (std::none_of(rank.nodes.begin(), rank.nodes.end(),
                        [&](const ComparedNode& node) { return node.communicates == communicates; }))
         continue;
-      const std::string what = communicates ? "communication" : "computation";
+      const Activity activity = communicates ? Activity::kCommunication : Activity::kCompute;
+      const std::string what(to_string(activity));
       const std::uint32_t measured = view.add_lane({.name = what, .group = group});
       const std::uint32_t predicted =
           view.add_lane({.name = what + ", predicted", .group = group, .predicted_of = measured});
-      const TimelineKind kind = communicates ? TimelineKind::kCommunication : TimelineKind::kCompute;
+      const TimelineKind kind = kind_of(activity);
       for (const ComparedNode& node : rank.nodes) {
         if (node.communicates != communicates) continue;
         const std::uint32_t label = view.label(node.kind, kind);
