@@ -230,6 +230,7 @@ class ChunkPlayer {
   // When all nodes have ended, where the stream is free, the message there and the host ready at such times.
   std::int64_t end_of(const FlatChunk::Span& span, std::int64_t free, std::int64_t input, std::int64_t host) {
     const ReplayProgram& program = flat_.stage.replay;
+    const std::int64_t start = free;  // by then what came before the piece has ended
     std::int64_t last = free;
     for (std::uint32_t number = span.first; number < span.end; ++number) {
       const ReplayNode& node = program.nodes[number];
@@ -237,12 +238,10 @@ class ChunkPlayer {
       for (std::uint32_t p = number == 0 ? 0 : program.nodes[number - 1].parents_end; p < node.parents_end;
            ++p) {
         const std::uint32_t parent = program.parents[p];
-        if (parent >= span.first) {
-          ready = std::max(ready, ends_[parent]);
-        } else if (const ReplayNode& before = program.nodes[parent];
-                   before.communication != kNoCommunication && is_message(before)) {
-          ready = std::max(ready, input);
-        }
+        const ReplayNode& before = program.nodes[parent];
+        ready = std::max(ready, parent >= span.first ? ends_[parent]
+                                : before.communication != kNoCommunication && is_message(before) ? input
+                                                                                                 : start);
       }
       if (node.communication != kNoCommunication && is_message(node)) {
         ends_[number] = input;
@@ -255,9 +254,7 @@ class ChunkPlayer {
         ends_[number] = free;
       } else {
         if (node.stream != kNoStream) ready = std::max(ready, free);
-        // A collective whose members have done nothing yet waits for the stream.
-        ends_[number] =
-            std::max(ready, kLongAgo) + requests_[program.communications[node.communication].request];
+        ends_[number] = ready + requests_[program.communications[node.communication].request];
         if (node.stream != kNoStream) free = ends_[number];
       }
       last = std::max(last, ends_[number]);

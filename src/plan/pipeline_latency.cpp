@@ -230,7 +230,7 @@ class PipelineLatency::State {
     const std::int64_t stages = times.stages, batches = times.micro_batches;
     const auto count = static_cast<std::size_t>(stages);
     arrived_.assign(2 * count, 0);  // by stage: activations for it, then gradients
-    before_.assign(3 * count, 0);
+    before_.clear();
     std::int64_t* const inputs = arrived_.data();
     std::int64_t* const gradients = arrived_.data() + count;
     for (std::int64_t round = 1 - stages; round < batches; ++round) {
@@ -263,12 +263,13 @@ class PipelineLatency::State {
   // Moves the state on by up to so many rounds that are like the last one; returns how many.
   std::int64_t skip(std::int64_t most) {
     const std::size_t count = free_.size();
-    const std::int64_t moved = free_[0] - before_[0];
-    bool alike = true;
+    bool alike = !before_.empty();
+    const std::int64_t moved = alike ? free_[0] - before_[0] : 0;
     for (std::size_t s = 0; s < count && alike; ++s)
       alike = free_[s] - before_[s] == moved && (s == 0 || arrived_[s] - before_[count + s] == moved) &&
               (s + 1 == count || arrived_[count + s] - before_[2 * count + s] == moved);
     if (!alike) {
+      before_.resize(3 * count);
       std::copy(free_.begin(), free_.end(), before_.begin());
       std::copy(arrived_.begin(), arrived_.end(), before_.begin() + static_cast<std::ptrdiff_t>(count));
       return 0;
