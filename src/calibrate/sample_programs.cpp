@@ -134,7 +134,6 @@ void add_tokens(SampleList& list, const ModelConfig& model, bool quick) {
   if (quick) return;
   train(kTokens / 4, longest);
   train(kTokens * 4, longest);
-  train(kTokens * 8, longest);
   train(kTokens, longest / 2);
 }
 

@@ -68,7 +68,7 @@ TEST(SamplePrograms, OfAGpuHaveThousandsOfTokensWithAndWithoutDropout) {
     most = std::max(most, sample.request.batch_size * sample.request.seq_length);
     (sample.config.attention_dropout > 0 ? with : without) = true;
   }
-  EXPECT_EQ(most, 32 * 1024);
+  EXPECT_EQ(most, 16 * 1024);
   EXPECT_TRUE(with);
   EXPECT_TRUE(without);
 }
