@@ -33,7 +33,7 @@ calibrate() {  # RANKS SIZES: then compares the trainings since the last calibra
   local before=calibration-$calibrations.json
   calibrations=$((calibrations + 1))
   local after=calibration-$calibrations.json
-  quietly calibrate --model gpt2 --ranks "$1" --sizes "$2" --repeat 2 -o "$after" --force
+  quietly calibrate --model gpt2 --ranks "$1" --sizes "$2" -o "$after" --force
   [ ${#waiting[@]} = 0 ] || python3 "$here/home.py" mean "$before" "$after" >between.json
   local run
   for run in "${waiting[@]}"; do
