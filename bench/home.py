@@ -14,11 +14,17 @@ import statistics
 import sys
 
 
+# What a cluster file means where it does not have the key.
+DEFAULTS = {"alone_speedup": 1.0, "busy_slowdown": 1.0, "compute_share": 0.0}
+
+
 def mean(a, b, path="file"):
     """Times are averaged; texts (rates of the roofline, which measured ops do not use) are those of a."""
     if type(a) is not type(b):
         sys.exit(f"error: {path}: the calibrations differ")
     if isinstance(a, dict):
+        lacking = a.keys() ^ b.keys()
+        a, b = ({**{key: DEFAULTS[key] for key in lacking if key in DEFAULTS}, **one} for one in (a, b))
         if a.keys() != b.keys():
             sys.exit(f"error: {path}: the calibrations differ")
         return {key: mean(a[key], b[key], f"{path}.{key}") for key in a}
