@@ -1,6 +1,8 @@
 #include "nadi/plan/partition_labels.h"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 #include "nadi/base/error.h"
 
@@ -79,7 +81,7 @@ void PartitionLabels::find_least_before(const LabelLimits& limits) {
     std::ranges::fill(stage_times, kNeverEnds);
     std::int64_t most = -1;
     for (std::int64_t k = 0; k < std::ssize(problem_.kinds); ++k)
-      for (std::int64_t l = 0; l <= std::min(layers, problem_.most_layers[problem_.place(s, k)]); ++l) {
+      for (std::int64_t l = problem_.fewest(s); l <= problem_.most(s, k); ++l) {
         const PartitionCosts& cost = problem_.cost(s, k, l);
         if (is_too_long(cost, limits)) continue;
         const std::int64_t time = cost.forward_after + cost.backward_after;
@@ -98,7 +100,43 @@ void PartitionLabels::find_least_before(const LabelLimits& limits) {
   }
 }
 
-void PartitionLabels::add(std::vector<RearLabel>& labels, const RearLabel& label, std::size_t most) const {
+// Of a step there is one end and as many rounds as micro-batches.
+void PartitionLabels::coarsen(PathBound& bound, const LabelLimits& limits) const {
+  if (limits.grain <= 1) return;
+  const std::int64_t per_micro_batch = std::max<std::int64_t>(1, limits.grain / problem_.shape.micro_batches);
+  bound.round -= bound.round % per_micro_batch;
+  bound.longest -= bound.longest % per_micro_batch;
+  bound.longest_part -= bound.longest_part % per_micro_batch;
+  bound.backward_end -= bound.backward_end % limits.grain;
+  bound.launch_end -= bound.launch_end % limits.grain;
+  bound.end -= bound.end % limits.grain;
+  bound.update -= bound.update % limits.grain;
+}
+
+std::vector<RearLabel>& PartitionLabels::open_labels(const RearState& state) {
+  const auto kinds = static_cast<std::int32_t>(problem_.kinds.size());
+  const auto at = (static_cast<std::size_t>(state.used) * static_cast<std::size_t>(kinds * places_) +
+                   static_cast<std::size_t>(state.kind * places_ + state.place)) *
+                      static_cast<std::size_t>(problem_.layers + 1) +
+                  static_cast<std::size_t>(state.layers);
+  if (at >= slots_.size()) slots_.resize(std::max(at + 1, 2 * slots_.size()), -1);
+  if (slots_[at] < 0) {
+    slots_[at] = static_cast<std::int32_t>(open_.states.size());
+    open_.states.push_back(state);
+    open_.labels.emplace_back();
+  }
+  return open_.labels[static_cast<std::size_t>(slots_[at])];
+}
+
+void PartitionLabels::add(std::vector<RearLabel>& labels, const RearLabel& label, std::size_t most) {
+  if (most == 1 && !labels.empty()) {
+    RearLabel& only = labels.front();
+    PathBound merged = only.bound;
+    merged.merge(label.bound);
+    if (label.bound.total() < only.bound.total()) only = label;
+    only.bound = merged;
+    return;
+  }
   for (RearLabel& other : labels)
     if (other.bound.dominates(label.bound)) return other.bound.merge_detours(label.bound);
   RearLabel added = label;
@@ -129,31 +167,30 @@ void PartitionLabels::add(std::vector<RearLabel>& labels, const RearLabel& label
 
 void PartitionLabels::start(const LabelLimits& limits) {
   const std::int64_t last = problem_.shape.stages - 1;
-  Open open;
   for (std::int32_t k = 0; k < std::ssize(problem_.kinds); ++k) {
-    const std::int64_t most = std::min(problem_.layers, problem_.most_layers[problem_.place(last, k)]);
+    const std::int64_t most = problem_.most(last, k);
     const std::int64_t places = problem_.kinds[static_cast<std::size_t>(k)].stages_per_block;
     for (std::int32_t place = 0; place < std::min(places, problem_.shape.stages); ++place) {
       const std::int32_t used = place == 0 ? used_.with(UsedNodes::kNone, k) : UsedNodes::kNone;
       if (used == UsedNodes::kTooMany) continue;
-      for (std::int64_t l = 0; l <= most; ++l) {
+      for (std::int64_t l = problem_.fewest(last); l <= most; ++l) {
         const PartitionCosts& cost = problem_.cost(last, k, l);
         const std::int64_t before = least_before(last, problem_.layers - l);
         if (before >= kNeverEnds || is_too_long(cost, limits)) continue;
-        const PathBound bound = last_stage(problem_.shape, cost);
+        PathBound bound = last_stage(problem_.shape, cost);
         if (is_too_late(bound, before, limits)) continue;
-        add(open[{.used = used, .kind = k, .place = place, .layers = static_cast<std::int32_t>(l)}],
+        coarsen(bound, limits);
+        add(open_labels({.used = used, .kind = k, .place = place, .layers = static_cast<std::int32_t>(l)}),
             {.bound = bound, .layers = static_cast<std::int32_t>(l)}, limits.labels);
       }
     }
   }
-  close(last, open);
+  close(last);
 }
 
 void PartitionLabels::extend(std::int64_t stage, const LabelLimits& limits) {
   const Stage& behind = stages_[static_cast<std::size_t>(stage + 1)];
   const auto kinds = static_cast<std::int32_t>(problem_.kinds.size());
-  Open open;
   for (std::size_t i = 0; i < behind.states.size(); ++i) {
     const RearState& next = behind.states[i];
     for (std::int32_t k = 0; k < kinds; ++k) {
@@ -168,19 +205,23 @@ void PartitionLabels::extend(std::int64_t stage, const LabelLimits& limits) {
                                      ? kind.send_within
                                      : problem_.send_between[static_cast<std::size_t>(k * kinds + next.kind)];
       const std::int64_t left = problem_.layers - next.layers;
-      const std::int64_t most = std::min(left, problem_.most_layers[problem_.place(stage, k)]);
-      for (std::int64_t l = stage == 0 ? left : 0; l <= most; ++l) {
+      const std::int64_t most = std::min(left, problem_.most(stage, k));
+      for (std::int64_t l = stage == 0 ? left : problem_.fewest(stage); l <= most; ++l) {
         const PartitionCosts& cost = problem_.cost(stage, k, l);
         const std::int64_t least = least_before(stage, left - l);
         if (least >= kNeverEnds || is_too_long(cost, limits)) continue;
         const std::span<const RearLabel> labels = behind.of(i);
+        std::vector<RearLabel>* target = nullptr;
         for (std::size_t j = 0; j < labels.size(); ++j) {
-          const PathBound bound = with_stage_before(problem_.shape, labels[j].bound, cost, send, stage);
+          PathBound bound = with_stage_before(problem_.shape, labels[j].bound, cost, send, stage);
           if (is_too_late(bound, least, limits)) continue;
-          add(open[{.used = used,
-                    .kind = k,
-                    .place = place,
-                    .layers = static_cast<std::int32_t>(next.layers + l)}],
+          coarsen(bound, limits);
+          if (target == nullptr)
+            target = &open_labels({.used = used,
+                                   .kind = k,
+                                   .place = place,
+                                   .layers = static_cast<std::int32_t>(next.layers + l)});
+          add(*target,
               {.bound = bound,
                .layers = static_cast<std::int32_t>(l),
                .next_state = static_cast<std::int32_t>(i),
@@ -190,22 +231,30 @@ void PartitionLabels::extend(std::int64_t stage, const LabelLimits& limits) {
       }
     }
   }
-  close(stage, open);
+  close(stage);
 }
 
-void PartitionLabels::close(std::int64_t stage, Open& open) {
+void PartitionLabels::close(std::int64_t stage) {
   Stage& result = stages_[static_cast<std::size_t>(stage)];
+  std::vector<std::size_t> order(open_.states.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return open_.states[i]; });
   result.first.push_back(0);
-  for (auto& [state, labels] : open) {
-    result.states.push_back(state);
-    result.labels.insert(result.labels.end(), labels.begin(), labels.end());
+  for (const std::size_t i : order) {
+    result.states.push_back(open_.states[i]);
+    result.labels.insert(result.labels.end(), open_.labels[i].begin(), open_.labels[i].end());
     result.first.push_back(static_cast<std::uint32_t>(result.labels.size()));
   }
+  open_ = {};
+  std::ranges::fill(slots_, -1);
 }
 
 void PartitionLabels::build(const LabelLimits& limits) {
   stages_.assign(static_cast<std::size_t>(problem_.shape.stages), {});
   find_least_before(limits);
+  for (const PartitionStageKind& kind : problem_.kinds)
+    places_ =
+        std::max(places_, static_cast<std::int32_t>(std::min(kind.stages_per_block, problem_.shape.stages)));
   start(limits);
   for (std::int64_t stage = problem_.shape.stages - 2; stage >= 0; --stage) extend(stage, limits);
 }

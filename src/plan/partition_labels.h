@@ -21,6 +21,7 @@ class UsedNodes {
   static constexpr std::int32_t kTooMany = -1;  // more than there are
   // With one more block of the kind.
   std::int32_t with(std::int32_t used, std::int32_t kind);
+  std::size_t count() const { return counts_.size(); }
   std::int32_t without(std::int32_t used, std::int32_t kind);
 
  private:
@@ -52,6 +53,9 @@ struct LabelLimits {
   std::int64_t better_than = kNeverEnds;
   std::int64_t longest_stage = kNeverEnds;  // forward and backward of a stage
   std::size_t labels = 16;
+  // Nanoseconds of a step that bounds may be too small by, per stage: they are rounded down to multiples of
+  // it, so that those that hardly differ are one.
+  std::int64_t grain = 1;
 };
 
 class PartitionLabels {
@@ -86,20 +90,29 @@ class PartitionLabels {
   }
 
  private:
-  using Open = std::map<RearState, std::vector<RearLabel>>;
+  // States of the stage that is worked on.
+  struct Open {
+    std::vector<RearState> states;
+    std::vector<std::vector<RearLabel>> labels;  // by state
+  };
+  std::vector<RearLabel>& open_labels(const RearState& state);
   bool is_too_long(const PartitionCosts& costs, const LabelLimits& limits) const;
   // With what the stages before take at least.
   bool is_too_late(const PathBound& bound, std::int64_t before, const LabelLimits& limits) const;
   void find_least_before(const LabelLimits& limits);
   void start(const LabelLimits& limits);
   void extend(std::int64_t stage, const LabelLimits& limits);
-  void close(std::int64_t stage, Open& open);
-  void add(std::vector<RearLabel>& labels, const RearLabel& label, std::size_t most) const;
+  void close(std::int64_t stage);
+  static void add(std::vector<RearLabel>& labels, const RearLabel& label, std::size_t most);
+  void coarsen(PathBound& bound, const LabelLimits& limits) const;
 
   const PartitionProblem& problem_;
   UsedNodes& used_;
   std::vector<std::int64_t> least_before_;
   std::vector<Stage> stages_;
+  std::int32_t places_ = 1;  // the most of a block
+  Open open_;
+  std::vector<std::int32_t> slots_;  // of open states; -1: not open
 };
 
 }  // namespace nadi

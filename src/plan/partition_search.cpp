@@ -9,6 +9,10 @@
 namespace nadi {
 namespace {
 
+// Bounds that differ by less than this part of a step are one. Small against what two partitions differ by: a
+// layer more in one of them.
+constexpr std::int64_t kGrains = 50'000;
+
 class PartitionSearch {
  public:
   PartitionSearch(const PartitionProblem& problem, const PartitionEffort& effort)
@@ -23,9 +27,14 @@ class PartitionSearch {
       answer_.lower_bound = kNeverEnds;
       return answer_;
     }
-    find_first();
-    if (!answer_.found() && effort_.better_than == kNeverEnds) {
-      answer_.lower_bound = kNeverEnds;  // the nodes do not suffice
+    if (effort_.better_than == kNeverEnds) {
+      find_first();
+      if (!answer_.found()) {
+        answer_.lower_bound = kNeverEnds;  // the nodes do not suffice
+        return answer_;
+      }
+    } else if (!may_be_better()) {
+      answer_.lower_bound = effort_.better_than;
       return answer_;
     }
     prove();
@@ -38,8 +47,8 @@ class PartitionSearch {
     for (std::int64_t s = 0; s < problem_.shape.stages; ++s) {
       std::int64_t most = -1;
       for (std::int64_t k = 0; k < std::ssize(problem_.kinds); ++k)
-        most = std::max(most, problem_.most_layers[problem_.place(s, k)]);
-      if (most < 0) return false;
+        most = std::max(most, problem_.most(s, k));
+      if (most < problem_.fewest(s)) return false;
       room += most;
     }
     return room >= problem_.layers;
@@ -65,8 +74,7 @@ class PartitionSearch {
       for (std::int64_t s = 0; s < problem_.shape.stages; ++s) {
         std::int64_t most = -1;
         for (std::int64_t k = 0; k < std::ssize(problem_.kinds); ++k)
-          for (std::int64_t l = std::min(problem_.layers, problem_.most_layers[problem_.place(s, k)]);
-               l > most; --l) {
+          for (std::int64_t l = problem_.most(s, k); l > most; --l) {
             if (problem_.cost(s, k, l).both() <= longest) most = l;
           }
         if (most < 0) return false;
@@ -92,8 +100,16 @@ class PartitionSearch {
     }
   }
 
+  // One bound per state, of all that lead there: fast.
+  bool may_be_better() {
+    labels_.build({.better_than = effort_.better_than, .labels = 1});
+    const auto first = labels_.best();
+    if (first) evaluate(first->kinds, first->layers);
+    return first.has_value();
+  }
+
   void prove() {
-    labels_.build({.better_than = best_, .labels = effort_.labels});
+    labels_.build({.better_than = best_, .labels = effort_.labels, .grain = best_ / kGrains});
     const auto first = labels_.best();
     if (!first) {
       answer_.lower_bound = best_;
@@ -182,13 +198,12 @@ class PartitionSearch {
     const PartitionStageKind& kind = problem_.kinds[static_cast<std::size_t>(state.kind)];
     const std::int32_t used = state.place == 0 ? used_.without(state.used, state.kind) : state.used;
     const bool within = state.place + 1 < kind.stages_per_block;
-    const std::int64_t most =
-        std::min<std::int64_t>(state.layers, problem_.most_layers[problem_.place(stage, state.kind)]);
+    const std::int64_t most = std::min<std::int64_t>(state.layers, problem_.most(stage, state.kind));
     std::vector<Branch> branches;
     for (std::int32_t k = 0; k < std::ssize(problem_.kinds); ++k) {
       if (within && k != state.kind) continue;
       RearState next{.used = used, .kind = k, .place = within ? state.place + 1 : 0};
-      for (std::int64_t l = 0; l <= most; ++l) {
+      for (std::int64_t l = problem_.fewest(stage); l <= most; ++l) {
         next.layers = static_cast<std::int32_t>(state.layers - l);
         const auto found = labels_.stage(stage + 1).find(next);
         if (!found) continue;

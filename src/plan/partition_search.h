@@ -49,14 +49,24 @@ struct PartitionProblem {
   std::vector<std::int64_t> most_layers =
       {};  // by stage and kind, as memory has room; below 0: not this kind
   std::vector<PartitionSend> send_between = {
-      {}};                       // by kinds of a block's last and the next one's first stage
-  std::int64_t after_tails = 0;  // nanoseconds, from the last tail to the updates
+      {}};                                      // by kinds of a block's last and the next one's first stage
+  std::vector<std::int64_t> given_layers = {};  // by stage, where the partition is no matter of choice
+  std::int64_t after_tails = 0;                 // nanoseconds, from the last tail to the updates
 
   // Nanoseconds of a pipeline with stages of these kinds and these layers. Never below its PathBound with
   // `after_tails`.
   // kNeverEnds: it must not be taken.
   std::function<std::int64_t(std::span<const std::int32_t> kinds, std::span<const std::int64_t> layers)>
       exact = {};
+
+  // Numbers of layers that a stage of the kind may have; most() below fewest(): none.
+  std::int64_t fewest(std::int64_t stage) const {
+    return given_layers.empty() ? 0 : given_layers[static_cast<std::size_t>(stage)];
+  }
+  std::int64_t most(std::int64_t stage, std::int64_t kind) const {
+    const std::int64_t room = std::min(layers, most_layers[place(stage, kind)]);
+    return given_layers.empty() ? room : std::min(room, given_layers[static_cast<std::size_t>(stage)]);
+  }
 
   std::size_t place(std::int64_t stage, std::int64_t kind) const {
     return static_cast<std::size_t>(stage * static_cast<std::int64_t>(kinds.size()) + kind);

@@ -39,8 +39,8 @@ struct SearchOptions {
   std::int64_t confirmed = 0;  // candidates that are simulated; 0: twice `top`
   std::function<void(const SearchProgress&)> progress = {};
   std::function<bool()> stop = {};  // true: end with what there is
-  // Called with every plan that was evaluated, in an order that does not depend on threads; without it plans
-  // that cannot be among the best are not evaluated at all.
+  // Called with every plan that was evaluated, in an order that does not depend on threads. Plans that cannot
+  // be among the best are not evaluated.
   std::function<void(const PlanCandidate&, const PlanEstimate&)> every = {};
 };
 

@@ -1,0 +1,259 @@
+#include "nadi/plan/placement_orders.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "nadi/base/error.h"
+
+namespace nadi {
+namespace {
+
+// More mixes of kinds in one stage than these are not looked at one by one: each is a make, and the search
+// goes through sequences of makes. A mixed stage is as slow as its slowest device, so it serves to use up
+// what is left over.
+constexpr std::size_t kMostMixes = 8;
+// Steps of a search for one placement that has a make at a place. Placements are found at once unless kinds
+// of nodes hold different numbers of stages.
+constexpr int kMostSteps = 20'000;
+
+// Devices that each node of a kind gives to a stage that takes several nodes.
+std::int32_t devices_given(std::int32_t devices, const StageNeed& need) {
+  for (std::int32_t given = devices; given >= 1; --given) {
+    const bool holds_groups = need.tp > given ? need.tp % given == 0 : given % need.tp == 0;
+    if (need.ranks % given == 0 && holds_groups) return given;
+    if (need.all_devices || need.tp > devices) return 0;
+  }
+  return 0;
+}
+
+std::int64_t blocks_of(const StageMake& make, std::span<const std::int32_t> nodes) {
+  std::int64_t blocks = std::numeric_limits<std::int32_t>::max();
+  for (const NodeRun& run : make.nodes)
+    blocks = std::min<std::int64_t>(blocks, nodes[static_cast<std::size_t>(run.kind)] / run.count);
+  return blocks;
+}
+
+// Ways in which several kinds of nodes give one stage its ranks together.
+class StageMixes {
+ public:
+  StageMixes(const Cluster& cluster, std::span<const std::int32_t> nodes, const StageNeed& need)
+      : nodes_(nodes), need_(need) {
+    for (std::size_t kind = 0; kind < nodes.size(); ++kind)
+      given_.push_back(nodes[kind] > 0 ? devices_given(cluster.kinds[kind].devices, need) : 0);
+  }
+
+  // More than `most` are not listed.
+  std::vector<StageMake> all(std::size_t most) {
+    most_ = most;
+    add(0, need_.ranks);
+    return std::move(found_);
+  }
+
+  // What stages of kind a alone leave over, with nodes of kind b.
+  std::vector<StageMake> left_over() const {
+    std::vector<StageMake> mixes;
+    for (std::size_t a = 0; a < given_.size(); ++a)
+      for (std::size_t b = 0; b < given_.size(); ++b) {
+        if (a == b || given_[a] == 0 || given_[b] == 0) continue;
+        const std::int64_t left = nodes_[a] % (need_.ranks / given_[a]);
+        const std::int64_t missing = need_.ranks - left * given_[a];
+        if (left == 0 || missing % given_[b] != 0 || missing / given_[b] > nodes_[b]) continue;
+        StageMake make{.nodes = {{.kind = static_cast<std::int32_t>(a),
+                                  .count = static_cast<std::int32_t>(left),
+                                  .devices = given_[a]},
+                                 {.kind = static_cast<std::int32_t>(b),
+                                  .count = static_cast<std::int32_t>(missing / given_[b]),
+                                  .devices = given_[b]}},
+                       .blocks = 1};
+        std::ranges::sort(make.nodes, {}, &NodeRun::kind);
+        make.blocks = blocks_of(make, nodes_);
+        const auto same = [&](const StageMake& other) { return other.nodes == make.nodes; };
+        if (std::ranges::none_of(mixes, same)) mixes.push_back(std::move(make));
+      }
+    return mixes;
+  }
+
+ private:
+  void add(std::size_t kind, std::int64_t ranks) {
+    if (found_.size() > most_) return;
+    if (ranks == 0) {
+      if (runs_.size() > 1) {
+        found_.push_back({.nodes = runs_});
+        found_.back().blocks = blocks_of(found_.back(), nodes_);
+      }
+      return;
+    }
+    if (kind == given_.size()) return;
+    add(kind + 1, ranks);
+    if (given_[kind] == 0) return;
+    for (std::int32_t count = 1; count <= nodes_[kind] && count * given_[kind] <= ranks; ++count) {
+      runs_.push_back({.kind = static_cast<std::int32_t>(kind), .count = count, .devices = given_[kind]});
+      add(kind + 1, ranks - count * given_[kind]);
+      runs_.pop_back();
+    }
+  }
+
+  std::span<const std::int32_t> nodes_;
+  const StageNeed& need_;
+  std::size_t most_ = 0;
+  std::vector<std::int32_t> given_;  // by kind; 0: it cannot take part
+  std::vector<NodeRun> runs_;
+  std::vector<StageMake> found_;
+};
+
+// Finds placements by trying makes for one block after the other.
+class OrderSearch {
+ public:
+  OrderSearch(const StageMakes& makes, std::span<const std::int32_t> nodes)
+      : makes_(makes), left_(nodes.begin(), nodes.end()) {}
+
+  // `wanted` from stage `from` on as long as there are nodes, other makes before it.
+  std::vector<std::int32_t> find(std::int32_t wanted, std::int64_t from) {
+    order_.clear();
+    steps_ = 0;
+    return place(wanted, from) ? order_ : std::vector<std::int32_t>{};
+  }
+
+ private:
+  bool place(std::int32_t wanted, std::int64_t from) {
+    const std::int64_t stage = std::ssize(order_);
+    if (stage == makes_.need.stages) return true;
+    if (++steps_ > kMostSteps) return false;
+    std::vector<std::int32_t> choice(makes_.makes.size());
+    std::iota(choice.begin(), choice.end(), 0);
+    std::ranges::stable_sort(choice, [&](std::int32_t a, std::int32_t b) {
+      const bool wants_a = (a == wanted) == (stage >= from), wants_b = (b == wanted) == (stage >= from);
+      if (wants_a != wants_b) return wants_a;
+      return left_blocks(a) > left_blocks(b);
+    });
+    for (const std::int32_t make : choice) {
+      if (stage == from && make != wanted) continue;
+      const std::int64_t stages =
+          std::min(makes_.makes[static_cast<std::size_t>(make)].stages, makes_.need.stages - stage);
+      if (stage < from && stage + stages > from) continue;
+      if (left_blocks(make) == 0) continue;
+      take(make, 1);
+      order_.insert(order_.end(), static_cast<std::size_t>(stages), make);
+      const bool done = place(wanted, from);
+      take(make, -1);
+      if (done) return true;
+      order_.resize(static_cast<std::size_t>(stage));
+    }
+    return false;
+  }
+
+  std::int64_t left_blocks(std::int32_t make) const {
+    return blocks_of(makes_.makes[static_cast<std::size_t>(make)], left_);
+  }
+  void take(std::int32_t make, std::int32_t blocks) {
+    for (const NodeRun& run : makes_.makes[static_cast<std::size_t>(make)].nodes)
+      left_[static_cast<std::size_t>(run.kind)] -= blocks * run.count;
+  }
+
+  const StageMakes& makes_;
+  std::vector<std::int32_t> left_;
+  std::vector<std::int32_t> order_;
+  int steps_ = 0;
+};
+
+}  // namespace
+
+StageMakes stage_makes(const Cluster& cluster, std::span<const std::int32_t> nodes, const StageNeed& need) {
+  StageMakes result{.need = need, .makes = {}};
+  bool spans_nodes = false;
+  for (std::int32_t kind = 0; kind < std::ssize(nodes); ++kind) {
+    const std::int32_t devices = cluster.kinds[static_cast<std::size_t>(kind)].devices;
+    const std::int32_t count = nodes[static_cast<std::size_t>(kind)];
+    if (count == 0) continue;
+    StageMake make;
+    if (need.ranks <= devices) {
+      make.stages = devices / need.ranks;
+      if (need.all_devices && make.stages * need.ranks != devices) continue;
+      make.nodes = {
+          {.kind = kind, .count = 1, .devices = static_cast<std::int32_t>(make.stages * need.ranks)}};
+    } else {
+      spans_nodes = true;
+      const std::int32_t given = devices_given(devices, need);
+      if (given == 0 || need.ranks / given > count) continue;
+      make.nodes = {{.kind = kind, .count = static_cast<std::int32_t>(need.ranks / given), .devices = given}};
+    }
+    make.blocks = blocks_of(make, nodes);
+    result.makes.push_back(std::move(make));
+  }
+  if (!spans_nodes) return result;
+  std::vector<StageMake> mixes = StageMixes(cluster, nodes, need).all(kMostMixes);
+  if (mixes.size() > kMostMixes) {
+    result.mixes_left_out = true;
+    mixes = StageMixes(cluster, nodes, need).left_over();
+  }
+  result.makes.insert(result.makes.end(), mixes.begin(), mixes.end());
+  return result;
+}
+
+std::vector<NodeRun> runs_of(const StageMakes& makes, std::span<const std::int32_t> make_of_stage) {
+  std::vector<NodeRun> runs;
+  const auto stages = std::ssize(make_of_stage);
+  for (std::int64_t stage = 0; stage < stages;) {
+    const StageMake& make =
+        makes.makes[static_cast<std::size_t>(make_of_stage[static_cast<std::size_t>(stage)])];
+    const std::int64_t held = std::min(make.stages, stages - stage);
+    for (NodeRun run : make.nodes) {
+      if (held < make.stages) run.devices = static_cast<std::int32_t>(held * makes.need.ranks);
+      if (!runs.empty() && runs.back().kind == run.kind && runs.back().devices == run.devices)
+        runs.back().count += run.count;
+      else
+        runs.push_back(run);
+    }
+    stage += held;
+  }
+  return runs;
+}
+
+std::vector<std::vector<std::int32_t>> covering_orders(const StageMakes& makes,
+                                                       std::span<const std::int32_t> nodes) {
+  const std::int64_t stages = makes.need.stages;
+  const auto count = makes.makes.size();
+  std::vector<bool> covered(static_cast<std::size_t>(stages) * count);
+  std::vector<std::vector<std::int32_t>> orders;
+  OrderSearch search(makes, nodes);
+  for (std::int32_t make = 0; make < static_cast<std::int32_t>(count); ++make)
+    for (std::int64_t stage = 0; stage < stages; ++stage) {
+      if (covered[static_cast<std::size_t>(stage) * count + static_cast<std::size_t>(make)]) continue;
+      std::vector<std::int32_t> order = search.find(make, stage);
+      if (order.empty()) continue;
+      for (std::size_t s = 0; s < order.size(); ++s)
+        covered[s * count + static_cast<std::size_t>(order[s])] = true;
+      orders.push_back(std::move(order));
+    }
+  return orders;
+}
+
+std::vector<std::vector<std::int32_t>> node_counts(const StageMakes& makes,
+                                                   std::span<const std::int32_t> nodes) {
+  std::set<std::vector<std::int32_t>> found;
+  std::vector<std::int32_t> used(nodes.size());
+  const std::function<void(std::size_t, std::int64_t)> choose = [&](std::size_t from, std::int64_t stages) {
+    if (stages <= 0) {
+      found.insert(used);
+      return;
+    }
+    for (std::size_t i = from; i < makes.makes.size(); ++i) {
+      const StageMake& make = makes.makes[i];
+      bool enough = true;
+      for (const NodeRun& run : make.nodes) {
+        const auto kind = static_cast<std::size_t>(run.kind);
+        used[kind] += run.count;
+        enough = enough && used[kind] <= nodes[kind];
+      }
+      if (enough) choose(i, stages - make.stages);
+      for (const NodeRun& run : make.nodes) used[static_cast<std::size_t>(run.kind)] -= run.count;
+    }
+  };
+  choose(0, makes.need.stages);
+  return {found.begin(), found.end()};
+}
+
+}  // namespace nadi

@@ -1,0 +1,155 @@
+#include "nadi/plan/plan_space.h"
+
+#include <algorithm>
+
+#include "nadi/parallel/step_check.h"
+
+namespace nadi {
+namespace {
+
+template <typename T>
+std::vector<T> asked_or(const std::vector<T>& asked, std::vector<T> all) {
+  if (asked.empty()) return all;
+  std::vector<T> sorted;
+  for (const T& value : asked)
+    if (std::ranges::find(sorted, value) == sorted.end()) sorted.push_back(value);
+  return sorted;
+}
+
+// Within a node unless the question asks for more: tensor parallelism communicates in every layer.
+std::vector<std::int64_t> tensor_degrees(const PlanQuestion& question) {
+  std::int32_t most = 1;
+  for (const std::int32_t kind : question.cluster.nodes)
+    most = std::max(most, question.cluster.kinds[static_cast<std::size_t>(kind)].devices);
+  std::vector<std::int64_t> degrees;
+  for (std::int64_t degree = 1; degree <= most; ++degree)
+    if (question.config.heads % degree == 0) degrees.push_back(degree);
+  return asked_or(question.space.tp, degrees);
+}
+
+std::vector<Recompute> recomputations(const PlanQuestion& question) {
+  if (!question.space.recompute.empty()) return question.space.recompute;
+  std::vector<Recompute> all{{}};
+  if (!question.request.fused_attention) all.push_back({.granularity = Recompute::Granularity::kSelective});
+  all.push_back({.granularity = Recompute::Granularity::kFull});
+  return all;
+}
+
+struct SettingSchedule {
+  ScheduleKind kind{};
+  std::int64_t virtual_stages = 1;
+};
+
+class SettingList {
+ public:
+  SettingList(const PlanQuestion& question, std::int64_t devices)
+      : question_(question), devices_(devices), recompute_(recomputations(question)) {}
+
+  std::vector<PlanSetting> run() {
+    // More stages than layers, besides one with the embedding and one with the head alone, have nothing to
+    // do.
+    const std::int64_t most_stages = question_.config.layers + 2;
+    for (const std::int64_t tp : tensor_degrees(question_))
+      for (const std::int64_t dp : asked_or(question_.space.dp, divisors_of(question_.global_batch_size))) {
+        if (tp < 1 || dp < 1 || tp > devices_ / dp || question_.global_batch_size % dp != 0) continue;
+        std::vector<std::int64_t> stages;
+        for (std::int64_t pp = 1; pp <= std::min(most_stages, devices_ / (tp * dp)); ++pp)
+          stages.push_back(pp);
+        for (const std::int64_t pp : asked_or(question_.space.pp, stages)) {
+          if (pp < 1 || pp > devices_ / (tp * dp)) continue;
+          if (!question_.space.unused_devices && tp * dp * pp != devices_) continue;
+          add_degrees({.tp = tp, .dp = dp, .pp = pp});
+        }
+      }
+    return std::move(settings_);
+  }
+
+ private:
+  void add_degrees(const Plan& degrees) {
+    const std::int64_t batch = question_.global_batch_size / degrees.dp;
+    for (const std::int64_t size : asked_or(question_.space.micro_batch_sizes, divisors_of(batch))) {
+      if (size < 1 || batch % size != 0) continue;
+      Plan plan = degrees;
+      plan.micro_batches = batch / size;
+      for (const SettingSchedule& schedule : schedules_of(plan)) {
+        plan.schedule = schedule.kind;
+        plan.virtual_stages = schedule.virtual_stages;
+        add_options(plan, size);
+      }
+    }
+  }
+
+  std::vector<SettingSchedule> schedules_of(const Plan& plan) const {
+    const auto asked = [&](ScheduleKind kind) {
+      const auto& kinds = question_.space.schedules;
+      return kinds.empty() || std::ranges::find(kinds, kind) != kinds.end();
+    };
+    const bool one_chunk =
+        question_.space.virtual_stages.empty() ||
+        std::ranges::find(question_.space.virtual_stages, 1) != question_.space.virtual_stages.end();
+    std::vector<SettingSchedule> found;
+    const bool differ = plan.pp > 1 && plan.micro_batches > 1;
+    if (one_chunk && asked(ScheduleKind::k1F1B)) found.push_back({ScheduleKind::k1F1B});
+    if (one_chunk && asked(ScheduleKind::kGPipe) && (differ || found.empty()))
+      found.push_back({ScheduleKind::kGPipe});
+    if (!asked(ScheduleKind::kInterleaved) || plan.pp < 2 || plan.micro_batches % plan.pp != 0) return found;
+    std::vector<std::int64_t> chunks;
+    for (std::int64_t count = 2; count * plan.pp <= question_.config.layers; ++count) chunks.push_back(count);
+    for (const std::int64_t count : asked_or(question_.space.virtual_stages, chunks))
+      if (count > 1) found.push_back({ScheduleKind::kInterleaved, count});
+    return found;
+  }
+
+  void add_options(Plan plan, std::int64_t micro_batch_size) {
+    const std::vector<std::int64_t> zero =
+        plan.dp > 1 ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0};
+    const std::vector<bool> sequence =
+        plan.tp > 1 ? std::vector<bool>{false, true} : std::vector<bool>{false};
+    for (const std::int64_t stage : asked_or(question_.space.zero_stages, zero))
+      for (const bool parallel : asked_or(question_.space.sequence_parallel, sequence)) {
+        // What was asked for and does nothing on one rank is no other plan.
+        plan.zero_stage = plan.dp > 1 ? stage : 0;
+        plan.sequence_parallel = plan.tp > 1 && parallel;
+        for (const Recompute& recompute : recompute_) {
+          const PlanSetting setting{
+              .plan = plan, .micro_batch_size = micro_batch_size, .recompute = recompute};
+          if (!why_infeasible(question_.config, request_of(question_, candidate_of(setting, {})), plan))
+            settings_.push_back(setting);
+        }
+      }
+  }
+
+  const PlanQuestion& question_;
+  const std::int64_t devices_;
+  const std::vector<Recompute> recompute_;
+  std::vector<PlanSetting> settings_;
+};
+
+}  // namespace
+
+std::vector<std::int64_t> divisors_of(std::int64_t number) {
+  std::vector<std::int64_t> small, large;
+  for (std::int64_t i = 1; i <= number / i; ++i) {
+    if (number % i != 0) continue;
+    small.push_back(i);
+    if (i != number / i) large.push_back(number / i);
+  }
+  small.insert(small.end(), large.rbegin(), large.rend());
+  return small;
+}
+
+std::vector<PlanSetting> plan_settings(const PlanQuestion& question, std::int64_t devices) {
+  return SettingList(question, devices).run();
+}
+
+PlanCandidate candidate_of(const PlanSetting& setting, std::vector<NodeRun> nodes,
+                           std::vector<std::int64_t> partition) {
+  PlanCandidate candidate{.plan = setting.plan,
+                          .micro_batch_size = setting.micro_batch_size,
+                          .recompute = setting.recompute,
+                          .nodes = std::move(nodes)};
+  candidate.plan.partition = std::move(partition);
+  return candidate;
+}
+
+}  // namespace nadi

@@ -1,0 +1,39 @@
+// The plans that a question allows, as far as they do not depend on where stages are placed: degrees,
+// micro-batch, recomputation, ZeRO, sequence parallelism, schedule and virtual stages.
+//
+//   for (const PlanSetting& setting : plan_settings(question, devices)) ...
+//
+// Every setting fits the model: why_infeasible() has nothing against it. Settings that are the same thing by
+// another name are left out: GPipe without a pipeline or with one micro-batch, ZeRO without data parallelism,
+// selective recomputation where attention is fused and keeps nothing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nadi/graph/gradient.h"
+#include "nadi/parallel/plan.h"
+#include "nadi/plan/plan_candidate.h"
+#include "nadi/plan/plan_question.h"
+
+namespace nadi {
+
+struct PlanSetting {
+  Plan plan = {};  // without partition
+  std::int64_t micro_batch_size = 1;
+  Recompute recompute = {};
+
+  std::int64_t ranks_per_stage() const { return plan.tp * plan.cp * plan.dp; }
+};
+
+// In an order that depends on the question alone. At most so many devices are used, and all of them where the
+// question wants that.
+std::vector<PlanSetting> plan_settings(const PlanQuestion& question, std::int64_t devices);
+
+PlanCandidate candidate_of(const PlanSetting& setting, std::vector<NodeRun> nodes,
+                           std::vector<std::int64_t> partition = {});
+
+// 1, 2, 3, 6 of 6.
+std::vector<std::int64_t> divisors_of(std::int64_t number);
+
+}  // namespace nadi

@@ -1,0 +1,283 @@
+#include "nadi/plan/search_core.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+
+namespace nadi {
+namespace {
+
+constexpr double kNoObjective = std::numeric_limits<double>::infinity();
+constexpr double kNanosecondsPerHour = 3600e9;
+
+// Settings that are worked on with the same knowledge: few enough that most know a good plan, enough to keep
+// threads busy.
+constexpr std::size_t kBatch = 16;
+
+// Bounds that the search in depth may work out for one setting, and afterwards for the proof of the best
+// altogether: about a second.
+constexpr std::int64_t kFirstEffort = 20'000;
+constexpr std::int64_t kProofEffort = 30'000'000;
+
+}  // namespace
+
+struct SearchCore::Task {
+  PlanSetting setting;
+  std::vector<std::int32_t> nodes;
+  double dollars_per_hour = 0;
+  double bound = 0;  // of the objective: nothing of this task is below it
+};
+
+struct SearchCore::Outcome {
+  SettingAnswer answer;
+  std::optional<PlanEstimate> estimate = {};
+  double bound = kNoObjective;
+  std::vector<PlanCandidate> evaluated = {};  // where the caller wants them all
+  std::exception_ptr error = {};
+};
+
+struct SearchCore::Worker {
+  explicit Worker(const PlanQuestion& question) : estimator(question), search(question, estimator) {}
+  PlanEstimator estimator;
+  SettingSearch search;
+};
+
+SearchCore::SearchCore(const PlanQuestion& question, const SearchOptions& options, std::size_t keep)
+    : question_(question), options_(options), keep_(std::max<std::size_t>(1, keep)) {
+  for (int i = 0; i < std::max(1, options.threads); ++i)
+    workers_.push_back(std::make_unique<Worker>(question));
+  speeds_ = std::make_unique<SpeedBound>(question, workers_.front()->estimator);
+}
+SearchCore::~SearchCore() = default;
+
+std::optional<double> SearchCore::price_of(std::span<const std::int32_t> nodes) const {
+  std::vector<NodeRun> runs;
+  for (std::int32_t kind = 0; kind < std::ssize(nodes); ++kind)
+    if (nodes[static_cast<std::size_t>(kind)] > 0)
+      runs.push_back({.kind = kind, .count = nodes[static_cast<std::size_t>(kind)], .devices = 1});
+  return dollars_per_hour(question_.cluster, runs);
+}
+
+double SearchCore::objective_of_time(const Task& task, std::int64_t nanoseconds) const {
+  if (nanoseconds >= kNeverEnds) return kNoObjective;
+  switch (question_.objective) {
+    case PlanObjective::kTime:
+      return static_cast<double>(nanoseconds) * 1e-9;
+    case PlanObjective::kCost:
+      return task.dollars_per_hour / kNanosecondsPerHour * static_cast<double>(nanoseconds);
+    case PlanObjective::kMemory:
+      return 0;  // time says nothing of memory
+  }
+  unreachable();
+}
+
+std::int64_t SearchCore::time_of_objective(const Task& task, double objective) const {
+  if (objective == kNoObjective || question_.objective == PlanObjective::kMemory) return kNeverEnds;
+  const double nanoseconds = question_.objective == PlanObjective::kTime
+                                 ? objective * 1e9
+                                 : objective / task.dollars_per_hour * kNanosecondsPerHour;
+  return nanoseconds < static_cast<double>(kNeverEnds) ? std::llround(nanoseconds) : kNeverEnds;
+}
+
+// The longest step that keeps to the limits.
+std::int64_t SearchCore::time_limit(const Task& task) const {
+  std::int64_t limit = kNeverEnds;
+  if (question_.limits.step_time) limit = std::min(limit, question_.limits.step_time->count());
+  if (question_.limits.dollars_per_million_tokens) {
+    const double tokens = static_cast<double>(question_.global_batch_size * question_.request.seq_length);
+    const double dollars = *question_.limits.dollars_per_million_tokens * tokens * 1e-6;
+    const double longest = dollars / task.dollars_per_hour * kNanosecondsPerHour;
+    if (longest < static_cast<double>(limit)) limit = static_cast<std::int64_t>(longest);
+  }
+  return limit;
+}
+
+void SearchCore::add_tasks(std::vector<Task>& tasks, const PlanSetting& setting, const CoreRequest& request) {
+  if (question_.objective == PlanObjective::kMemory && setting.plan.virtual_stages > 1) return;
+  const bool by_price = !request.dollars_per_hour && (question_.objective == PlanObjective::kCost ||
+                                                      question_.limits.dollars_per_million_tokens);
+  std::vector<std::vector<std::int32_t>> node_sets{request.nodes};
+  if (by_price)
+    node_sets = node_counts(stage_makes(question_.cluster, request.nodes,
+                                        {.ranks = setting.ranks_per_stage(),
+                                         .tp = setting.plan.tp,
+                                         .stages = setting.plan.pp,
+                                         .all_devices = !question_.space.unused_devices}),
+                            request.nodes);
+  for (std::vector<std::int32_t>& nodes : node_sets) {
+    Task task{.setting = setting, .nodes = std::move(nodes)};
+    if (const auto price = request.dollars_per_hour ? request.dollars_per_hour : price_of(task.nodes))
+      task.dollars_per_hour = *price;
+    else if (by_price)
+      throw usage_error(format("{} has nodes without a price", question_.cluster.name),
+                        "add \"price\" to each kind of node of the cluster, or ask for the shortest step");
+    const std::int64_t time = speeds_->of(task.setting, task.nodes);
+    if (time > time_limit(task)) continue;
+    task.bound = objective_of_time(task, time);
+    tasks.push_back(std::move(task));
+  }
+}
+
+std::vector<SearchCore::Task> SearchCore::tasks_of(const CoreRequest& request) {
+  std::int64_t devices = 0;
+  for (std::size_t kind = 0; kind < request.nodes.size(); ++kind)
+    devices += request.nodes[kind] * question_.cluster.kinds[kind].devices;
+  std::vector<Task> tasks;
+  for (const PlanSetting& setting : plan_settings(question_, devices)) add_tasks(tasks, setting, request);
+  std::ranges::stable_sort(tasks, {}, &Task::bound);
+  return tasks;
+}
+
+SearchCore::Outcome SearchCore::solve(Worker& worker, const Task& task, double better_than,
+                                      const PartitionEffort& effort) const {
+  Outcome outcome;
+  SettingRequest request{.setting = task.setting, .nodes = task.nodes, .effort = effort};
+  if (options_.every)
+    request.every = [&](const PlanCandidate& candidate) { outcome.evaluated.push_back(candidate); };
+  double bound = kNoObjective;
+  if (question_.objective == PlanObjective::kMemory) {
+    const auto least = worker.search.least_memory(request);
+    if (!least) return outcome;
+    bound = static_cast<double>(least->count());
+    if (bound > better_than) {
+      outcome.bound = bound;
+      outcome.answer.placed = outcome.answer.has_room = true;
+      return outcome;
+    }
+    request.memory = least;
+  }
+  const std::int64_t limit = time_limit(task);
+  request.effort.better_than =
+      std::min(time_of_objective(task, better_than), limit < kNeverEnds ? limit + 1 : kNeverEnds);
+  outcome.answer = worker.search.run(request);
+  outcome.bound = objective_of_time(task, outcome.answer.lower_bound);
+  if (outcome.answer.lower_bound > limit) outcome.bound = kNoObjective;
+  if (question_.objective == PlanObjective::kMemory) outcome.bound = bound;
+  if (outcome.answer.candidate) outcome.estimate = worker.estimator.of(*outcome.answer.candidate);
+  return outcome;
+}
+
+std::vector<SearchCore::Outcome> SearchCore::solve_batch(std::span<const Task> tasks, double better_than,
+                                                         const PartitionEffort& effort) {
+  std::vector<Outcome> outcomes(tasks.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&](Worker& worker) {
+    for (std::size_t i = next++; i < tasks.size(); i = next++) {
+      try {
+        outcomes[i] = solve(worker, tasks[i], better_than, effort);
+      } catch (...) {
+        outcomes[i].error = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 1; i < std::min(workers_.size(), tasks.size()); ++i)
+    threads.emplace_back([&, i] { work(*workers_[i]); });
+  work(*workers_.front());
+  threads.clear();
+  for (const Outcome& outcome : outcomes)
+    if (outcome.error) std::rethrow_exception(outcome.error);
+  return outcomes;
+}
+
+double SearchCore::worst_kept(const CoreAnswer& answer) const {
+  if (answer.plans.size() < keep_) return kNoObjective;
+  return objective_of(question_.objective, answer.plans.back().estimate);
+}
+
+void SearchCore::take(CoreAnswer& answer, Outcome& outcome) {
+  answer.evaluated += outcome.answer.evaluated;
+  if (outcome.answer.placed && !outcome.answer.has_room) ++answer.out_of_memory;
+  if (options_.every)
+    for (const PlanCandidate& candidate : outcome.evaluated)
+      options_.every(candidate, workers_.front()->estimator.of(candidate));
+  if (!outcome.estimate) return;
+  RankedPlan plan{.candidate = std::move(*outcome.answer.candidate),
+                  .estimate = std::move(*outcome.estimate)};
+  // Of plans that are equal by the objective, the faster one, else the one that was found first.
+  const auto better = [&](const RankedPlan& a, const RankedPlan& b) {
+    const double of_a = objective_of(question_.objective, a.estimate);
+    const double of_b = objective_of(question_.objective, b.estimate);
+    return of_a != of_b ? of_a < of_b : a.estimate.iteration < b.estimate.iteration;
+  };
+  answer.plans.insert(std::upper_bound(answer.plans.begin(), answer.plans.end(), plan, better),
+                      std::move(plan));
+  if (answer.plans.size() > keep_) answer.plans.pop_back();
+}
+
+// What was searched with little effort and may still hide something better than the best, again.
+void SearchCore::prove(CoreAnswer& answer, std::vector<Task>& tasks) {
+  std::int64_t left = kProofEffort;
+  for (std::int64_t effort = 16 * kFirstEffort; effort <= kProofEffort && left > 0; effort *= 8) {
+    std::ranges::stable_sort(tasks, {}, &Task::bound);
+    for (Task& task : tasks) {
+      const double best = answer.plans.empty()
+                              ? kNoObjective
+                              : objective_of(question_.objective, answer.plans.front().estimate);
+      if (task.bound >= best || left <= 0) break;
+      if (stops()) {
+        answer.stopped = true;
+        return;
+      }
+      left -= effort;
+      Outcome outcome = solve(*workers_.front(), task, best, {.bounds = effort});
+      task.bound = std::max(task.bound, outcome.bound);
+      take(answer, outcome);
+    }
+  }
+}
+
+CoreAnswer SearchCore::run(const CoreRequest& request) {
+  CoreAnswer answer;
+  if (request.known) answer.plans.push_back(*request.known);
+  std::vector<Task> tasks = tasks_of(request);
+  const auto total = static_cast<std::int64_t>(tasks.size());
+  std::size_t done = 0;
+  while (done < tasks.size() && tasks[done].bound < worst_kept(answer)) {
+    if (stops()) {
+      answer.stopped = true;
+      break;
+    }
+    const std::span<Task> batch = std::span(tasks).subspan(done, std::min(kBatch, tasks.size() - done));
+    std::vector<Outcome> outcomes = solve_batch(batch, worst_kept(answer), {.bounds = kFirstEffort});
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      batch[i].bound = std::max(batch[i].bound, outcomes[i].bound);
+      take(answer, outcomes[i]);
+    }
+    done += batch.size();
+    if (options_.progress) {
+      SearchProgress progress{
+          .done = static_cast<std::int64_t>(done), .total = total, .evaluated = answer.evaluated};
+      if (!answer.plans.empty()) progress.best = answer.plans.front().estimate.iteration;
+      options_.progress(progress);
+    }
+  }
+  if (!answer.stopped && question_.objective != PlanObjective::kMemory) prove(answer, tasks);
+  answer.lower_bound =
+      answer.plans.empty() ? kNoObjective : objective_of(question_.objective, answer.plans.front().estimate);
+  for (const Task& task : tasks) answer.lower_bound = std::min(answer.lower_bound, task.bound);
+  return answer;
+}
+
+std::optional<RankedPlan> SearchCore::nearest_in_memory(const CoreRequest& request) {
+  std::optional<RankedPlan> nearest;
+  Worker& worker = *workers_.front();
+  for (const Task& task : tasks_of(request)) {
+    if (stops()) break;
+    const auto candidate = worker.search.smallest({.setting = task.setting, .nodes = task.nodes});
+    if (!candidate) continue;
+    RankedPlan plan{.candidate = *candidate, .estimate = worker.estimator.of(*candidate)};
+    if (!nearest || plan.estimate.missing_memory < nearest->estimate.missing_memory)
+      nearest = std::move(plan);
+  }
+  return nearest;
+}
+
+}  // namespace nadi

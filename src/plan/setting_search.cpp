@@ -1,0 +1,261 @@
+#include "nadi/plan/setting_search.h"
+
+#include <algorithm>
+
+#include "nadi/base/error.h"
+#include "nadi/parallel/step_program.h"
+#include "nadi/plan/interleaved_search.h"
+#include "nadi/plan/plan_tables.h"
+
+namespace nadi {
+
+std::vector<std::int64_t> given_partition(const PlanQuestion& question, const Plan& plan) {
+  if (std::ssize(question.space.partition) == plan.pp * plan.virtual_stages) return question.space.partition;
+  if (question.space.uneven_partitions) return {};
+  return resolved_partition(question.config, plan);
+}
+
+struct SettingSearch::Placed {
+  StageMakes makes = {};
+  PartitionProblem problem = {};
+  std::vector<std::vector<std::int32_t>> orders = {};      // that the costs are from
+  std::vector<bool> filled = {};                           // by stage and make
+  std::vector<std::span<const Bytes>> memory = {};         // by stage and make
+  std::int64_t embedding = kNeverEnds, tied = kNeverEnds;  // nanoseconds, the least of all orders
+};
+
+SettingSearch::SettingSearch(const PlanQuestion& question, PlanEstimator& estimator)
+    : question_(question), estimator_(estimator) {}
+
+const PlanTables& SettingSearch::tables_of(const SettingRequest& request, const StageMakes& makes,
+                                           std::span<const std::int32_t> order) {
+  return estimator_.tables(candidate_of(request.setting, runs_of(makes, order)));
+}
+
+namespace {
+
+std::int64_t room_for(const StageTable& stage, const std::optional<Bytes>& memory) {
+  Bytes limit = stage.capacity;
+  if (memory && (limit.count() == 0 || *memory < limit)) limit = *memory;
+  if (limit.count() == 0) return std::ssize(stage.memory) - 1;
+  std::int64_t most = -1;
+  for (std::int64_t l = 0; l < std::ssize(stage.memory); ++l)
+    if (stage.memory[static_cast<std::size_t>(l)] <= limit) most = l;
+  return most;
+}
+
+PartitionCosts costs_of(const PlanTables& tables, std::size_t stage, std::size_t layers) {
+  const ChunkTable& chunk = tables.chunks[stage];
+  const StageTable& after = tables.stages[stage];
+  const PassTimes &forward = chunk.forward[layers], &backward = chunk.backward[layers];
+  return {.forward = forward.run.count(),
+          .backward = backward.run.count(),
+          .forward_after = forward.after_input.count(),
+          .backward_after = backward.after_input.count(),
+          .launch = forward.launch.count() + backward.launch.count(),
+          .start = after.clear[layers].count(),
+          // Without a norm of all gradients, a stage updates when its own are there.
+          .tail = after.reduction[layers].count() + (tables.norm_joins ? 0 : after.update[layers].count()),
+          .update = tables.norm_joins ? after.update[layers].count() : 0};
+}
+
+}  // namespace
+
+// Costs of the stages of an order, each with the make that it has there, and messages between its makes.
+void SettingSearch::fill(Placed& placed, const SettingRequest& request, std::span<const std::int32_t> order) {
+  PartitionProblem& problem = placed.problem;
+  const PlanTables& tables = tables_of(request, placed.makes, order);
+  const auto row = static_cast<std::size_t>(problem.layers + 1), makes = problem.kinds.size();
+  std::int64_t place = 0;
+  for (std::size_t s = 0; s < order.size(); ++s) {
+    const auto make = static_cast<std::size_t>(order[s]);
+    PartitionStageKind& kind = problem.kinds[make];
+    if (!placed.filled[s * makes + make]) {
+      placed.filled[s * makes + make] = true;
+      for (std::size_t l = 0; l < row; ++l)
+        problem.costs[(s * makes + make) * row + l] = costs_of(tables, s, l);
+      problem.most_layers[s * makes + make] = room_for(tables.stages[s], request.memory);
+      placed.memory[s * makes + make] = tables.stages[s].memory;
+    }
+    if (s + 1 == order.size()) break;
+    const PartitionSend send{.activations = tables.activations[s].count(),
+                             .gradients = tables.gradients[s].count()};
+    const auto next = static_cast<std::size_t>(order[s + 1]);
+    if (++place < kind.stages_per_block) {
+      kind.send_within = send;
+    } else {
+      place = 0;
+      problem.send_between[make * makes + next] = send;
+    }
+  }
+  problem.after_tails = std::min(problem.after_tails, tables.norm.count());
+  placed.embedding = std::min(placed.embedding, tables.embedding_reduction.count());
+  for (const StageTable* stage : {&tables.stages.front(), &tables.stages.back()})
+    placed.tied = std::min(placed.tied, stage->reductions->tied.count());
+}
+
+// Word embeddings that the first and the last stage share are reduced over both, then over data-parallel
+// ranks.
+void SettingSearch::add_embedding(Placed& placed) const {
+  if (placed.embedding == 0) return;
+  PartitionProblem& problem = placed.problem;
+  const std::size_t stage_costs = problem.kinds.size() * static_cast<std::size_t>(problem.layers + 1);
+  const auto add = [&](PartitionCosts& costs) {
+    costs.tail = std::max(costs.tail, placed.embedding) + placed.tied;
+  };
+  std::for_each_n(problem.costs.begin(), stage_costs, add);
+  std::for_each_n(problem.costs.rbegin(), stage_costs, add);
+}
+
+SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
+  const Plan& plan = request.setting.plan;
+  Placed placed{
+      .makes = stage_makes(question_.cluster, request.nodes,
+                           {.ranks = request.setting.ranks_per_stage(),
+                            .tp = plan.tp,
+                            .stages = plan.pp,
+                            .all_devices = !question_.space.unused_devices}),
+  };
+  if (placed.makes.makes.empty()) return placed;
+  placed.orders = covering_orders(placed.makes, request.nodes);
+  PartitionProblem& problem = placed.problem;
+  problem.shape = {.schedule = plan.schedule, .stages = plan.pp, .micro_batches = plan.micro_batches};
+  problem.layers = question_.config.layers;
+  problem.nodes = request.nodes;
+  for (const StageMake& make : placed.makes.makes) {
+    PartitionStageKind kind{.nodes = std::vector<std::int32_t>(request.nodes.size()),
+                            .stages_per_block = make.stages};
+    for (const NodeRun& run : make.nodes) kind.nodes[static_cast<std::size_t>(run.kind)] = run.count;
+    problem.kinds.push_back(std::move(kind));
+  }
+  if (plan.virtual_stages > 1) return placed;
+  const std::size_t makes = problem.kinds.size(), places = static_cast<std::size_t>(plan.pp) * makes;
+  problem.costs.resize(places * static_cast<std::size_t>(problem.layers + 1));
+  problem.most_layers.assign(places, -1);
+  problem.send_between.assign(makes * makes, {});
+  problem.after_tails = kNeverEnds;
+  placed.filled.resize(places);
+  placed.memory.resize(places);
+  for (const std::vector<std::int32_t>& order : placed.orders) fill(placed, request, order);
+  if (!placed.orders.empty()) add_embedding(placed);
+  problem.given_layers = given_partition(question_, plan);
+  return placed;
+}
+
+SettingAnswer SettingSearch::run(const SettingRequest& request) {
+  SettingAnswer answer;
+  Placed placed = place(request);
+  if (placed.orders.empty()) return answer;
+  answer.placed = true;
+  if (request.setting.plan.virtual_stages > 1) return run_interleaved(request, placed);
+
+  std::vector<std::int32_t> order;  // of the tables at hand
+  const PlanTables* tables = nullptr;
+  placed.problem.exact = [&](std::span<const std::int32_t> kinds, std::span<const std::int64_t> layers) {
+    if (tables == nullptr || !std::ranges::equal(order, kinds)) {
+      order.assign(kinds.begin(), kinds.end());
+      tables = &tables_of(request, placed.makes, kinds);
+    }
+    for (std::size_t s = 0; s < layers.size(); ++s)
+      if (room_for(tables->stages[s], request.memory) < layers[s]) return kNeverEnds;
+    const std::int64_t time = estimator_.iteration(*tables, layers).count();
+    if (request.every)
+      request.every(candidate_of(request.setting, runs_of(placed.makes, kinds),
+                                 std::vector<std::int64_t>(layers.begin(), layers.end())));
+    return time;
+  };
+  const PartitionAnswer found = search_partition(placed.problem, request.effort);
+  answer.evaluated = found.evaluated;
+  answer.lower_bound = found.lower_bound;
+  answer.has_room = found.lower_bound < kNeverEnds;
+  if (found.found()) {
+    answer.nanoseconds = found.nanoseconds;
+    answer.candidate = candidate_of(request.setting, runs_of(placed.makes, found.kinds), found.layers);
+  }
+  return answer;
+}
+
+SettingAnswer SettingSearch::run_interleaved(const SettingRequest& request, const Placed& placed) {
+  SettingAnswer answer{.placed = true};
+  for (const std::vector<std::int32_t>& order : placed.orders) {
+    const std::vector<NodeRun> runs = runs_of(placed.makes, order);
+    PlanSetting plain = request.setting;
+    plain.plan.schedule = ScheduleKind::k1F1B;
+    plain.plan.virtual_stages = 1;
+    InterleavedProblem problem{.plain = estimator_.tables(candidate_of(plain, runs)),
+                               .tables = estimator_.tables(candidate_of(request.setting, runs)),
+                               .given_layers = given_partition(question_, request.setting.plan)};
+    problem.exact = [&](std::span<const std::int64_t> layers) {
+      const bool fits = estimator_.missing_memory(problem.tables, layers).count() == 0;
+      const std::int64_t time = fits ? estimator_.iteration(problem.tables, layers).count() : kNeverEnds;
+      if (request.every)
+        request.every(
+            candidate_of(request.setting, runs, std::vector<std::int64_t>(layers.begin(), layers.end())));
+      return time;
+    };
+    PartitionEffort effort = request.effort;
+    effort.better_than = std::min(effort.better_than, answer.nanoseconds);
+    const PartitionAnswer found = search_interleaved(problem, effort);
+    answer.evaluated += found.evaluated;
+    answer.lower_bound = std::min(answer.lower_bound, found.lower_bound);
+    answer.has_room = answer.has_room || found.lower_bound < kNeverEnds;
+    if (!found.found()) continue;
+    answer.nanoseconds = found.nanoseconds;
+    answer.candidate = candidate_of(request.setting, runs, found.layers);
+  }
+  return answer;
+}
+
+std::optional<Bytes> SettingSearch::least_memory(const SettingRequest& request) {
+  check(request.setting.plan.virtual_stages == 1, "memory of several virtual stages is in no table");
+  Placed placed = place(request);
+  if (placed.orders.empty()) return std::nullopt;
+  PartitionProblem& problem = placed.problem;
+  const std::vector<std::int64_t> room = problem.most_layers;
+  std::vector<Bytes> sizes;
+  for (const std::span<const Bytes> memory : placed.memory)
+    sizes.insert(sizes.end(), memory.begin(), memory.end());
+  std::ranges::sort(sizes);
+  problem.exact = [](std::span<const std::int32_t>, std::span<const std::int64_t>) {
+    return std::int64_t{0};
+  };
+  const auto suffices = [&](Bytes size) {
+    for (std::size_t i = 0; i < room.size(); ++i) {
+      std::int64_t most = -1;
+      for (std::int64_t l = 0; l <= std::min<std::int64_t>(room[i], std::ssize(placed.memory[i]) - 1); ++l)
+        if (placed.memory[i][static_cast<std::size_t>(l)] <= size) most = l;
+      problem.most_layers[i] = most;
+    }
+    return search_partition(problem, {.bounds = 0, .labels = 1}).found();
+  };
+  const auto least = std::ranges::partition_point(sizes, [&](Bytes size) { return !suffices(size); });
+  if (least == sizes.end()) return std::nullopt;
+  return *least;
+}
+
+std::optional<PlanCandidate> SettingSearch::smallest(const SettingRequest& request) {
+  const Placed placed = place(request);
+  if (placed.orders.empty()) return std::nullopt;
+  const Plan& plan = request.setting.plan;
+  std::vector<std::int64_t> best = given_partition(question_, plan);
+  if (best.empty()) best = resolved_partition(question_.config, plan);
+  const std::vector<NodeRun> runs = runs_of(placed.makes, placed.orders.front());
+  const PlanTables& tables = estimator_.tables(candidate_of(request.setting, runs));
+  if (plan.virtual_stages > 1 || !given_partition(question_, plan).empty())
+    return candidate_of(request.setting, runs, best);
+  // One layer after the other goes where it leaves the least beyond the memory.
+  std::ranges::fill(best, 0);
+  const auto missing = [&](std::size_t stage) {
+    const StageTable& table = tables.stages[stage];
+    return table.memory[static_cast<std::size_t>(best[stage] + 1)].count() - table.capacity.count();
+  };
+  for (std::int64_t layer = 0; layer < question_.config.layers; ++layer) {
+    std::size_t least = 0;
+    for (std::size_t s = 1; s < best.size(); ++s)
+      if (missing(s) < missing(least)) least = s;
+    ++best[least];
+  }
+  return candidate_of(request.setting, runs, best);
+}
+
+}  // namespace nadi

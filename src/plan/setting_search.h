@@ -1,0 +1,74 @@
+// The best placement and partition of one setting (plan_space.h).
+//
+//   SettingSearch search(question, estimator);
+//   const SettingAnswer answer = search.run({.setting = setting, .nodes = nodes}, {});
+//   if (answer.candidate) ...
+//
+// Tables of stage times (plan_tables.h) become a problem of partition_search.h, or of interleaved_search.h
+// with several virtual stages; the estimator's iteration() is what is minimised.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "nadi/base/units.h"
+#include "nadi/plan/partition_search.h"
+#include "nadi/plan/placement_orders.h"
+#include "nadi/plan/plan_estimate.h"
+#include "nadi/plan/plan_question.h"
+#include "nadi/plan/plan_space.h"
+
+namespace nadi {
+
+struct SettingRequest {
+  PlanSetting setting = {};
+  std::vector<std::int32_t> nodes = {};  // by kind: those that may be used
+  std::optional<Bytes> memory = {};      // on every device, besides what it has
+  PartitionEffort effort = {};
+  // Called with every candidate that is evaluated.
+  std::function<void(const PlanCandidate&)> every = {};
+};
+
+struct SettingAnswer {
+  std::optional<PlanCandidate> candidate = {};  // nullopt: none that fits is better than asked
+  std::int64_t nanoseconds = kNeverEnds;
+  std::int64_t lower_bound = kNeverEnds;  // nanoseconds; kNeverEnds: nothing fits
+  std::int64_t evaluated = 0;
+  bool placed = false;    // there are nodes for it
+  bool has_room = false;  // some partition fits in memory
+};
+
+class SettingSearch {
+ public:
+  // Both must outlive this.
+  SettingSearch(const PlanQuestion& question, PlanEstimator& estimator);
+
+  SettingAnswer run(const SettingRequest& request);
+
+  // The least memory of the fullest device with which a partition exists, on some placement; nullopt: none
+  // does. Not for several virtual stages, which hold more than one.
+  std::optional<Bytes> least_memory(const SettingRequest& request);
+
+  // A candidate that fits in memory as nearly as can be; nullopt: there are not nodes enough. Its partition
+  // leaves the fullest stage as little beyond its memory as any other does, on some placement.
+  std::optional<PlanCandidate> smallest(const SettingRequest& request);
+
+ private:
+  struct Placed;
+  Placed place(const SettingRequest& request);
+  void fill(Placed& placed, const SettingRequest& request, std::span<const std::int32_t> order);
+  void add_embedding(Placed& placed) const;
+  SettingAnswer run_interleaved(const SettingRequest& request, const Placed& placed);
+  const PlanTables& tables_of(const SettingRequest& request, const StageMakes& makes,
+                              std::span<const std::int32_t> order);
+
+  const PlanQuestion& question_;
+  PlanEstimator& estimator_;
+};
+
+// The partition that a question leaves no choice of, by virtual stage; empty: any.
+std::vector<std::int64_t> given_partition(const PlanQuestion& question, const Plan& plan);
+
+}  // namespace nadi

@@ -1,0 +1,75 @@
+#include "nadi/plan/speed_bound.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "nadi/parallel/step_check.h"
+#include "nadi/plan/plan_tables.h"
+
+namespace nadi {
+
+SpeedBound::SpeedBound(const PlanQuestion& question, PlanEstimator& estimator)
+    : question_(question), estimator_(estimator) {}
+
+double SpeedBound::layer_time(const PlanSetting& setting, std::int32_t kind) {
+  const std::int32_t devices = question_.cluster.kinds[static_cast<std::size_t>(kind)].devices;
+  if (setting.plan.tp > devices ||
+      std::ranges::find(question_.cluster.nodes, kind) == question_.cluster.nodes.end())
+    return 0;
+  PlanSetting alone = setting;
+  alone.plan = {.tp = setting.plan.tp,
+                .sequence_parallel = setting.plan.sequence_parallel,
+                .micro_batches = question_.global_batch_size / setting.micro_batch_size};
+  if (question_.global_batch_size % setting.micro_batch_size != 0) return 0;
+  const PlanCandidate candidate = candidate_of(
+      alone, {{.kind = kind, .count = 1, .devices = static_cast<std::int32_t>(setting.plan.tp)}});
+  if (why_infeasible(question_.config, request_of(question_, candidate), candidate.plan)) return 0;
+  const PlanTables& tables = estimator_.tables(candidate);
+  const auto& [forward, backward, layers] = tables.chunks.front();
+  double least = std::numeric_limits<double>::infinity();
+  const std::int64_t none = forward[0].run.count() + backward[0].run.count();
+  for (std::size_t l = 1; l < forward.size(); ++l)
+    least = std::min(least, static_cast<double>(forward[l].run.count() + backward[l].run.count() - none) /
+                                static_cast<double>(l));
+  return std::max(0.0, least);
+}
+
+const std::vector<double>& SpeedBound::layer_times(const PlanSetting& setting) {
+  const auto [found, added] = known_.try_emplace(
+      Key{setting.plan.tp, setting.micro_batch_size, setting.plan.sequence_parallel,
+          setting.recompute.granularity, setting.recompute.method, setting.recompute.layers});
+  if (added)
+    for (std::int32_t kind = 0; kind < std::ssize(question_.cluster.kinds); ++kind)
+      found->second.push_back(layer_time(setting, kind));
+  return found->second;
+}
+
+std::int64_t SpeedBound::of(const PlanSetting& setting, std::span<const std::int32_t> nodes) {
+  const std::vector<double>& times = layer_times(setting);
+  std::vector<std::size_t> kinds;
+  for (std::size_t kind = 0; kind < nodes.size(); ++kind) {
+    if (nodes[kind] == 0) continue;
+    if (times[kind] <= 0) return 0;
+    kinds.push_back(kind);
+  }
+  if (kinds.empty()) return 0;
+  std::ranges::stable_sort(kinds, {}, [&](std::size_t kind) { return times[kind]; });
+  // The fastest kinds first. A stage that is made of several kinds is as slow as the slowest; it counts as
+  // one of the fastest here.
+  double layers_per_nanosecond = 0;
+  std::int64_t stages = setting.plan.pp;
+  for (const std::size_t kind : kinds) {
+    const std::int64_t devices = question_.cluster.kinds[kind].devices, ranks = setting.ranks_per_stage();
+    const std::int64_t held =
+        std::min(stages, ranks <= devices ? nodes[kind] * (devices / ranks) : nodes[kind] * devices / ranks);
+    layers_per_nanosecond += static_cast<double>(held) / times[kind];
+    stages -= held;
+  }
+  layers_per_nanosecond += static_cast<double>(stages) / times[kinds.front()];
+  const auto layers = static_cast<double>(question_.config.layers);
+  const double working = static_cast<double>(setting.plan.micro_batches) * layers / layers_per_nanosecond;
+  return static_cast<std::int64_t>(std::max(working, layers * times[kinds.front()]) * (1 - 1e-9));
+}
+
+}  // namespace nadi
