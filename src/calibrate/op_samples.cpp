@@ -83,6 +83,7 @@ void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps,
   std::vector<double> gaps;
   for (const ExecutedStep& step : steps) gaps.push_back(between_kernels_of(step));
   for (const double gap : gaps) gaps_.push_back(gap / static_cast<double>(first.kernels.size()));
+  const double between = median_of(gaps) / static_cast<double>(first.kernels.size());
   double stretch = 1;
   if (const double busy = std::accumulate(medians.begin(), medians.end(), 0.0); sustained && busy > 0)
     stretch = std::max(0.0, static_cast<double>(sustained->count()) - median_of(gaps)) / busy;
@@ -95,7 +96,7 @@ void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps,
       ops.push_back(op_to_measure(origin.graph, origin.op, origin.instruction.context));
     }
     if (meets_others(origin_of(program, kernel).op)) continue;
-    const double time = medians[k] * stretch;
+    const double time = medians[k] * stretch + between;
     const std::vector<double> shares = shares_of(ops);
     for (std::size_t i = 0; i < ops.size(); ++i) add(ops[i], time * shares[i]);
   }

@@ -7,7 +7,8 @@
 //
 // Of the runs of a step the median of each kernel counts: other processes disturb single runs. Occurrences
 // within a step have different caches behind them: of these the mean counts, since sums are to be predicted.
-// Communication is left out.
+// Communication is left out. What lies between the kernels of a step counts as part of them, the same of
+// each.
 //
 // A recorded step of a GPU runs alone, at clocks that the GPU does not keep when steps follow one another.
 // Where it is known how long such a step takes (`sustained`), the times of its kernels are stretched to it.

@@ -133,6 +133,7 @@ void add_tokens(SampleList& list, const ModelConfig& model, bool quick) {
   train(kTokens, longest);
   if (quick) return;
   train(kTokens / 4, longest);
+  train(kTokens / 2, longest);
   train(kTokens * 4, longest);
   train(kTokens, longest / 2);
 }

@@ -32,14 +32,14 @@ struct MeasuredOp {
   bool transpose_a = false, transpose_b = false;
   Flops matrix = {}, vector = {};
   Bytes read = {}, written = {};
-  Nanoseconds time = {};  // 0: fused into the kernel of another op
+  Nanoseconds time = {};  // until the next kernel starts; 0: fused into the kernel of another op
 
   auto operator<=>(const MeasuredOp&) const = default;
 };
 
 struct MeasuredOps {
-  // Of a step: what it takes besides its ops, once per kernel (between the end of one and the start of the
-  // next).
+  // What lies between the end of a kernel and the start of the next. Times of `ops` contain it, as far as an
+  // op is a kernel of its own; it is kept to be shown.
   Nanoseconds between_kernels = {};
   std::vector<MeasuredOp> ops = {};
 

@@ -191,11 +191,37 @@ void VariableStore::write_flat(const Variable& flat, const FirstValue& first, st
   write_part(first, whole, target);
 }
 
+// The fp32 copy of a variable that has a value, where both are beyond the host: piece by piece, since fresh
+// memory of the host for the whole would take longer than the copy.
+void VariableStore::copy_through_host(const Variable& source, const Variable& copy) {
+  constexpr std::int64_t kPiece = 1 << 20;
+  const std::int64_t all = source.tensor.shape.elements(), size = size_of(source.tensor.dtype);
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min(all, kPiece) * size));
+  std::vector<float> wide(static_cast<std::size_t>(std::min(all, kPiece)));
+  for (std::int64_t first = 0; first < all; first += kPiece) {
+    const std::int64_t count = std::min(kPiece, all - first);
+    memory_->read(source.data + first * size, std::span(piece).first(static_cast<std::size_t>(count * size)));
+    convert_to_float(piece.data(), source.tensor.dtype, count, wide.data());
+    memory_->write(copy.data + first * static_cast<std::int64_t>(sizeof(float)),
+                   std::as_bytes(std::span(wide).first(static_cast<std::size_t>(count))));
+  }
+}
+
 void VariableStore::give_first_value(const Variable& variable, std::uint64_t seed) {
   const std::int64_t size = variable.tensor.size().count();
+  const Initializer& initializer = variable.tensor.initializer;
   std::vector<std::byte> copy;
   std::span<std::byte> bytes = memory_->host_view(variable.data, size);
   if (bytes.empty()) {
+    // Memory starts as zeros (device_memory.h).
+    if (initializer.kind == Initializer::Kind::kConstant && initializer.value == 0) return;
+    if (initializer.kind == Initializer::Kind::kCopy && variable.tensor.dtype == DType::kF32) {
+      const Variable& source = at(variable.sources.front());
+      if (source.initialized && source.tensor.initializer.kind != Initializer::Kind::kFlat) {
+        copy_through_host(source, variable);
+        return;
+      }
+    }
     copy.resize(static_cast<std::size_t>(size));
     bytes = copy;
   }
@@ -203,7 +229,7 @@ void VariableStore::give_first_value(const Variable& variable, std::uint64_t see
   if (variable.sources.empty()) {
     write_first_value(first, variable.tensor.dtype, bytes.data());
   } else {
-    const bool copies = variable.tensor.initializer.kind == Initializer::Kind::kCopy;
+    const bool copies = initializer.kind == Initializer::Kind::kCopy;
     const Variable& source = copies ? at(variable.sources.front()) : variable;
     if (source.tensor.initializer.kind == Initializer::Kind::kFlat)
       write_flat(source, first, bytes.data());

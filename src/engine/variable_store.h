@@ -66,6 +66,7 @@ class VariableStore {
   Layout layout(std::int64_t alignment) const;
   std::size_t number(const std::string& name) const { return by_name_.find(name)->second; }
   void give_first_value(const Variable& variable, std::uint64_t seed);
+  void copy_through_host(const Variable& source, const Variable& copy);
   void write_flat(const Variable& flat, const FirstValue& first, std::byte* target) const;
   void write_source(const Variable& source, const FirstValue& like, std::byte* target) const;
 

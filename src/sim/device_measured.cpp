@@ -44,7 +44,8 @@ struct LineTime {
   bool inside = false;
 };
 
-// Time at `place` of points in order of their places: a power between two of them, in proportion beyond.
+// Time at `place` of points in order of their places: on a line between two of them (a start and so much for
+// each element, which a power would overestimate), in proportion beyond.
 LineTime along_line(std::span<const LinePoint> points, double place) {
   const auto above =
       std::find_if(points.begin(), points.end(), [&](const LinePoint& p) { return p.place >= place; });
@@ -55,16 +56,16 @@ LineTime along_line(std::span<const LinePoint> points, double place) {
   }
   if (above->place == place) return {.nanoseconds = above->nanoseconds, .inside = true};
   const LinePoint& below = *(above - 1);
-  const double part = (place - below.place) / (above->place - below.place);
+  const double part =
+      (std::exp(place) - std::exp(below.place)) / (std::exp(above->place) - std::exp(below.place));
   const double distance = std::min(place - below.place, above->place - place);
   if (below.nanoseconds <= 0 || above->nanoseconds <= 0)
     return {.nanoseconds = part < 0.5 ? below.nanoseconds : above->nanoseconds,
             .distance = distance,
             .inside = true};
-  return {
-      .nanoseconds = std::exp((1 - part) * std::log(below.nanoseconds) + part * std::log(above->nanoseconds)),
-      .distance = distance,
-      .inside = true};
+  return {.nanoseconds = (1 - part) * below.nanoseconds + part * above->nanoseconds,
+          .distance = distance,
+          .inside = true};
 }
 
 // Points with equal places become one, with their mean.
@@ -236,8 +237,7 @@ MeasuredOp row_of(const OpWork& work) {
           .written = work.written};
 }
 
-MeasuredTimes::MeasuredTimes(const MeasuredOps& table)
-    : between_kernels_(table.between_kernels), rows_(table.ops) {
+MeasuredTimes::MeasuredTimes(const MeasuredOps& table) : rows_(table.ops) {
   std::sort(rows_.begin(), rows_.end());
 }
 
@@ -257,8 +257,7 @@ std::optional<OpTime> MeasuredTimes::time_of(const OpWork& work, const Model& mo
   if (rows.empty()) return {};
   const MeasuredOp op = row_of(work);
   const auto result = [&](double nanoseconds, TimeSource source) {
-    const Nanoseconds time{std::llround(std::min(nanoseconds, 9e18))};
-    return OpTime{.time = time > Nanoseconds{} ? time + between_kernels_ : time, .source = source};
+    return OpTime{.time = Nanoseconds{std::llround(std::min(nanoseconds, 9e18))}, .source = source};
   };
 
   if (const MeasuredOp* same = same_op(rows, op))

@@ -6,15 +6,14 @@
 // In this order:
 //   1. An op of the table with the same kind, type and work: its time (kMeasured).
 //   2. Products and attention that differ from ops of the table in one dimension only (tokens, say): between
-//      the two nearest, the time is a power of that dimension (kInterpolated). Up to kNear times beyond the
-//      last of them, the time grows with the work.
+//      the two nearest, the time is on a line over that dimension (kInterpolated). Up to kNear times beyond
+//      the last of them, the time grows with the work.
 //   3. Others, and everything that is no product, by the amount of work: bytes moved, or of products the
 //      time per FLOP of the nearest ops by all dimensions (kInterpolated within kNear times the work of one
 //      of the table).
 //   4. Outside of the table: the model, times what the nearest op took over what the model says of it
 //      (kModel).
-// Every time has what a step takes between two kernels added (MeasuredOps::between_kernels); ops that the
-// device fuses into others take none, as in the table.
+// Ops that the device fuses into others take no time, as in the table.
 #pragma once
 
 #include <functional>
@@ -40,7 +39,6 @@ class MeasuredTimes {
   using Rows = std::span<const MeasuredOp>;
   Rows rows_of(const OpWork& work) const;
 
-  Nanoseconds between_kernels_ = {};
   std::vector<MeasuredOp> rows_;  // ordered
 };
 
