@@ -178,13 +178,13 @@ StageCost PlanCosts::stage_cost(const StepRequest& request, const Plan& plan, st
 }
 
 StageMemoryParts PlanCosts::memory_parts(const StepRequest& request, const Plan& plan, std::int64_t stage,
-                                         std::int64_t layers) {
+                                         std::int64_t layers, bool several) {
   const ChunkPlace place{.first = stage == 0, .last = stage + 1 == plan.pp, .layers = layers};
-  const UsedChunk used = chunk(request, plan, place, false);
-  const UsedChunk pipelined = chunk(request, plan, place, true);
+  const UsedChunk used = chunk(request, plan, place, several);
   const ChunkCost& of = *used.cost;
   const std::int64_t more = of.more_units(layers);
-  StageMemoryParts parts{.slot = of.sizes.slot + of.inner_sizes.slot * more, .rings = of.rings};
+  StageMemoryParts parts{.rings = of.rings};
+  if (several) parts.slot = of.sizes.slot + of.inner_sizes.slot * more;
   std::array<Bytes, kRoleCount> resident{};
   SharedNames shared;
   shared.add(of.shared, resident);
@@ -199,7 +199,6 @@ StageMemoryParts PlanCosts::memory_parts(const StepRequest& request, const Plan&
     parts.resident += resident[role] + of.sizes.resident[role] + of.inner_sizes.resident[role] * more +
                       after.resident[role];
   parts.arena = std::max(used.arena.arena, after.arena.arena);
-  parts.arena_pipelined = std::max(pipelined.arena.arena, after.arena.arena);
   return parts;
 }
 

@@ -54,11 +54,12 @@ struct PlanCost {
   std::vector<StageCost> stages;
 };
 
-// The memory of a stage with one chunk, before it is known how many micro-batches it holds at once.
+// The memory of a stage with one chunk, before it is known how many micro-batches it holds at once; only
+// whether those are several.
 struct StageMemoryParts {
   Bytes resident = {};
-  Bytes slot = {};                         // of a micro-batch that is in flight
-  Bytes arena = {}, arena_pipelined = {};  // with one micro-batch in flight, and with several
+  Bytes slot = {};  // of each micro-batch that is in flight, where there are several
+  Bytes arena = {};
   std::vector<ChunkCost::Ring> rings = {};
 };
 
@@ -76,7 +77,7 @@ class PlanCosts {
   // is the first or the last. StageMemory::total() is the sum, with slots and places as the schedule has
   // them.
   StageMemoryParts memory_parts(const StepRequest& request, const Plan& plan, std::int64_t stage,
-                                std::int64_t layers);
+                                std::int64_t layers, bool several);
   PipelineMemory& schedule_of(const Plan& plan) {
     return pipeline({plan.schedule, plan.pp, plan.virtual_stages, plan.micro_batches});
   }

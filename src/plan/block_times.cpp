@@ -145,8 +145,7 @@ OptimizerGraphs optimizer_graphs(const ModelConfig& config, const ChunkKey& key,
 class BlockTable::Form {
  public:
   Form(const PlanQuestion& question, const ChunkKey& key)
-      : front(flat_chunk(question.config, key, question.overlap)),
-        optimizer(optimizer_graphs(question.config, key, question.request.optimizer)) {
+      : front(flat_chunk(question.config, key, question.overlap)) {
     if (!key.last) {
       ChunkKey last = key;
       last.first = false;
@@ -176,7 +175,6 @@ class BlockTable::Form {
 
   FlatChunk front;
   std::optional<FlatChunk> back;  // nothing: the front has the head, too
-  OptimizerGraphs optimizer;
   std::optional<GradientBuckets> buckets;
 };
 
@@ -317,6 +315,7 @@ ChunkKey block_key(const StepRequest& request, const Plan& plan) {
 
 BlockTable::BlockTable(const PlanQuestion& question) : question_(question) {
   for (const DeviceSpec& device : question.cluster.devices) models_.emplace_back(device);
+  rates_.resize(models_.size());
 }
 BlockTable::~BlockTable() = default;
 
@@ -423,7 +422,6 @@ BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) 
   // What the last layer of a chunk does before the gradient is there.
   if (!key.last) layer_backward.after_input = front.play(at(Piece::kLastBackward)).after_input;
   result.buckets = &*form.buckets;
-  result.gradient_bytes = form.optimizer.gradient_bytes;
 
   const std::int64_t per_piece = key.layers_per_unit();
   result.layers_per_piece = per_piece;
@@ -488,7 +486,18 @@ BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) 
     }
   }
 
-  const OptimizerGraphs& optimizer = form.optimizer;
+  result.rates = rates_of(request);
+  return result;
+}
+
+// What an element costs depends on the device alone: it is asked for once, with the graph that is there.
+const ElementRates& BlockTable::rates_of(const BlockRequest& request) {
+  std::optional<ElementRates>& known = rates_[static_cast<std::size_t>(request.device)];
+  if (known) return *known;
+  const OptimizerGraphs optimizer =
+      optimizer_graphs(question_.config, request.key, question_.request.optimizer);
+  const DeviceModel& model = models_[static_cast<std::size_t>(request.device)];
+  ElementRates rates{.gradient_bytes = optimizer.gradient_bytes};
   const auto per_element = [&](Nanoseconds time) {
     return static_cast<double>(time.count()) / static_cast<double>(optimizer.elements);
   };
@@ -499,13 +508,14 @@ BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) 
     const bool updates = std::ranges::any_of(op.outputs, [&](const OpOutput& output) {
       return optimizer.reduction.tensor(output.tensor).role == Role::kParameter;
     });
-    (updates ? update : op.kind == OpKind::kSquaredNorm ? norm : result.once) += times[i].time;
+    (updates ? update : op.kind == OpKind::kSquaredNorm ? norm : rates.once) += times[i].time;
   }
   for (const OpTime& time : op_times(optimizer.clearing, model)) clear += time.time;
-  result.update = per_element(update);
-  result.norm = per_element(norm);
-  result.clear = per_element(clear);
-  return result;
+  rates.update = per_element(update);
+  rates.norm = per_element(norm);
+  rates.clear = per_element(clear);
+  known = rates;
+  return *known;
 }
 
 }  // namespace nadi

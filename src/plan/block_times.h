@@ -34,6 +34,13 @@ struct LayerPasses {
   std::vector<std::int64_t> forward, backward;  // nanoseconds, may be negative
 };
 
+// Nanoseconds per element of a gradient on a device: to zero it, to take its norm, to update its parameter.
+struct ElementRates {
+  double clear = 0, norm = 0, update = 0;
+  Nanoseconds once = {};            // per step: what is not done per element
+  std::int64_t gradient_bytes = 4;  // of an element
+};
+
 struct BlockTimes {
   template <typename Value>
   using ByRole = std::array<Value, kChunkRoles>;
@@ -50,14 +57,10 @@ struct BlockTimes {
   std::array<BackwardTimes, kBackwardPieces> pieces;
   std::int64_t layers_per_piece = 1;
   const GradientBuckets* buckets = nullptr;
-  std::int64_t gradient_bytes = 4;  // per element
 
   bool launches = false;           // hosts need time
   Nanoseconds message_issue = {};  // of a host, for a message or a collective
-  // Nanoseconds per element of a gradient on this device: to zero it, to take its norm, to update its
-  // parameter; and once per step.
-  double clear = 0, norm = 0, update = 0;
-  Nanoseconds once = {};
+  ElementRates rates;
 };
 
 struct BlockRequest {
@@ -80,10 +83,12 @@ class BlockTable {
 
   const Form& form(const ChunkKey& key);
   BlockTimes timed(const BlockRequest& request, PlanNetwork& network);
+  const ElementRates& rates_of(const BlockRequest& request);
   static void put_after(BlockTimes& times, const BlockTimes& others, std::int64_t layers);
 
   const PlanQuestion& question_;
   std::vector<DeviceModel> models_;
+  std::vector<std::optional<ElementRates>> rates_;  // by device
   std::unordered_map<ChunkKey, std::unique_ptr<Form>, ChunkKeyHash> forms_;
   struct Known {
     BlockRequest request;

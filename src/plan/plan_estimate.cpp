@@ -31,7 +31,7 @@ class PlanEstimator::State {
         reductions_(question),
         memory_(question.config) {}
 
-  const PlanTables& tables(const PlanCandidate& candidate) {
+  const PlanTables& tables(const PlanCandidate& candidate, bool with_memory = true) {
     tables_.plan = candidate.plan;
     tables_.plan.partition.clear();
     tables_.request = request_of(question_, candidate);
@@ -43,6 +43,9 @@ class PlanEstimator::State {
     tables_.launches = false;
     const ChunkKey key = block_key(tables_.request, plan);
     for (std::int64_t s = 0; s < plan.pp; ++s) fill_stage(s, key, placed.stages[static_cast<std::size_t>(s)]);
+    if (with_memory && plan.virtual_stages == 1)
+      for (std::int64_t s = 0; s < plan.pp; ++s)
+        tables_.stages[static_cast<std::size_t>(s)].memory = memory_.of(tables_.request, plan, s);
     fill_messages(placed);
     fill_after(placed);
     return tables_;
@@ -53,22 +56,20 @@ class PlanEstimator::State {
   }
 
   Bytes missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition) {
+    if (tables.plan.virtual_stages > 1) memory_of_plan(tables, partition);
     std::int64_t missing = 0;
-    const auto count = [&](const StageTable& stage, Bytes memory) {
+    for (std::size_t s = 0; s < tables.stages.size(); ++s) {
+      const StageTable& stage = tables.stages[s];
+      const Bytes memory = tables.plan.virtual_stages > 1
+                               ? stage_memory_[s]
+                               : stage.memory[static_cast<std::size_t>(partition[s])];
       if (stage.capacity > Bytes{}) missing = std::max(missing, (memory - stage.capacity).count());
-    };
-    if (tables.plan.virtual_stages == 1) {
-      for (std::size_t s = 0; s < tables.stages.size(); ++s)
-        count(tables.stages[s], tables.stages[s].memory[static_cast<std::size_t>(partition[s])]);
-    } else {
-      const std::vector<Bytes> memory = memory_of_chunks(tables, partition);
-      for (std::size_t s = 0; s < tables.stages.size(); ++s) count(tables.stages[s], memory[s]);
     }
     return Bytes{missing};
   }
 
   PlanEstimate of(const PlanCandidate& candidate) {
-    const PlanTables& tables = this->tables(candidate);
+    const PlanTables& tables = this->tables(candidate, false);
     const std::vector<std::int64_t> partition = resolved_partition(question_.config, candidate.plan);
     const Parts parts = run(tables, partition);
     PlanEstimate estimate{.iteration = Nanoseconds{parts.iteration},
@@ -77,8 +78,7 @@ class PlanEstimator::State {
                           .data_reduction = Nanoseconds{parts.reduction},
                           .update = Nanoseconds{parts.update}};
     estimate.stages.resize(tables.stages.size());
-    std::vector<Bytes> memory;
-    if (tables.plan.virtual_stages > 1) memory = memory_of_chunks(tables, partition);
+    memory_of_plan(tables, partition);
     const std::size_t stages = tables.stages.size();
     for (std::size_t s = 0; s < stages; ++s) {
       StageEstimate& stage = estimate.stages[s];
@@ -92,10 +92,10 @@ class PlanEstimator::State {
       if (s < tables.activations.size()) stage.send = tables.activations[s];
       stage.reduction = after_[s].reduction;
       stage.update = after_[s].update;
-      stage.memory =
-          memory.empty() ? tables.stages[s].memory[static_cast<std::size_t>(partition[s])] : memory[s];
+      stage.memory = stage_memory_[s];
+      if (tables.stages[s].capacity > Bytes{})
+        estimate.missing_memory = std::max(estimate.missing_memory, stage.memory - tables.stages[s].capacity);
     }
-    estimate.missing_memory = missing_memory(tables, partition);
     if (const auto hourly = dollars_per_hour(question_.cluster, candidate.nodes)) {
       constexpr double kSecondsPerHour = 3600;
       estimate.dollars_per_step =
@@ -159,7 +159,6 @@ class PlanEstimator::State {
       stage.clear = stage.reductions->clear;
       stage.reduction = stage.reductions->reduction;
       stage.update = stage.reductions->update;
-      stage.memory = memory_.of(tables_.request, plan, s);
     }
     capacities_.resize(tables_.stages.size());
     capacities_[static_cast<std::size_t>(s)] = placed.memory;
@@ -219,11 +218,18 @@ class PlanEstimator::State {
           std::max(tables_.embedding_reduction, network_.collective(CollectiveType::kAllReduce, size, pair));
   }
 
-  // The plan with its partition, for what has no tables.
-  std::vector<Bytes> memory_of_chunks(const PlanTables& tables, std::span<const std::int64_t> partition) {
-    Plan plan = tables.plan;
-    plan.partition.assign(partition.begin(), partition.end());
-    return memory_.of_plan(tables.request, plan);
+  // Of each stage, without tables.
+  void memory_of_plan(const PlanTables& tables, std::span<const std::int64_t> partition) {
+    if (tables.plan.virtual_stages > 1) {
+      Plan plan = tables.plan;
+      plan.partition.assign(partition.begin(), partition.end());
+      stage_memory_ = memory_.of_plan(tables.request, plan);
+      return;
+    }
+    stage_memory_.clear();
+    for (std::int64_t s = 0; s < tables.plan.pp; ++s)
+      stage_memory_.push_back(
+          memory_.of(tables.request, tables.plan, s, partition[static_cast<std::size_t>(s)]));
   }
 
   Parts run(const PlanTables& tables, std::span<const std::int64_t> partition) {
@@ -285,7 +291,7 @@ class PlanEstimator::State {
     std::int64_t elements = 0;
     for (std::size_t c = s; c < partition.size(); c += tables.stages.size())
       elements += blocks.buckets->elements(role_of_chunk(c == 0, c + 1 == partition.size()), partition[c]);
-    return Nanoseconds{static_cast<std::int64_t>(blocks.clear * static_cast<double>(elements))};
+    return Nanoseconds{static_cast<std::int64_t>(blocks.rates.clear * static_cast<double>(elements))};
   }
 
   Parts after_pipeline(const PlanTables& tables, std::span<const std::int64_t> partition,
@@ -353,7 +359,8 @@ class PlanEstimator::State {
   StageMemoryTable memory_;
   PipelineLatency latency_;
   PlanTables tables_;
-  std::vector<Bytes> capacities_;  // by stage of tables_
+  std::vector<Bytes> capacities_;    // by stage of tables_
+  std::vector<Bytes> stage_memory_;  // of the plan under way
   // Of the plan under way.
   std::vector<PassTimes> forward_, backward_;
   std::vector<PipelineStart> starts_;

@@ -42,8 +42,8 @@ ReductionTable::BucketTimes ReductionTable::times_of(const ReductionRequestOfSta
                                                      const PlannedBucket& bucket,
                                                      PlanNetwork& network) const {
   const BlockTimes& blocks = *request.blocks;
-  const std::int64_t element =
-      question_.overlap.gradient_dtype ? size_of(*question_.overlap.gradient_dtype) : blocks.gradient_bytes;
+  const std::int64_t element = question_.overlap.gradient_dtype ? size_of(*question_.overlap.gradient_dtype)
+                                                                : blocks.rates.gradient_bytes;
   const Bytes size{bucket.elements * element};
   BucketTimes times;
   const bool splits = request.zero && request.data.members > 1;
@@ -53,8 +53,8 @@ ReductionTable::BucketTimes ReductionTable::times_of(const ReductionRequestOfSta
                        .collective(splits ? CollectiveType::kReduceScatter : CollectiveType::kAllReduce, size,
                                    request.data)
                        .count();
-  times.norm = rounded(blocks.norm * static_cast<double>(part));
-  times.update = rounded(blocks.update * static_cast<double>(part));
+  times.norm = rounded(blocks.rates.norm * static_cast<double>(part));
+  times.update = rounded(blocks.rates.update * static_cast<double>(part));
   if (splits)
     times.gather = network
                        .collective(CollectiveType::kAllGather, Bytes{part * size_of(question_.request.dtype)},
@@ -82,14 +82,14 @@ class ReductionTable::Sum {
       updated_ += times.update;
       gathered_ = std::max(gathered_, updated_) + times.gather;
       if (bucket.tied) {
-        tied_size_ += bucket.elements * blocks.gradient_bytes;
+        tied_size_ += bucket.elements * blocks.rates.gradient_bytes;
         tied_ += times.reduce + (request_.counts_tied ? times.norm : 0);
         continue;
       }
       std::int64_t ready =
           waits || bucket.partial ? 0 : -chunk.before_end - lead_of(blocks, bucket, chunk.role, chunk.layers);
       if (bucket.partial) {
-        const Bytes size{bucket.elements * blocks.gradient_bytes};
+        const Bytes size{bucket.elements * blocks.rates.gradient_bytes};
         tensor_ += network_.collective(CollectiveType::kAllReduce, size, request_.tensor).count();
         ready = tensor_;
       }
@@ -101,13 +101,14 @@ class ReductionTable::Sum {
   Sums sums() const {
     const BlockTimes& blocks = *request_.blocks;
     Sums sums{.reduction = Nanoseconds{normed_},
-              .update = Nanoseconds{std::max(updated_, gathered_)} + blocks.once,
+              .update = Nanoseconds{std::max(updated_, gathered_)} + blocks.rates.once,
               .tied = Nanoseconds{tied_},
               .collectives = collectives_};
-    if (request_.clears) sums.clear = Nanoseconds{rounded(blocks.clear * static_cast<double>(elements_))};
+    if (request_.clears)
+      sums.clear = Nanoseconds{rounded(blocks.rates.clear * static_cast<double>(elements_))};
     const std::int64_t element =
-        overlap_.gradient_dtype ? size_of(*overlap_.gradient_dtype) : blocks.gradient_bytes;
-    sums.tied_size = Bytes{tied_size_ / blocks.gradient_bytes * element};
+        overlap_.gradient_dtype ? size_of(*overlap_.gradient_dtype) : blocks.rates.gradient_bytes;
+    sums.tied_size = Bytes{tied_size_ / blocks.rates.gradient_bytes * element};
     return sums;
   }
 

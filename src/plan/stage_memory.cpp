@@ -9,7 +9,7 @@ namespace nadi {
 StageMemoryTable::StageMemoryTable(const ModelConfig& config) : config_(config), costs_(config) {}
 
 StageMemoryTable::Kind& StageMemoryTable::kind_of(const StepRequest& request, const Plan& plan,
-                                                  std::int64_t stage) {
+                                                  std::int64_t stage, bool several) {
   ChunkKey key = chunk_key(request, plan, {.first = stage == 0, .last = stage + 1 == plan.pp, .layers = 0});
   key.layers = ChunkKey::kRepeated;
   key.method = request.recompute.method;
@@ -20,38 +20,61 @@ StageMemoryTable::Kind& StageMemoryTable::kind_of(const StepRequest& request, co
   const bool splits_model = group_size(plan, GroupKind::kModel) > 1;
   std::vector<std::unique_ptr<Kind>>& alike = kinds_[key];
   for (const std::unique_ptr<Kind>& kind : alike)
-    if (kind->data_ranks == split && kind->splits_model == splits_model) return *kind;
-  auto kind = std::make_unique<Kind>(Kind{.key = key, .data_ranks = split, .splits_model = splits_model});
-  for (std::int64_t layers = 0; layers <= config_.layers; ++layers) {
-    kind->parts.push_back(costs_.memory_parts(request, plan, stage, layers));
-    for (const ChunkCost::Ring& ring : kind->parts.back().rings) {
+    if (kind->data_ranks == split && kind->splits_model == splits_model && kind->several == several)
+      return *kind;
+  auto kind = std::make_unique<Kind>(
+      Kind{.key = key, .data_ranks = split, .splits_model = splits_model, .several = several});
+  kind->parts.resize(static_cast<std::size_t>(config_.layers) + 1);
+  return *alike.emplace_back(std::move(kind));
+}
+
+const StageMemoryParts& StageMemoryTable::parts_of(Kind& kind, const StepRequest& request, const Plan& plan,
+                                                   std::int64_t stage, std::int64_t layers) {
+  std::optional<StageMemoryParts>& parts = kind.parts[static_cast<std::size_t>(layers)];
+  if (!parts) parts = costs_.memory_parts(request, plan, stage, layers, kind.several);
+  return *parts;
+}
+
+void StageMemoryTable::complete(Kind& kind, const StepRequest& request, const Plan& plan,
+                                std::int64_t stage) {
+  for (std::int64_t layers = 0; layers <= config_.layers; ++layers)
+    for (const ChunkCost::Ring& ring : parts_of(kind, request, plan, stage, layers).rings) {
       const auto same = [&](const ChunkCost::Ring& known) {
         return known.gradient == ring.gradient && known.touched == ring.touched;
       };
-      if (std::ranges::none_of(kind->rings, same)) kind->rings.push_back(ring);
+      if (std::ranges::none_of(kind.rings, same)) kind.rings.push_back(ring);
     }
-  }
-  return *alike.emplace_back(std::move(kind));
+  kind.complete = true;
+}
+
+Bytes StageMemoryTable::sum_of(const StageMemoryParts& parts, PipelineMemory& schedule, std::int64_t stage) {
+  Bytes sum = parts.resident + parts.arena + parts.slot * schedule.slots(stage, 0);
+  for (const ChunkCost::Ring& ring : parts.rings)
+    sum += ring.stride * schedule.places(stage, {.gradient = ring.gradient, .touched = ring.touched});
+  return sum;
+}
+
+Bytes StageMemoryTable::of(const StepRequest& request, const Plan& plan, std::int64_t stage,
+                           std::int64_t layers) {
+  PipelineMemory& schedule = costs_.schedule_of(plan);
+  Kind& kind = kind_of(request, plan, stage, schedule.slots(stage, 0) > 1);
+  return sum_of(parts_of(kind, request, plan, stage, layers), schedule, stage);
 }
 
 std::span<const Bytes> StageMemoryTable::of(const StepRequest& request, const Plan& plan,
                                             std::int64_t stage) {
   check(plan.virtual_stages == 1, "memory by layers is of plans with one virtual stage");
-  Kind& kind = kind_of(request, plan, stage);
   PipelineMemory& schedule = costs_.schedule_of(plan);
+  Kind& kind = kind_of(request, plan, stage, schedule.slots(stage, 0) > 1);
+  if (!kind.complete) complete(kind, request, plan, stage);
   held_ = {schedule.slots(stage, 0)};
   for (const ChunkCost::Ring& ring : kind.rings)
     held_.push_back(schedule.places(stage, {.gradient = ring.gradient, .touched = ring.touched}));
   const auto known = kind.known.find(held_);
   if (known != kind.known.end()) return known->second;
   std::vector<Bytes>& memory = kind.known[held_];
-  const std::int64_t slots = held_[0];
-  for (const StageMemoryParts& parts : kind.parts) {
-    Bytes sum = parts.resident + (slots > 1 ? parts.arena_pipelined + parts.slot * slots : parts.arena);
-    for (const ChunkCost::Ring& ring : parts.rings)
-      sum += ring.stride * schedule.places(stage, {.gradient = ring.gradient, .touched = ring.touched});
-    memory.push_back(sum);
-  }
+  for (const std::optional<StageMemoryParts>& parts : kind.parts)
+    memory.push_back(sum_of(*parts, schedule, stage));
   return memory;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -23,6 +24,8 @@ class StageMemoryTable {
 
   // By number of layers, 0 to all. Stays where it is as long as this lives. The plan has one virtual stage.
   std::span<const Bytes> of(const StepRequest& request, const Plan& plan, std::int64_t stage);
+  // One of them, without working out the others.
+  Bytes of(const StepRequest& request, const Plan& plan, std::int64_t stage, std::int64_t layers);
 
   // Any plan, with its partition: by stage.
   std::vector<Bytes> of_plan(const StepRequest& request, const Plan& plan);
@@ -33,12 +36,18 @@ class StageMemoryTable {
     ChunkKey key;
     std::int64_t data_ranks = 1;  // that the optimizer is split over
     bool splits_model = false;
-    std::vector<StageMemoryParts> parts = {};
-    std::vector<ChunkCost::Ring> rings = {};  // each once, with any size
-    // By slots and places of the rings.
+    bool several = false;  // micro-batches in flight
+    std::vector<std::optional<StageMemoryParts>> parts = {};
+    std::vector<ChunkCost::Ring> rings = {};  // each once, of any size; where all parts are there
+    bool complete = false;
+    // By slots, and by places of the rings.
     std::map<std::vector<std::int64_t>, std::vector<Bytes>> known = {};
   };
-  Kind& kind_of(const StepRequest& request, const Plan& plan, std::int64_t stage);
+  Kind& kind_of(const StepRequest& request, const Plan& plan, std::int64_t stage, bool several);
+  const StageMemoryParts& parts_of(Kind& kind, const StepRequest& request, const Plan& plan,
+                                   std::int64_t stage, std::int64_t layers);
+  void complete(Kind& kind, const StepRequest& request, const Plan& plan, std::int64_t stage);
+  static Bytes sum_of(const StageMemoryParts& parts, PipelineMemory& schedule, std::int64_t stage);
 
   const ModelConfig& config_;
   PlanCosts costs_;
