@@ -27,6 +27,7 @@ constexpr std::array kUses{
     Use{FileKind::kNodeLink, "convert", "write it as .et with 'nadi convert FILE -o OUT.et'"},
     Use{FileKind::kModelConfig, "show", "use 'nadi show FILE'"},
     Use{FileKind::kCluster, "clusters", "show it with 'nadi clusters FILE'"},
+    Use{FileKind::kPlan, "", "--plan takes it: 'nadi simulate --plan FILE'"},
     Use{FileKind::kTokenizer, "", "--tokenizer takes it"},
     Use{FileKind::kSquad, "", "'nadi train --data' takes it"},
     Use{FileKind::kJsonLines, "data preprocess",

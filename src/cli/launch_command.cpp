@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -14,6 +15,7 @@
 #include "nadi/command_line/help.h"
 #include "nadi/job/host_list.h"
 #include "nadi/job/slow_ranks.h"
+#include "nadi/plan/plan_file.h"
 #include "nadi/terminal/console.h"
 
 namespace nadi {
@@ -23,7 +25,14 @@ class LaunchCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
     flags.set_rest({.name = "COMMAND", .help = "what each rank runs: any command of nadi, with its flags"});
-    flags.add({.names = {"--ranks", "-n"}, .value = "N", .help = "number of ranks", .fallback = "required"});
+    flags.add({.names = {"--ranks", "-n"},
+               .value = "N",
+               .help = "number of ranks",
+               .fallback = "required without --plan"});
+    flags.add({.names = {"--plan"},
+               .value = "FILE",
+               .help = "a plan of 'nadi plan --emit': as many ranks as it has; COMMAND gets it, too",
+               .fallback = "none"});
     flags.add({.names = {"--hosts"},
                .value = "LIST",
                .help = "hosts of the ranks, with their numbers of ranks: a:2,b:2",
@@ -47,7 +56,7 @@ class LaunchCommand : public Command {
   }
 
   void run(const Flags& flags, Console& console) const override {
-    const std::vector<std::string>& words = flags.rest();
+    std::vector<std::string> words = flags.rest();
     const CommandEntry& entry = commands().at(words);
     if (entry.name == "launch") throw usage_error("launch cannot launch itself");
     const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
@@ -65,28 +74,56 @@ class LaunchCommand : public Command {
         return;
       }
     }
-    JobOptions options = resolve(flags, words);
-    options.json = prints_json(entry, words);
+    Flags inner = parse_inner(entry, words);
+    const std::optional<std::string> plan = plan_for(flags, inner, entry);
+    if (plan && !inner.given("--plan")) {
+      words.insert(words.end(), {"--plan", *plan});
+      inner = parse_inner(entry, words);
+    }
+    JobOptions options = resolve(flags, words, plan);
+    options.json = inner.find("--json") != nullptr && inner.given("--json");
     run_job(options, console);
   }
 
  private:
-  // Parses the flags of the launched command, so that a mistake is printed once and before any rank starts.
-  static bool prints_json(const CommandEntry& entry, const std::vector<std::string>& words) {
+  // The flags of the launched command, so that a mistake is printed once and before any rank starts.
+  static Flags parse_inner(const CommandEntry& entry, const std::vector<std::string>& words) {
     Flags inner;
     entry.make()->add_flags(inner);
     try {
       inner.parse(std::span(words).subspan(word_count(entry)));
-      const auto is_json = [](const FlagSpec& spec) { return spec.names[0] == "--json"; };
-      return std::ranges::any_of(inner.specs(), is_json) && inner.given("--json");
     } catch (const Error& error) {
       throw Error{error.kind(), error.place(), format("{}: {}", entry.name, error.message()),
                   error.hint().empty() ? format("see 'nadi {} --help'", entry.name) : error.hint()};
     }
+    return inner;
   }
 
-  static JobOptions resolve(const Flags& flags, const std::vector<std::string>& words) {
-    const auto ranks = flags.integer("--ranks");
+  // The plan file of the job: that of launch, or of the launched command.
+  static std::optional<std::string> plan_for(const Flags& flags, const Flags& inner,
+                                             const CommandEntry& entry) {
+    const bool takes_plan = inner.find("--plan") != nullptr;
+    const auto own = flags.text("--plan");
+    const auto of_command = takes_plan ? inner.text("--plan") : std::nullopt;
+    if (own && !takes_plan) throw usage_error(format("{} takes no --plan", entry.name), "train takes one");
+    if (own && of_command && *own != *of_command)
+      throw usage_error(
+          format("--plan {} and '{} --plan {}' contradict each other", *own, entry.name, *of_command),
+          "give one of them");
+    return own ? own : of_command;
+  }
+
+  static JobOptions resolve(const Flags& flags, const std::vector<std::string>& words,
+                            const std::optional<std::string>& plan) {
+    auto ranks = flags.integer("--ranks");
+    if (plan) {
+      const std::int64_t planned = read_plan_file(*plan).plan.world_size();
+      if (ranks && *ranks != planned)
+        throw usage_error(
+            format("--ranks {} and {} contradict each other: the plan has {} ranks", *ranks, *plan, planned),
+            "leave --ranks out");
+      ranks = planned;
+    }
     if (!ranks) throw usage_error("--ranks is missing", "nadi launch -n 2 train ... starts two ranks");
     if (*ranks > kMostRanksOfJob)
       throw usage_error(format("--ranks is {}, limit {}", *ranks, kMostRanksOfJob));

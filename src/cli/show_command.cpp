@@ -10,6 +10,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/chakra/trace_summary.h"
+#include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/step_flags.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
@@ -110,7 +111,8 @@ class ShowCommand : public Command {
   void add_flags(Flags& flags) const override {
     flags.set_positional({.name = "MODEL|TRACE",
                           .help = "a built-in model (see 'nadi models'), a config.json, a checkpoint folder; "
-                                  "or a Chakra trace (.et)"});
+                                  "or a Chakra trace (.et)",
+                          .fallback = "that of --plan"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
     flags.add({.names = {"--graph"}, .help = "print the ops of the step, one per line", .group = "output"});
     flags.add({.names = {"--per-layer"},
@@ -136,11 +138,12 @@ class ShowCommand : public Command {
   }
 
   void run(const Flags& flags, Console& console) const override {
-    const std::string& subject = flags.positional();
+    const Flags planned = with_plan_file(flags).flags;
+    const std::string& subject = planned.positional();
     if (find_built_in_model(subject) == nullptr && is_trace(subject))
-      show_trace(flags, console);
+      show_trace(planned, console);
     else
-      show_model(flags, console);
+      show_model(planned, console);
   }
 };
 

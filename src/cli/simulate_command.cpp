@@ -14,6 +14,7 @@
 #include "nadi/base/parse_duration.h"
 #include "nadi/chakra/trace_summary.h"
 #include "nadi/cli/cluster_flag.h"
+#include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/prediction_flags.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/cli/step_flags.h"
@@ -92,6 +93,7 @@ struct Subject {
   std::function<void(const SimulationResult&, TimelineView&)> draw;
   std::string layer_times = {};
   std::optional<DType> gradient_dtype = {};
+  std::vector<DeviceId> placement = {};  // by rank; empty: rank r on device r
 };
 
 Overwrite overwrite_of(const Flags& flags) {
@@ -141,7 +143,7 @@ void simulate_and_print(const Subject& subject, const Cluster& cluster, const Fl
                       .cluster = cluster,
                       .result = result,
                       .step = subject.step,
-                      .figures = simulation_figures(result, cluster, work),
+                      .figures = simulation_figures(result, cluster, work, subject.placement),
                       .layer_times = subject.layer_times,
                       .gradient_dtype = subject.gradient_dtype,
                       .measured = measured};
@@ -149,9 +151,10 @@ void simulate_and_print(const Subject& subject, const Cluster& cluster, const Fl
     Cluster other = cluster;
     apply_what_if(other, change);
     const SimulationResult changed = subject.simulate(other);
-    view.what_if.push_back({.change = change,
-                            .iteration_time = changed.iteration_time,
-                            .dollars_per_step = simulation_figures(changed, other, work).dollars_per_step});
+    view.what_if.push_back(
+        {.change = change,
+         .iteration_time = changed.iteration_time,
+         .dollars_per_step = simulation_figures(changed, other, work, subject.placement).dollars_per_step});
   }
   if (const std::string problem = out_of_memory_text(view); !problem.empty())
     console.warnings() << "warning: " << problem << "\n";
@@ -162,7 +165,19 @@ void simulate_and_print(const Subject& subject, const Cluster& cluster, const Fl
     print_simulation(view, console.out, style_for(console));
 }
 
-void simulate_model(const Flags& flags, Console& console) {
+// --cluster, else that of the plan file, with the places of its ranks there.
+Cluster cluster_for(const PlannedFlags& planned, std::int64_t ranks, std::vector<DeviceId>& placement) {
+  const bool of_plan = planned.file && !planned.flags.given("--cluster") && !planned.file->cluster.empty();
+  if (of_plan) {
+    placement = placed_devices(*planned.file);
+    return *cluster_of_plan(*planned.file, planned.path);
+  }
+  const Cluster cluster = wanted_cluster(planned.flags, "no hardware to simulate");
+  return cluster.for_ranks(static_cast<std::int32_t>(ranks));
+}
+
+void simulate_model(const PlannedFlags& planned, Console& console) {
+  const Flags& flags = planned.flags;
   for (const std::string_view flag : {"--durations", "--ranks", "--recorded-on", "--lenient"})
     if (flags.given(flag))
       throw usage_error(format("{} is for traces, and '{}' is a model", flag, flags.positional()));
@@ -172,11 +187,12 @@ void simulate_model(const Flags& flags, Console& console) {
     throw usage_error(
         format("--grad-reduce-dtype makes no sense with --step {}", to_string(step.request.kind)));
   const std::int64_t ranks = step.plan.world_size();
-  const Cluster cluster =
-      wanted_cluster(flags, "no hardware to simulate").for_ranks(static_cast<std::int32_t>(ranks));
+  std::vector<DeviceId> placement;
+  const Cluster cluster = cluster_for(planned, ranks, placement);
   check_ranks(ranks, cluster);
   use_default_dtype(flags, cluster, ranks, step);
   SimulationOptions options = simulation_options(flags, ranks);
+  options.placement = placement;
   if (trains) options.overlap.gradient_dtype = gradient_dtype(flags, step.request);
   const std::string layer_times = flags.text("--layer-times").value_or("");
   if (!layer_times.empty())
@@ -195,7 +211,8 @@ void simulate_model(const Flags& flags, Console& console) {
        .draw = [&](const SimulationResult& result,
                    TimelineView& view) { timeline_from_simulated_step(view, programs, result, {}); },
        .layer_times = layer_times,
-       .gradient_dtype = options.overlap.gradient_dtype},
+       .gradient_dtype = options.overlap.gradient_dtype,
+       .placement = placement},
       cluster, flags, console);
 }
 
@@ -270,7 +287,8 @@ class SimulateCommand : public Command {
     flags.set_positional({.name = "MODEL|TRACE...",
                           .help = "a built-in model (see 'nadi models'), a config.json, a checkpoint folder; "
                                   "or Chakra traces of the ranks of a run, ours or others'",
-                          .many = true});
+                          .many = true,
+                          .fallback = "that of --plan"});
     add_cluster_flag(flags, "the hardware", "required");
     flags.add({.names = {"--network"},
                .value = "DETAIL",
@@ -355,10 +373,11 @@ class SimulateCommand : public Command {
   }
 
   void run(const Flags& flags, Console& console) const override {
-    if (are_traces(flags.positionals()))
+    const PlannedFlags planned = with_plan_file(flags);
+    if (!planned.file && are_traces(flags.positionals()))
       simulate_trace_files(flags, console);
     else
-      simulate_model(flags, console);
+      simulate_model(planned, console);
   }
 };
 

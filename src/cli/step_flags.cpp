@@ -8,6 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
 #include "nadi/cli/computation_choices.h"
+#include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/plan_flags.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/model/architectures.h"
@@ -154,6 +155,7 @@ std::vector<StepFlag> recomputation_flags() {
 
 std::vector<StepFlag> split_flags() {
   std::vector<StepFlag> flags;
+  flags.push_back({plan_file_flag(""), kTraining});
   for (PlanFlag& flag : plan_flags())
     flags.push_back({std::move(flag.spec), flag.generating ? kEvery : kTraining});
   return flags;

@@ -8,6 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/step_flags.h"
 #include "nadi/cli/trace_output.h"
 #include "nadi/command_line/command.h"
@@ -112,7 +113,8 @@ class TraceCommand : public Command {
   void add_flags(Flags& flags) const override {
     flags.set_positional(
         {.name = "MODEL",
-         .help = "a built-in model (see 'nadi models'), a config.json, or a checkpoint folder"});
+         .help = "a built-in model (see 'nadi models'), a config.json, or a checkpoint folder",
+         .fallback = "that of --plan"});
     add_trace_output_flags(flags);
     flags.add({.names = {"--ranks"},
                .value = "LIST",
@@ -138,7 +140,7 @@ class TraceCommand : public Command {
 
   void run(const Flags& flags, Console& console) const override {
     const TraceOutput output = resolve_trace_output(flags);
-    const ResolvedStep step = resolve_step(flags, console);
+    const ResolvedStep step = resolve_step(with_plan_file(flags).flags, console);
     const std::optional<std::string> list = flags.text("--ranks");
     if (!list) check_file_count(step.plan.world_size(), "--ranks 0,8-15 writes the traces of these ranks");
     const Json resolved = resolved_json(step, model_parameters(step.config));

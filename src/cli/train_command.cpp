@@ -10,6 +10,7 @@
 #include "nadi/cli/cluster_flag.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/memory_check.h"
+#include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/predicted_time.h"
 #include "nadi/cli/start_ranks.h"
 #include "nadi/cli/train_flags.h"
@@ -226,6 +227,16 @@ Nanoseconds predicted_training_step(const Cluster& cluster, const TrainOptions& 
                         with_micro_batches(options.plan, options.accumulation));
 }
 
+std::int64_t wanted_ranks(const PlannedFlags& planned) {
+  return planned.file ? planned.file->plan.world_size() : ranks_to_start(planned.flags);
+}
+
+// Whether all ranks compute on CPUs of one host, so that it does not matter which of them is where.
+bool on_one_machine(const ResolvedTrain& run, const Communicator& world) {
+  return run.options.device != DeviceKind::kCuda &&
+         (world.size() == 1 || ranks_on_host(process_environment()) == world.size());
+}
+
 class TrainCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
@@ -233,10 +244,12 @@ class TrainCommand : public Command {
     add_cluster_flag(flags, "print what a step would take on this hardware beside what it took", "none");
   }
 
-  void run(const Flags& flags, Console& console) const override {
+  void run(const Flags& given, Console& console) const override {
+    const PlannedFlags planned = with_plan_file(given);
+    const Flags& flags = planned.flags;
     resolve_device(flags);  // before anything is read
     const std::optional<Cluster> cluster = given_cluster(flags);
-    if (const std::int64_t ranks = ranks_to_start(flags); starts_ranks(ranks)) {
+    if (const std::int64_t ranks = wanted_ranks(planned); starts_ranks(ranks)) {
       resolve_train(flags, ranks, Rank{0});  // mistakes are said once, and before any rank starts
       return start_ranks("train", ranks, flags, console);
     }
@@ -247,6 +260,10 @@ class TrainCommand : public Command {
     Console& first = to_number(rank) == 0 ? console : silence.console();
 
     ResolvedTrain run = resolve_train(flags, communicator.size(), rank);
+    if (planned.file)
+      for (std::string& note :
+           placement_notes(*planned.file, planned.path, on_one_machine(run, communicator)))
+        run.notes.push_back(std::move(note));
     TrainDataRequest request = data_request(flags, run, run.notes);
     for (const std::string& note : run.notes) first.info() << "note: " << note << "\n";
     TrainOptions& options = run.options;

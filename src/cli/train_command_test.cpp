@@ -186,7 +186,8 @@ std::vector<FlagEffect> effects() {
   };
 }
 
-// Those have tests of their own: below, in train_options_test.cpp, and in train_plan_test.cpp.
+// Those have tests of their own: below, in train_options_test.cpp, in train_plan_test.cpp and in
+// plan_file_flag_test.cpp.
 const std::set<std::string_view> kElsewhere{"--model-name",
                                             "--model-type",
                                             "--json",
@@ -202,6 +203,7 @@ const std::set<std::string_view> kElsewhere{"--model-name",
                                             "--recompute-method",
                                             "--recompute-num-layers",
                                             "--num-ranks",
+                                            "--plan",
                                             "--tp",
                                             "--cp",
                                             "--dp",

@@ -4,6 +4,7 @@
 
 #include "nadi/base/format.h"
 #include "nadi/cli/computation_choices.h"
+#include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/plan_flags.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/megatron/defaults.h"
@@ -42,7 +43,8 @@ void add_model_flags(Flags& flags) {
                         .help =
                             "a built-in model (see 'nadi models'), a config.json, or a checkpoint folder "
                             "with the weights to start from; gpt, llama or bert for a model that Megatron's "
-                            "flags describe"});
+                            "flags describe",
+                        .fallback = "that of --plan"});
   Group group(flags, "model and data");
   group.value("--model-name", "MODEL", "the same as MODEL", "none");
   group.value("--model-type", "TYPE", "type of a config.json without model_type: gpt2, bert, llama",
@@ -132,7 +134,9 @@ void add_training_flags(Flags& flags) {
 
 void add_rank_flags(Flags& flags) {
   Group group(flags, "several ranks");
-  group.number("--num-ranks", "ranks to start on this machine; leave it out under mpirun or srun", "1");
+  group.number("--num-ranks", "ranks to start on this machine; leave it out under mpirun or srun",
+               "1, or those of --plan");
+  group.add(plan_file_flag(""));
   for (PlanFlag& flag : plan_flags()) {
     if (flag.spec.names[0] == "--dp") flag.spec.fallback = "all ranks / (tp x cp x pp)";
     group.add(std::move(flag.spec));

@@ -102,6 +102,18 @@ void Flags::parse(std::span<const std::string> arguments) {
   if (word != nullptr) positionals_ = word->results();
 }
 
+void Flags::fill(std::string_view name, std::string value) {
+  const std::size_t flag = index_of(name);
+  check(values_[flag].empty(), "a flag that was given is filled in");
+  check_value(specs_[flag], value);
+  values_[flag].push_back(std::move(value));
+}
+
+void Flags::fill_positional(std::string word) {
+  check(positional_spec_ && positionals_.empty(), "a word that was given is filled in");
+  positionals_.push_back(std::move(word));
+}
+
 void Flags::check_words(const std::vector<std::string>& extra) const {
   for (const std::string& word : extra) {
     if (!word.starts_with('-') || word == "--") continue;

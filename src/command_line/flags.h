@@ -70,6 +70,11 @@ class Flags {
 
   void parse(std::span<const std::string> arguments);
 
+  // After parse(): a value for a flag, or a word, that was not given, as if it had been. For files that stand
+  // for a part of the command line. arguments() stays as it was.
+  void fill(std::string_view name, std::string value);  // "true" for a switch
+  void fill_positional(std::string word);
+
   // How many of the words, from the first, come before the rest. All of them where none is taken.
   std::size_t own_words(std::span<const std::string> arguments) const;
 

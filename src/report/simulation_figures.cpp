@@ -28,13 +28,32 @@ struct NodesInUse {
   double peak_per_second = 0;
 };
 
-// Ranks are on the first devices, one on each.
-NodesInUse nodes_in_use(const Cluster& cluster, std::int64_t ranks, DType dtype) {
+// Devices in use by node. `placement` is by rank; empty: the first ones.
+std::vector<std::int64_t> devices_in_use(const Cluster& cluster, std::int64_t ranks,
+                                         std::span<const DeviceId> placement) {
+  std::vector<DeviceId> devices(placement.begin(), placement.end());
+  std::ranges::sort(devices);
+  std::vector<std::int64_t> used;
+  std::int64_t first = 0;
+  std::size_t at = 0;
+  for (const std::int32_t kind : cluster.nodes) {
+    const std::int64_t here = cluster.kinds[static_cast<std::size_t>(kind)].devices;
+    const std::size_t before = at;
+    while (at < devices.size() && to_number(devices[at]) < first + here) ++at;
+    used.push_back(placement.empty() ? std::clamp<std::int64_t>(ranks - first, 0, here)
+                                     : static_cast<std::int64_t>(at - before));
+    first += here;
+  }
+  return used;
+}
+
+NodesInUse nodes_in_use(const Cluster& cluster, const std::vector<std::int64_t>& used_devices, DType dtype) {
   NodesInUse sum;
-  for (std::int32_t number = 0; ranks > 0; ++number) {
-    const NodeSpec& node = cluster.node(number);
+  for (std::size_t number = 0; number < used_devices.size(); ++number) {
+    const std::int64_t used = used_devices[number];
+    if (used == 0) continue;
+    const NodeSpec& node = cluster.node(static_cast<std::int32_t>(number));
     const DeviceSpec& device = cluster.devices[static_cast<std::size_t>(node.device)];
-    const std::int64_t used = std::min<std::int64_t>(ranks, node.devices);
     std::optional<double> price = node.price_per_hour;
     if (!price && device.price_per_hour) price = *device.price_per_hour * node.devices;
     if (sum.dollars_per_hour && price)
@@ -46,7 +65,6 @@ NodesInUse nodes_in_use(const Cluster& cluster, std::int64_t ranks, DType dtype)
     else
       sum.watts.reset();
     sum.peak_per_second += device.peak(dtype).per_second() * static_cast<double>(used);
-    ranks -= used;
   }
   return sum;
 }
@@ -70,11 +88,12 @@ StepWork step_work(const ResolvedStep& step) {
 }
 
 SimulationFigures simulation_figures(const SimulationResult& result, const Cluster& cluster,
-                                     const StepWork* work) {
+                                     const StepWork* work, std::span<const DeviceId> placement) {
   SimulationFigures figures{.iteration_seconds = to_seconds(result.iteration_time)};
   const double seconds = figures.iteration_seconds;
   if (seconds <= 0) return figures;
-  const NodesInUse used = nodes_in_use(cluster, result.ranks, work ? work->dtype : DType::kF32);
+  const NodesInUse used = nodes_in_use(cluster, devices_in_use(cluster, result.ranks, placement),
+                                       work ? work->dtype : DType::kF32);
   figures.dollars_per_hour = used.dollars_per_hour;
   if (used.dollars_per_hour) figures.dollars_per_step = *used.dollars_per_hour / 3600 * seconds;
   figures.watts = used.watts;

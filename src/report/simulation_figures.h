@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "nadi/base/rates.h"
 #include "nadi/base/units.h"
@@ -36,8 +37,8 @@ struct SimulationFigures {
   // With all devices in use under full load, so at most this.
   std::optional<double> watts = {}, joules_per_step = {};
 };
-// `work`: nullptr of traces, which do not say.
+// `work`: nullptr of traces, which do not say. `placement` is by rank; empty: rank r on device r.
 SimulationFigures simulation_figures(const SimulationResult& result, const Cluster& cluster,
-                                     const StepWork* work);
+                                     const StepWork* work, std::span<const DeviceId> placement = {});
 
 }  // namespace nadi
