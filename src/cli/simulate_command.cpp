@@ -86,7 +86,7 @@ struct Subject {
   std::string name;
   std::int64_t ranks = 0;
   const ResolvedStep* step = nullptr;  // nullptr: of traces
-  std::optional<StepWork> work = {};
+  std::optional<SimulatedWork> work = {};
   std::function<SimulationResult(const Cluster&)> simulate;
   std::function<SimulatedFileReport(const SimulationResult&, const std::string& prefix, Overwrite)>
       write_traces;
@@ -135,7 +135,7 @@ void write_outputs(const Subject& subject, const SimulationResult& result, const
 
 void simulate_and_print(const Subject& subject, const Cluster& cluster, const Flags& flags,
                         Console& console) {
-  const StepWork* const work = subject.work ? &*subject.work : nullptr;
+  const SimulatedWork* const work = subject.work ? &*subject.work : nullptr;
   const std::optional<Nanoseconds> measured = measured_time(flags);
   check_outputs(flags);
   const SimulationResult result = subject.simulate(cluster);

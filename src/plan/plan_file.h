@@ -42,10 +42,11 @@
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/plan.h"
 #include "nadi/parallel/step_program.h"
-#include "nadi/plan/plan_question.h"
-#include "nadi/plan/plan_search.h"
 
 namespace nadi {
+
+struct PlanQuestion;
+struct RankedPlan;
 
 // What the planner expected. Readers keep it and check it against nothing.
 struct PlanPrediction {

@@ -12,6 +12,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/plan/device_runs.h"
 #include "nadi/plan/plan_file_keys.h"
+#include "nadi/plan/plan_search.h"
 
 namespace nadi {
 namespace {

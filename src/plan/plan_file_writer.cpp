@@ -6,6 +6,7 @@
 #include "nadi/plan/device_runs.h"
 #include "nadi/plan/plan_file.h"
 #include "nadi/plan/plan_file_keys.h"
+#include "nadi/plan/plan_search.h"
 
 namespace nadi {
 namespace {

@@ -71,11 +71,11 @@ NodesInUse nodes_in_use(const Cluster& cluster, const std::vector<std::int64_t>&
 
 }  // namespace
 
-StepWork step_work(const ResolvedStep& step) {
+SimulatedWork step_work(const ResolvedStep& step) {
   const Plan& plan = step.plan;
-  StepWork work{.samples = step.request.batch_size * plan.dp,
-                .tokens = tokens_of(step.request) * plan.dp,
-                .dtype = step.request.fp8 ? DType::kF8E4M3 : step.request.dtype};
+  SimulatedWork work{.samples = step.request.batch_size * plan.dp,
+                     .tokens = tokens_of(step.request) * plan.dp,
+                     .dtype = step.request.fp8 ? DType::kF8E4M3 : step.request.dtype};
   const std::int64_t ranks_per_stage = plan.world_size() / plan.pp;
   for (std::int64_t stage = 0; stage < plan.pp; ++stage) {
     const ProgramSummary summary = summarize_step(step.config, step.request, plan, stage);
@@ -88,7 +88,7 @@ StepWork step_work(const ResolvedStep& step) {
 }
 
 SimulationFigures simulation_figures(const SimulationResult& result, const Cluster& cluster,
-                                     const StepWork* work, std::span<const DeviceId> placement) {
+                                     const SimulatedWork* work, std::span<const DeviceId> placement) {
   SimulationFigures figures{.iteration_seconds = to_seconds(result.iteration_time)};
   const double seconds = figures.iteration_seconds;
   if (seconds <= 0) return figures;

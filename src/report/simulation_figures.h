@@ -18,7 +18,7 @@
 namespace nadi {
 
 // What a step does, on all ranks together.
-struct StepWork {
+struct SimulatedWork {
   std::int64_t samples = 0;  // sequences
   std::int64_t tokens = 0;   // trained on; of generating, made
   // Matrix products of the forward and the backward pass, without those that are recomputed: what utilization
@@ -26,7 +26,7 @@ struct StepWork {
   double model_flops = 0;     // more than 63 bits on many ranks
   DType dtype = DType::kF32;  // of most of these products
 };
-StepWork step_work(const ResolvedStep& step);
+SimulatedWork step_work(const ResolvedStep& step);
 
 struct SimulationFigures {
   double iteration_seconds = 0;
@@ -39,6 +39,6 @@ struct SimulationFigures {
 };
 // `work`: nullptr of traces, which do not say. `placement` is by rank; empty: rank r on device r.
 SimulationFigures simulation_figures(const SimulationResult& result, const Cluster& cluster,
-                                     const StepWork* work, std::span<const DeviceId> placement = {});
+                                     const SimulatedWork* work, std::span<const DeviceId> placement = {});
 
 }  // namespace nadi
