@@ -13,7 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kNanosecondsPerHour = 3600e9;
 
 // The path as the file has it: absolute ones stay; others are relative to its folder, with a '/' so that they
 // are not taken for names.
@@ -111,7 +110,7 @@ PlanFile plan_file_of(const PlanQuestion& question, const RankedPlan& ranked, co
   for (const StageEstimate& stage : ranked.estimate.stages)
     if (stage.memory > file.predicted.memory.value_or(Bytes{})) file.predicted.memory = stage.memory;
   if (const auto hourly = dollars_per_hour(question.cluster, candidate.nodes))
-    file.predicted.dollars = *hourly * static_cast<double>(time.count()) / kNanosecondsPerHour;
+    file.predicted.dollars = *hourly * to_seconds(time) / 3600;
   return file;
 }
 
