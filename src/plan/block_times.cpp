@@ -486,17 +486,19 @@ BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) 
     }
   }
 
-  result.rates = rates_of(request);
+  result.rates = rates_of(request.device);
   return result;
 }
 
-// What an element costs depends on the device alone: it is asked for once, with the graph that is there.
-const ElementRates& BlockTable::rates_of(const BlockRequest& request) {
-  std::optional<ElementRates>& known = rates_[static_cast<std::size_t>(request.device)];
+// What an element costs depends on the device alone: it is asked for once, of the model on one rank.
+const ElementRates& BlockTable::rates_of(std::int32_t device) {
+  std::optional<ElementRates>& known = rates_[static_cast<std::size_t>(device)];
   if (known) return *known;
+  StepRequest step = question_.request;
+  step.batch_size = 1;
   const OptimizerGraphs optimizer =
-      optimizer_graphs(question_.config, request.key, question_.request.optimizer);
-  const DeviceModel& model = models_[static_cast<std::size_t>(request.device)];
+      optimizer_graphs(question_.config, block_key(step, {}), question_.request.optimizer);
+  const DeviceModel& model = models_[static_cast<std::size_t>(device)];
   ElementRates rates{.gradient_bytes = optimizer.gradient_bytes};
   const auto per_element = [&](Nanoseconds time) {
     return static_cast<double>(time.count()) / static_cast<double>(optimizer.elements);

@@ -83,7 +83,7 @@ class BlockTable {
 
   const Form& form(const ChunkKey& key);
   BlockTimes timed(const BlockRequest& request, PlanNetwork& network);
-  const ElementRates& rates_of(const BlockRequest& request);
+  const ElementRates& rates_of(std::int32_t device);
   static void put_after(BlockTimes& times, const BlockTimes& others, std::int64_t layers);
 
   const PlanQuestion& question_;

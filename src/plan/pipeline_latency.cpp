@@ -335,7 +335,10 @@ class PipelineLatency::State {
           }
           host_[s] += pass.launch.count();
           if (at.backward) last_[static_cast<std::size_t>(at.chunk)] = free_[s];
-          if (at.output != kNoMessage) made_[static_cast<std::size_t>(at.output)] = out;
+          if (at.output != kNoMessage) {
+            std::int64_t& made = made_[static_cast<std::size_t>(at.output)];
+            made = later(made, out);
+          }
           break;
         }
         case OrderedItem::Kind::kSend:
