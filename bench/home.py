@@ -2,7 +2,7 @@
 """Figures of bench/home.sh.
 
   home.py mean A.json B.json         the mean of two calibrations of the same sizes, as a cluster file
-  home.py one compared-1-dp2.json    a line about one training
+  home.py one compared-1-dp2.json 1-dp2/processor_time     a line about one training
   home.py all compared-*.json        the medians over all rounds, by training
 
 A file of comparisons holds three outputs of `nadi compare --json`: with the calibration before the training,
@@ -53,14 +53,17 @@ def name_of(path):
     return int(round_number), name
 
 
-def print_one(path):
+def print_one(path, processor_time):
+    with open(processor_time) as file:
+        all_before, stolen_before, all_after, stolen_after = (float(word) for word in file.read().split())
+    stolen = 100 * (stolen_after - stolen_before) / max(1.0, all_after - all_before)
     round_number, name = name_of(path)
     before, between, after = read_comparisons(path)
     print(
         f"round {round_number}  {name:<10} measured {between['measured_iteration_s']:6.3f} s  predicted "
         f"{between['predicted_iteration_s']:6.3f} s ({before['predicted_iteration_s']:.3f} before, "
         f"{after['predicted_iteration_s']:.3f} after)  {100 * between['iteration_error']:+6.1f}%  "
-        f"single ops {100 * between['median_error']:5.1f}%",
+        f"single ops {100 * between['median_error']:5.1f}%  stolen {stolen:4.1f}%",
         flush=True,
     )
 
@@ -92,7 +95,7 @@ def main():
         a, b = (json.load(open(path)) for path in paths)
         json.dump(mean(a, b), sys.stdout)
     elif command == "one":
-        print_one(paths[0])
+        print_one(*paths)
     elif command == "all":
         print_all(paths)
     else:

@@ -2,7 +2,8 @@
 # How well training on this machine is predicted. The speed of a machine moves, so calibrations and trainings take
 # turns: GPT-2 is trained with several plans, a few steps each, with a short calibration after every second
 # training. A training is predicted, op by op, from the mean of the calibrations before and after it. Prints one
-# line for each training, and in the end the medians over all rounds, by which a prediction is judged.
+# line for each training, and in the end the medians over all rounds, by which a prediction is judged. `stolen` is
+# the share of processor time that a hypervisor gave to other machines meanwhile.
 #   bench/home.sh BUILD [FOLDER]
 # BUILD is the folder of our build. FOLDER keeps cluster files, traces and comparisons; without it they are
 # removed. Variables:
@@ -43,17 +44,24 @@ calibrate() {  # RANKS SIZES: then compares the trainings since the last calibra
     for which in "$before" between.json "$after"; do
       "$nadi" compare "${traces[@]}" --cluster "$which" --json
     done >"compared-$run.json"
-    python3 "$here/home.py" one "compared-$run.json"
+    python3 "$here/home.py" one "compared-$run.json" "$run/processor_time"
   done
   waiting=()
 }
 
+# Time of all processors so far, and how much of it the hypervisor gave to others, in ticks.
+processor_time() {
+  awk '/^cpu / { print $2 + $3 + $4 + $5 + $6 + $7 + $8 + $9, $9 }' /proc/stat
+}
+
 train() {  # ROUND NAME RANKS FLAGS...
-  local run=$1-$2 count=$3
+  local run=$1-$2 count=$3 before
   shift 3
   rm -rf "$run"
+  before=$(processor_time)
   quietly train gpt2 --num-ranks "$count" "$@" --max-steps $((steps + 1)) --skip-eval --enable-tracing \
     --trace-wait 0 --trace-warmup 1 --trace-active "$steps" --trace-output-dir "$run"
+  echo "$before $(processor_time)" >"$run/processor_time"
   waiting+=("$run")
 }
 
