@@ -170,7 +170,8 @@ class CalibrationJob {
     cluster.name = options_.device == DeviceKind::kCuda ? "this-gpu-machine" : "this-machine";
     cluster.summary = "measured by nadi calibrate";
     cluster.devices = {describe_device(options_, ranks, threads_,
-                                       {.between_kernels = ops.between_kernels(), .ops = ops.rows()})};
+                                       {.between_kernels = ops.between_kernels(), .ops = ops.rows()},
+                                       ops.kernels())};
     Fabric fabric{.kind = "memory", .topology = FabricTopology::kBus};
     if (communication.messages.empty()) {
       fabric.bandwidth = cluster.devices[0].memory_bandwidth;

@@ -12,14 +12,22 @@ namespace {
 // Ops that take less than this say more about the clock than about the device.
 constexpr Nanoseconds kLongEnough{20'000};
 
-// The best rate that measured ops reach of an amount. Ops of less than kLongEnough do not count.
+// The best rate that kernels reach of an amount. Those of less than kLongEnough do not count.
 template <typename Amount>
-double best_rate(const MeasuredOps& measured, const Amount& amount_of) {
+double best_rate(std::span<const MeasuredOp> kernels, const Amount& amount_of) {
   double best = 0;
-  for (const MeasuredOp& op : measured.ops)
+  for (const MeasuredOp& op : kernels)
     if (op.time >= kLongEnough)
       best = std::max(best, static_cast<double>(amount_of(op)) / to_seconds(op.time));
   return best;
+}
+
+// Of memory: kernels that move about as much as any does. Less may come out of a cache.
+double memory_rate(std::span<const MeasuredOp> kernels) {
+  const auto moved = [](const MeasuredOp& op) { return (op.read + op.written).count(); };
+  std::int64_t most = 0;
+  for (const MeasuredOp& op : kernels) most = std::max(most, moved(op));
+  return best_rate(kernels, [&](const MeasuredOp& op) { return 2 * moved(op) >= most ? moved(op) : 0; });
 }
 
 // The least that a kernel takes: the smallest time of an op that runs by itself.
@@ -33,7 +41,7 @@ Nanoseconds least_time(const MeasuredOps& measured) {
 }  // namespace
 
 DeviceSpec describe_device(const CalibrationOptions& options, std::int64_t ranks, int threads,
-                           MeasuredOps measured) {
+                           MeasuredOps measured, std::span<const MeasuredOp> kernels) {
   DeviceSpec device;
   const std::string source = format("measured by nadi calibrate, {} of the machine",
                                     ranks == 1 ? std::string("all") : format("one of {} ranks", ranks));
@@ -54,13 +62,12 @@ DeviceSpec describe_device(const CalibrationOptions& options, std::int64_t ranks
     device.units = threads;
   }
   for (std::size_t i = 0; i < device.matrix_peak.size(); ++i)
-    device.matrix_peak[i] = FlopRate{best_rate(measured, [&](const MeasuredOp& op) {
+    device.matrix_peak[i] = FlopRate{best_rate(kernels, [&](const MeasuredOp& op) {
       return op.dtype == static_cast<DType>(i) ? op.matrix.count() : 0;
     })};
   device.vector_peak = FlopRate{
-      best_rate(measured, [](const MeasuredOp& op) { return op.matrix > Flops{} ? 0 : op.vector.count(); })};
-  device.memory_bandwidth =
-      ByteRate{best_rate(measured, [](const MeasuredOp& op) { return (op.read + op.written).count(); })};
+      best_rate(kernels, [](const MeasuredOp& op) { return op.matrix > Flops{} ? 0 : op.vector.count(); })};
+  device.memory_bandwidth = ByteRate{memory_rate(kernels)};
   device.launch_overhead = least_time(measured);
   // The figures above are what ops reach.
   device.curve.matrix_efficiency = 1;

@@ -47,6 +47,22 @@ double between_kernels_of(const ExecutedStep& step) {
   return gaps;
 }
 
+// Its type is that of its products, where it has any.
+MeasuredOp whole_kernel(std::span<const MeasuredOp> ops, double nanoseconds) {
+  MeasuredOp whole{.kind = ops[0].kind, .dtype = ops[0].dtype};
+  for (const MeasuredOp& op : ops) {
+    if (op.matrix > Flops{} && whole.matrix == Flops{}) whole.dtype = op.dtype;
+    whole.matrix += op.matrix;
+    whole.vector += op.vector;
+  }
+  if (ops.size() == 1) {
+    whole.read = ops[0].read;
+    whole.written = ops[0].written;
+  }
+  whole.time = Nanoseconds{std::llround(nanoseconds)};
+  return whole;
+}
+
 }  // namespace
 
 double median_of(std::vector<double> values) {
@@ -99,6 +115,7 @@ void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps,
     const double time = medians[k] * stretch + between;
     const std::vector<double> shares = shares_of(ops);
     for (std::size_t i = 0; i < ops.size(); ++i) add(ops[i], time * shares[i]);
+    kernels_.push_back(whole_kernel(ops, time));
   }
 }
 

@@ -33,6 +33,10 @@ class OpSamples {
            std::optional<Nanoseconds> sustained = {});
 
   std::vector<MeasuredOp> rows() const;  // ordered by all their columns
+  // Kernels as they ran, for what the device reaches: each with the FLOPs of all its ops, and the bytes of
+  // those that are one op (of fused ones nobody knows what goes through memory). Rows may be means of ops
+  // that ran by themselves and ops that were fused, so that rates of rows can be more than any kernel's.
+  const std::vector<MeasuredOp>& kernels() const { return kernels_; }
   // What a step takes besides its kernels, divided by their number, of a GPU from its first kernel on: the
   // median over all steps.
   Nanoseconds between_kernels() const;
@@ -46,6 +50,7 @@ class OpSamples {
 
   std::map<MeasuredOp, Sum> sums_;  // by rows without time
   std::vector<double> gaps_;        // nanoseconds
+  std::vector<MeasuredOp> kernels_;
 };
 
 double median_of(std::vector<double> values);  // 0 of none

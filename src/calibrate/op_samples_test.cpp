@@ -69,6 +69,11 @@ TEST(OpSamples, OpsOfOneKindInOneKernelShareItsTimeByTheirBytes) {
   samples.add(program, std::span(&step, 1));
   ASSERT_EQ(samples.rows().size(), 1U);
   EXPECT_EQ(samples.rows()[0].time, Nanoseconds{250});  // both move 96 bytes
+  // The kernel did both sums; how much of that went through memory is not known.
+  ASSERT_EQ(samples.kernels().size(), 1U);
+  EXPECT_EQ(samples.kernels()[0].time, Nanoseconds{500});
+  EXPECT_EQ(samples.kernels()[0].vector, Flops{16});
+  EXPECT_EQ(samples.kernels()[0].read, Bytes{0});
 }
 
 TEST(OpSamples, MedianOfAnEvenNumberIsBetweenTheTwoInTheMiddle) {

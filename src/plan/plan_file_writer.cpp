@@ -13,7 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-
 // The path as the file has it: absolute ones stay; others are relative to its folder, with a '/' so that they
 // are not taken for names.
 std::string path_from(const fs::path& folder, const std::string& name) {
