@@ -18,6 +18,7 @@ std::unique_ptr<Command> make_convert_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_analyze_command();
 std::unique_ptr<Command> make_simulate_command();
+std::unique_ptr<Command> make_plan_command();
 std::unique_ptr<Command> make_draw_command();
 std::unique_ptr<Command> make_timeline_command();
 std::unique_ptr<Command> make_data_tokenizer_command();
@@ -87,6 +88,13 @@ constexpr std::array kCommands{
                      "nadi simulate gpt2 --dtype bf16 --dp 8 --cluster dgx-a100 --what-if "
                      "link.nvswitch.bandwidth=2x"},
         .make = &make_simulate_command},
+    CommandEntry{
+        .name = "plan",
+        .summary = "find the best way to split a model over a cluster: degrees, stages, placement, memory",
+        .examples =
+            {"nadi plan gpt2 --cluster dgx-a100 --global-batch-size 32 --schedule 1f1b",
+             "nadi plan gpt2 --cluster a10-8x4 --global-batch-size 32 --tp 1 --schedule 1f1b --explain 1"},
+        .make = &make_plan_command},
     CommandEntry{
         .name = "draw",
         .summary = "draw the graph of a trace: tensors, operations and communication",

@@ -16,6 +16,21 @@ constexpr std::int64_t kMostStages = 100'000;
 
 constexpr std::array<std::string_view, 2> kZeroStages{"0", "1"};
 
+void check_sizes(const Plan& plan) {
+  std::int64_t ranks = 1;
+  for (const std::int64_t degree : {plan.tp, plan.cp, plan.dp, plan.pp}) {
+    if (degree > kMostRanks / ranks)
+      throw usage_error(format("a plan of {} x {} x {} x {} ranks; the limit is {}", plan.tp, plan.cp,
+                               plan.dp, plan.pp, kMostRanks));
+    ranks *= degree;
+  }
+  if (plan.virtual_stages > kMostStages / plan.pp || plan.pp > kMostStages)
+    throw usage_error(
+        format("a pipeline of {} x {} stages; the limit is {}", plan.pp, plan.virtual_stages, kMostStages));
+}
+
+}  // namespace
+
 std::vector<std::int64_t> parse_partition(const std::string& text) {
   std::vector<std::int64_t> layers;
   const char* at = text.data();
@@ -31,21 +46,6 @@ std::vector<std::int64_t> parse_partition(const std::string& text) {
     at = after + 1;
   }
 }
-
-void check_sizes(const Plan& plan) {
-  std::int64_t ranks = 1;
-  for (const std::int64_t degree : {plan.tp, plan.cp, plan.dp, plan.pp}) {
-    if (degree > kMostRanks / ranks)
-      throw usage_error(format("a plan of {} x {} x {} x {} ranks; the limit is {}", plan.tp, plan.cp,
-                               plan.dp, plan.pp, kMostRanks));
-    ranks *= degree;
-  }
-  if (plan.virtual_stages > kMostStages / plan.pp || plan.pp > kMostStages)
-    throw usage_error(
-        format("a pipeline of {} x {} stages; the limit is {}", plan.pp, plan.virtual_stages, kMostStages));
-}
-
-}  // namespace
 
 std::vector<PlanFlag> plan_flags() {
   const Plan plan;

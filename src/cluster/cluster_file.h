@@ -27,9 +27,14 @@
 
 namespace nadi {
 
+class JsonValue;
+
 // `what` is a file or a name of the catalogue (catalogue.h); or files of ASTRA-sim (astra_cluster.h): a
 // folder, or "system.json,network.yml[,memory.json]". Error (usage) with the nearest name for an unknown one.
 Cluster load_cluster(const std::string& what);
+
+// A cluster within another file, as an object of its own.
+Cluster cluster_of(const JsonValue& object);
 
 // Of a file alone; `file` is its name in messages.
 Cluster parse_cluster(std::string text, const std::string& file);

@@ -185,6 +185,10 @@ bool is_cluster_file(const std::string& what) {
 
 }  // namespace
 
+Cluster cluster_of(const JsonValue& object) {
+  return read_root(object, object.file());
+}
+
 Cluster parse_cluster(std::string text, const std::string& file) {
   const JsonDocument document = parse_json(std::move(text), file);
   return read_root(document.root(), file);

@@ -5,7 +5,12 @@
 //   for (const std::size_t i : answer.front) answer.points[i].plan      // no other is both faster and
 //   cheaper
 //
-// A fleet is a cluster file with, per kind of node, how many may be rented at least and at most.
+// A fleet is a cluster with, per kind of node, how many may be rented at least and at most:
+//
+//   {"cluster": "a100x1-a10x7", "nodes": {"p4d.24xlarge": {"fewest": 0, "most": 8}}}
+//
+// "cluster" is a name of the catalogue, a path (relative to the file), or a cluster itself. A kind that
+// "nodes" does not name is rented as the cluster has it. Unknown keys and kinds are refused.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +46,7 @@ struct FleetAnswer {
   bool stopped = false;
 };
 
-// Errors (input) name the file and the key. The format: docs/planning.md.
+// Errors (input) name the file and the key; a cluster of another name is what load_cluster() throws.
 Fleet read_fleet(const std::filesystem::path& path);
 
 // question.cluster is of no account. question.limits hold for every point.

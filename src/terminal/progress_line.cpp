@@ -37,6 +37,10 @@ ProgressLine::~ProgressLine() {
 
 void ProgressLine::update(std::int64_t done, std::int64_t total) {
   console_.check_interrupted();
+  show(done, total);
+}
+
+void ProgressLine::show(std::int64_t done, std::int64_t total, std::string_view more) {
   if (!console_.terminal_err) return;
   const Nanoseconds now = clock_();
   const Nanoseconds elapsed = now - start_;
@@ -44,8 +48,8 @@ void ProgressLine::update(std::int64_t done, std::int64_t total) {
   const double seconds = static_cast<double>(elapsed.count()) / 1e9;
   const double left = seconds / static_cast<double>(done) * static_cast<double>(total - done);
   console_.err << kEraseLine
-               << format("{} of {} {}, {} left", with_thousands(done), with_thousands(total), what_,
-                         in_words(left))
+               << format("{} of {} {}, {} left{}", with_thousands(done), with_thousands(total), what_,
+                         in_words(left), more)
                << std::flush;
   shown_ = true;
   shown_at_ = now;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "nadi/base/units.h"
 
@@ -32,6 +33,8 @@ class ProgressLine {
   void update(std::int64_t done, std::int64_t total);
   // The same, shown in megabytes.
   void update(Bytes done, Bytes total);
+  // Without noticing Ctrl-C: for work that then ends with an answer. `more` follows the time that is left.
+  void show(std::int64_t done, std::int64_t total, std::string_view more = "");
 
  private:
   Console& console_;

@@ -1,0 +1,205 @@
+#include "nadi/cli/plan_question_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/nearest.h"
+#include "nadi/cli/plan_flags.h"
+#include "nadi/cli/plan_limits.h"
+#include "nadi/cli/prediction_flags.h"
+#include "nadi/cli/step_flags.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/parallel/step_check.h"
+#include "nadi/terminal/wrap.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::string_view kSpaceGroup = "which plans may be taken";
+// Larger numbers are typing mistakes, and longer lists, too.
+constexpr std::int64_t kMostDegree = std::int64_t{1} << 30;
+constexpr std::size_t kMostValues = 1000;
+
+constexpr std::array<std::string_view, 3> kObjectives{"time", "cost", "memory"};
+constexpr std::array<std::string_view, 3> kRecomputed{"none", "selective", "full"};
+constexpr std::array<std::string_view, 2> kOffOn{"off", "on"};
+
+std::vector<std::string_view> split_at_commas(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    parts.push_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+template <typename Value>
+void keep_each_once(std::vector<Value>& values) {
+  std::vector<Value> kept;
+  for (const Value& value : values)
+    if (std::ranges::find(kept, value) == kept.end()) kept.push_back(value);
+  values = std::move(kept);
+}
+
+std::vector<std::int64_t> number_list(const Flags& flags, std::string_view flag, std::int64_t least = 1) {
+  std::vector<std::int64_t> numbers;
+  const auto text = flags.text(flag);
+  if (!text) return numbers;
+  for (const std::string_view part : split_at_commas(*text)) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    if (error != std::errc{} || end != part.data() + part.size() || number < least || number > kMostDegree)
+      throw usage_error(format("{} takes numbers from {} on, not '{}'", flag, least, *text),
+                        format("several are separated by commas: {} 1,2,4", flag));
+    numbers.push_back(number);
+    if (numbers.size() > kMostValues)
+      throw usage_error(format("{} lists more than {} numbers", flag, kMostValues));
+  }
+  keep_each_once(numbers);
+  return numbers;
+}
+
+// Indices into `known`.
+std::vector<std::size_t> choice_list(const Flags& flags, std::string_view flag,
+                                     std::span<const std::string_view> known) {
+  std::vector<std::size_t> chosen;
+  const auto text = flags.text(flag);
+  if (!text) return chosen;
+  for (const std::string_view part : split_at_commas(*text)) {
+    const auto found = std::ranges::find(known, part);
+    if (found == known.end())
+      throw usage_error(format("{}: unknown value '{}'", flag, part), did_you_mean(part, known));
+    chosen.push_back(static_cast<std::size_t>(found - known.begin()));
+  }
+  keep_each_once(chosen);
+  return chosen;
+}
+
+std::vector<std::string_view> schedule_names() {
+  std::vector<std::string_view> names;
+  for (const ScheduleEntry& entry : schedules()) names.push_back(entry.name);
+  return names;
+}
+
+PlanSpace resolve_space(const Flags& flags) {
+  PlanSpace space{.tp = number_list(flags, "--tp"),
+                  .dp = number_list(flags, "--dp"),
+                  .pp = number_list(flags, "--pp"),
+                  .micro_batch_sizes = number_list(flags, "--micro-batch-size"),
+                  .virtual_stages = number_list(flags, "--virtual-stages"),
+                  .zero_stages = number_list(flags, "--zero", 0),
+                  .uneven_partitions = !flags.given("--even"),
+                  .unused_devices = !flags.given("--no-unused")};
+  for (const std::int64_t stage : space.zero_stages)
+    if (stage > 1)
+      throw usage_error(format("--zero: no stage {}", stage), "0, or 1, which splits the optimizer's state");
+  for (const std::size_t choice : choice_list(flags, "--sequence-parallel", kOffOn))
+    space.sequence_parallel.push_back(choice == 1);
+  for (const std::size_t choice : choice_list(flags, "--recompute", kRecomputed))
+    space.recompute.push_back({.granularity = static_cast<Recompute::Granularity>(choice)});
+  for (const std::size_t choice : choice_list(flags, "--schedule", schedule_names()))
+    space.schedules.push_back(schedules()[choice].kind);
+  if (const auto text = flags.text("--partition")) {
+    if (flags.given("--even")) throw usage_error("--partition and --even contradict each other");
+    space.partition = parse_partition(*text);
+  }
+  return space;
+}
+
+PlanLimits resolve_limits(const Flags& flags, std::int64_t tokens_per_step) {
+  PlanLimits limits;
+  if (const auto text = flags.text("--budget"))
+    limits.dollars_per_million_tokens = parse_budget(*text, tokens_per_step);
+  if (const auto text = flags.text("--deadline")) limits.step_time = parse_deadline(*text, tokens_per_step);
+  limits.memory_share = flags.number("--memory-share").value_or(limits.memory_share);
+  if (limits.memory_share == 0 || limits.memory_share > 1)
+    throw usage_error(format("--memory-share {}: a share above 0 and up to 1", limits.memory_share));
+  return limits;
+}
+
+void add_space_flags(Flags& flags) {
+  const auto add = [&](std::string_view name, std::string_view value, std::string help,
+                       std::string fallback = "all that fit") {
+    flags.add({.names = {name},
+               .value = value,
+               .help = std::move(help),
+               .fallback = std::move(fallback),
+               .group = kSpaceGroup});
+  };
+  add("--tp", "LIST", "tensor-parallel degrees: 1,2,4");
+  add("--dp", "LIST", "data-parallel degrees");
+  add("--pp", "LIST", "numbers of pipeline stages");
+  add("--micro-batch-size", "LIST", "sequences per micro-batch");
+  add("--recompute", "LIST",
+      format("what the backward pass computes again: {}",
+             join({kRecomputed.begin(), kRecomputed.end()}, ",")));
+  add("--zero", "LIST", "1 splits the optimizer's state over the data-parallel ranks: 0,1", "both");
+  add("--sequence-parallel", "LIST", "norms and the residual stream split over the --tp ranks: off,on",
+      "both");
+  add("--schedule", "LIST", format("order of micro-batches: {}", join(schedule_names(), ",")));
+  add("--virtual-stages", "LIST", "chunks of layers per rank; more than 1 with --schedule interleaved");
+  add("--partition", "A-B-C",
+      "transformer layers of each stage: only plans with as many stages, and this one", "the best one");
+  flags.add({.names = {"--even"},
+             .help = "layers as even as possible over stages, nothing else",
+             .group = kSpaceGroup});
+  flags.add({.names = {"--no-unused"},
+             .help = "only plans that use every device of the cluster",
+             .group = kSpaceGroup});
+}
+
+}  // namespace
+
+void add_question_flags(Flags& flags) {
+  constexpr std::string_view kGoal = "what is best";
+  flags.add({.names = {"--objective"},
+             .value = "WHAT",
+             .help = "time: the shortest step; cost: the cheapest; memory: the least on the fullest device",
+             .fallback = "time",
+             .choices = {kObjectives.begin(), kObjectives.end()},
+             .group = kGoal});
+  flags.add({.names = {"--budget"},
+             .value = "PRICE",
+             .help = "plans may cost so much at most: \"5 $/1M tokens\", or \"0.02 $/step\"",
+             .fallback = "any",
+             .group = kGoal});
+  flags.add({.names = {"--deadline"},
+             .value = "TIME",
+             .help = "a step may take so long at most: 1.5s, or \"300B tokens in 30 days\"",
+             .fallback = "any",
+             .group = kGoal});
+  flags.add({.names = {"--memory-share"},
+             .value = "SHARE",
+             .help = "plans may fill so much of each device's memory, up to 1",
+             .fallback = "1",
+             .group = kGoal});
+  add_space_flags(flags);
+  add_prediction_flags(flags);
+  add_unsplit_step_flags(flags, kPredictedDtypeFallback);
+}
+
+PlanQuestion resolve_question(const Flags& flags, Cluster cluster, Console& console) {
+  ResolvedStep step = resolve_unsplit_step(flags, console);
+  use_default_dtype(flags, cluster, cluster.device_count(), step);
+  check_request(step.config, step.request);
+  PlanQuestion question{.config = std::move(step.config),
+                        .request = step.request,
+                        .global_batch_size = step.request.batch_size,
+                        .cluster = std::move(cluster)};
+  question.overlap.gradient_dtype = gradient_dtype(flags, step.request);
+  question.collective = given_collective(flags);
+  if (const auto file = flags.text("--layer-times")) question.layer_times = LayerTimes::read(*file);
+  question.space = resolve_space(flags);
+  if (const auto choice = flags.choice("--objective"))
+    question.objective = static_cast<PlanObjective>(*choice);
+  question.limits = resolve_limits(
+      flags, checked_multiply(question.global_batch_size, question.request.seq_length, "tokens of a step"));
+  return question;
+}
+
+}  // namespace nadi

@@ -1,0 +1,55 @@
+#include "nadi/cli/watched_search.h"
+
+#include <utility>
+
+#include "nadi/report/plan_csv.h"
+
+namespace nadi {
+
+WatchedSearch::WatchedSearch(const PlanQuestion& question, SearchOptions options, Console& console)
+    : question_(question),
+      options_(std::move(options)),
+      console_(console),
+      hold_(console.interruption, "the best plans so far"),
+      line_(std::in_place, console, "parts of the space", steady_clock()) {
+  options_.stop = [this] { return console_.interrupted(); };
+  options_.progress = [this](const SearchProgress& progress) {
+    line_->show(progress.done, progress.total, progress.best ? ", best " + to_string(*progress.best) : "");
+  };
+}
+
+void WatchedSearch::want_every() {
+  options_.every = [this](const PlanCandidate& candidate, const PlanEstimate& estimate) {
+    take(candidate, estimate);
+  };
+}
+
+void WatchedSearch::write_all(const std::filesystem::path& path, Overwrite overwrite) {
+  csv_.emplace(path, overwrite);
+  csv_->write(plans_csv_header());
+  want_every();
+}
+
+void WatchedSearch::keep_front(PlanFront& front) {
+  front_ = &front;
+  want_every();
+}
+
+void WatchedSearch::take(const PlanCandidate& candidate, const PlanEstimate& estimate) {
+  if (front_ != nullptr) front_->add(candidate, estimate);
+  if (!csv_) return;
+  constexpr std::size_t kBlock = 1 << 16;
+  append_plan_csv(lines_, question_, candidate, estimate);
+  if (lines_.size() < kBlock) return;
+  csv_->write(lines_);
+  lines_.clear();
+}
+
+void WatchedSearch::finish() {
+  line_.reset();
+  if (!csv_) return;
+  csv_->write(lines_);
+  csv_->commit();
+}
+
+}  // namespace nadi

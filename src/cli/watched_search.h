@@ -1,0 +1,54 @@
+// A search for plans as its user sees it: a line of progress, a file of all plans that grows, an end on
+// Ctrl-C with what there is.
+//
+//   WatchedSearch search(question, {.top = 10}, console);
+//   search.write_all("plans.csv", Overwrite::kRefuse);
+//   const PlanAnswer answer = search_plans(question, search.options());
+//   search.finish();
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "nadi/base/atomic_file.h"
+#include "nadi/plan/plan_front.h"
+#include "nadi/plan/plan_question.h"
+#include "nadi/plan/plan_search.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/progress_line.h"
+
+namespace nadi {
+
+class WatchedSearch {
+ public:
+  // While it lives, Ctrl-C ends the search and not the program.
+  WatchedSearch(const PlanQuestion& question, SearchOptions options, Console& console);
+  WatchedSearch(const WatchedSearch&) = delete;
+  WatchedSearch& operator=(const WatchedSearch&) = delete;
+
+  // Before the search: every plan that is evaluated goes into this CSV, which appears with finish(), and into
+  // this front.
+  void write_all(const std::filesystem::path& path, Overwrite overwrite);
+  void keep_front(PlanFront& front);
+
+  const SearchOptions& options() const { return options_; }
+
+  // After the search, also after one that was interrupted.
+  void finish();
+
+ private:
+  void take(const PlanCandidate& candidate, const PlanEstimate& estimate);
+  void want_every();
+
+  const PlanQuestion& question_;
+  SearchOptions options_;
+  Console& console_;
+  Interruption::Hold hold_;
+  std::optional<ProgressLine> line_;
+  std::optional<AtomicFile> csv_;
+  std::string lines_;
+  PlanFront* front_ = nullptr;
+};
+
+}  // namespace nadi

@@ -1,0 +1,81 @@
+#include "nadi/plan/fleet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nadi/base/error.h"
+#include "nadi/base/temporary_folder.h"
+#include "nadi/testing/text_files.h"
+
+namespace nadi {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view kFleetCluster = R"({
+  "name": "mixed",
+  "nodes": [{"name": "big", "count": 1, "device": "a100-40gb", "devices": 2, "price": "8 $/h",
+             "inside": {"kind": "nvlink", "bandwidth": "300 GB/s", "latency": "2 us"}},
+            {"name": "small", "count": 1, "device": "a10", "devices": 2, "price": "2 $/h",
+             "inside": {"kind": "pcie", "bandwidth": "16 GB/s", "latency": "5 us"}}],
+  "levels": [{"name": "nodes", "fabric": {"kind": "ethernet", "bandwidth": "10 Gbit/s", "latency": "20 us"}}]
+})";
+
+Fleet fleet_of(const std::string& text) {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "mixed.json", kFleetCluster);
+  write_text(folder.path() / "fleet.json", text);
+  return read_fleet(folder.path() / "fleet.json");
+}
+
+std::string problem_of(const std::string& text) {
+  try {
+    fleet_of(text);
+  } catch (const Error& error) {
+    return std::string(error.what()) + " " + error.hint();
+  }
+  return "";
+}
+
+TEST(FleetFile, HasTheMostNodesOfEachKind) {
+  const Fleet fleet = fleet_of(
+      R"({"cluster": "mixed.json", "nodes": {"small": {"most": 3}, "big": {"fewest": 1, "most": 2}}})");
+  EXPECT_EQ(fleet.cluster.nodes, (std::vector<std::int32_t>{0, 0, 1, 1, 1}));
+  EXPECT_EQ(fleet.cluster.levels[0].members, 5);
+  ASSERT_EQ(fleet.choices.size(), 2u);
+  EXPECT_EQ(fleet.choices[0].fewest, 1);
+  EXPECT_EQ(fleet.choices[0].most, 2);
+  EXPECT_EQ(fleet.choices[1].fewest, 0);
+  EXPECT_EQ(fleet.choices[1].most, 3);
+}
+
+TEST(FleetFile, TakesAClusterWithinAndKeepsKindsThatItDoesNotName) {
+  const Fleet fleet =
+      fleet_of(R"({"cluster": )" + std::string(kFleetCluster) + R"(, "nodes": {"big": {"most": 2}}})");
+  EXPECT_EQ(fleet.cluster.name, "mixed");
+  EXPECT_EQ(fleet.choices[1].fewest, 1);
+  EXPECT_EQ(fleet.choices[1].most, 1);
+}
+
+TEST(FleetFile, RefusesWhatItDoesNotKnow) {
+  const auto refused = [](const std::string& text, const char* message) {
+    EXPECT_THAT(problem_of(text), HasSubstr(message)) << text;
+  };
+  refused("[]", "a fleet is a JSON object");
+  refused("{", "");
+  refused(R"({"cluster": "mixed.json"})", "nodes");
+  refused(R"({"cluster": "mixed.json", "nodes": {"smal": {"most": 3}}})", "did you mean 'small'?");
+  refused(R"({"cluster": "mixed.json", "nodes": {"small": 3}})", "the fewest and the most nodes");
+  refused(R"({"cluster": "mixed.json", "nodes": {"small": {"mots": 3}}})", "did you mean 'most'?");
+  refused(R"({"cluster": "mixed.json", "nodes": {"small": {"most": -1}}})", "from 0 to 65536");
+  refused(R"({"cluster": "mixed.json", "nodes": {"small": {"most": 99999999999}}})", "from 0 to 65536");
+  refused(R"({"cluster": "mixed.json", "nodes": {"small": {"fewest": 4, "most": 3}}})", "at most 3");
+  refused(R"({"cluster": "mixed.json", "nodes": {"small": {"most": 0}, "big": {"most": 0}}})",
+          "without nodes");
+  refused(R"({"cluster": "mixed.json", "fleet": 1, "nodes": {}})", "fleet");
+  refused(R"({"cluster": "a10-8x44", "nodes": {}})", "unknown cluster 'a10-8x44'");
+  refused(R"({"cluster": "dgx-a100", "nodes": {"dgx-a100": {"most": 2}}})", "");
+}
+
+}  // namespace
+}  // namespace nadi
