@@ -65,6 +65,14 @@ int run(int argc, char** argv) {
       return 2;
   }
   const auto start = std::chrono::steady_clock::now();
+  if (std::getenv("PROGRESS") != nullptr)
+    options.progress = [&](const SearchProgress& progress) {
+      std::fprintf(stderr, "%8.2f s: %lld of %lld, %lld evaluated, best %.4f s\n",
+                   std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+                   static_cast<long long>(progress.done), static_cast<long long>(progress.total),
+                   static_cast<long long>(progress.evaluated),
+                   progress.best ? static_cast<double>(progress.best->count()) * 1e-9 : 0.0);
+    };
   const PlanAnswer answer = search_plans(question, options);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::printf("%.2f s, %lld plans evaluated, %lld simulated, lower bound %.4f, gap %.2f%%\n", seconds,

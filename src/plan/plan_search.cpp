@@ -115,7 +115,10 @@ PlanAnswer search_plans(const PlanQuestion& question, const SearchOptions& optio
     return answer;
   }
   const double best = objective_of(question.objective, answer.plans.front().estimate);
-  answer.gap = best > 0 ? std::max(0.0, (best - answer.lower_bound) / best) : 0;
+  // Times are whole nanoseconds; what is left of a proof in other units is rounding.
+  constexpr double kRounding = 1e-12;
+  if (answer.lower_bound > best * (1 - kRounding)) answer.lower_bound = best;
+  answer.gap = best > 0 ? (best - answer.lower_bound) / best : 0;
   confirm(answer, question, options, confirmed);
   if (answer.plans.size() > top) answer.plans.resize(top);
   return answer;
