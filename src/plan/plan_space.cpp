@@ -1,6 +1,7 @@
 #include "nadi/plan/plan_space.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "nadi/parallel/step_check.h"
 
@@ -40,10 +41,9 @@ struct SettingSchedule {
   std::int64_t virtual_stages = 1;
 };
 
-class SettingList {
+class GridList {
  public:
-  SettingList(const PlanQuestion& question, std::int64_t devices)
-      : question_(question), devices_(devices), recompute_(recomputations(question)) {}
+  GridList(const PlanQuestion& question, std::int64_t devices) : question_(question), devices_(devices) {}
 
   std::vector<PlanSetting> run() {
     // More stages than layers, besides one with the embedding and one with the head alone, have nothing to
@@ -61,7 +61,7 @@ class SettingList {
           add_degrees({.tp = tp, .dp = dp, .pp = pp});
         }
       }
-    return std::move(settings_);
+    return std::move(grids_);
   }
 
  private:
@@ -71,14 +71,31 @@ class SettingList {
       if (size < 1 || batch % size != 0) continue;
       Plan plan = degrees;
       plan.micro_batches = batch / size;
-      for (const SettingSchedule& schedule : schedules_of(plan)) {
-        plan.schedule = schedule.kind;
-        plan.virtual_stages = schedule.virtual_stages;
-        add_options(plan, size);
-      }
+      grids_.push_back({.plan = plan, .micro_batch_size = size});
     }
   }
 
+  const PlanQuestion& question_;
+  const std::int64_t devices_;
+  std::vector<PlanSetting> grids_;
+};
+
+class SettingList {
+ public:
+  SettingList(const PlanQuestion& question, const PlanSetting& grid)
+      : question_(question), grid_(grid), recompute_(recomputations(question)) {}
+
+  std::vector<PlanSetting> run() {
+    Plan plan = grid_.plan;
+    for (const SettingSchedule& schedule : schedules_of(plan)) {
+      plan.schedule = schedule.kind;
+      plan.virtual_stages = schedule.virtual_stages;
+      add_options(plan, grid_.micro_batch_size);
+    }
+    return std::move(settings_);
+  }
+
+ private:
   std::vector<SettingSchedule> schedules_of(const Plan& plan) const {
     const auto asked = [&](ScheduleKind kind) {
       const auto& kinds = question_.space.schedules;
@@ -120,7 +137,7 @@ class SettingList {
   }
 
   const PlanQuestion& question_;
-  const std::int64_t devices_;
+  const PlanSetting& grid_;
   const std::vector<Recompute> recompute_;
   std::vector<PlanSetting> settings_;
 };
@@ -138,8 +155,21 @@ std::vector<std::int64_t> divisors_of(std::int64_t number) {
   return small;
 }
 
+std::vector<PlanSetting> plan_grids(const PlanQuestion& question, std::int64_t devices) {
+  return GridList(question, devices).run();
+}
+
+std::vector<PlanSetting> settings_of(const PlanQuestion& question, const PlanSetting& grid) {
+  return SettingList(question, grid).run();
+}
+
 std::vector<PlanSetting> plan_settings(const PlanQuestion& question, std::int64_t devices) {
-  return SettingList(question, devices).run();
+  std::vector<PlanSetting> all;
+  for (const PlanSetting& grid : plan_grids(question, devices)) {
+    std::vector<PlanSetting> settings = settings_of(question, grid);
+    std::ranges::move(settings, std::back_inserter(all));
+  }
+  return all;
 }
 
 PlanCandidate candidate_of(const PlanSetting& setting, std::vector<NodeRun> nodes,

@@ -26,8 +26,13 @@ struct PlanSetting {
   std::int64_t ranks_per_stage() const { return plan.tp * plan.cp * plan.dp; }
 };
 
-// In an order that depends on the question alone. At most so many devices are used, and all of them where the
-// question wants that.
+// Settings by degrees and micro-batch size, with all else as it is by default, though it need not fit like
+// that: what lists of settings start from. In an order that depends on the question alone. At most so many
+// devices are used, and all of them where the question wants that.
+std::vector<PlanSetting> plan_grids(const PlanQuestion& question, std::int64_t devices);
+// The settings with the degrees and the micro-batch size of a grid.
+std::vector<PlanSetting> settings_of(const PlanQuestion& question, const PlanSetting& grid);
+// Those of all grids.
 std::vector<PlanSetting> plan_settings(const PlanQuestion& question, std::int64_t devices);
 
 PlanCandidate candidate_of(const PlanSetting& setting, std::vector<NodeRun> nodes,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -33,6 +34,7 @@ struct SearchCore::Task {
   std::vector<std::int32_t> nodes;
   double dollars_per_hour = 0;
   double bound = 0;  // of the objective: nothing of this task is below it
+  std::int64_t number = 0;
 };
 
 struct SearchCore::Outcome {
@@ -125,14 +127,48 @@ void SearchCore::add_tasks(std::vector<Task>& tasks, const PlanSetting& setting,
   }
 }
 
-std::vector<SearchCore::Task> SearchCore::tasks_of(const CoreRequest& request) {
+std::vector<SearchCore::Task> SearchCore::grids_of(const CoreRequest& request) {
   std::int64_t devices = 0;
   for (std::size_t kind = 0; kind < request.nodes.size(); ++kind)
     devices += request.nodes[kind] * question_.cluster.kinds[kind].devices;
-  std::vector<Task> tasks;
-  for (const PlanSetting& setting : plan_settings(question_, devices)) add_tasks(tasks, setting, request);
-  std::ranges::stable_sort(tasks, {}, &Task::bound);
-  return tasks;
+  std::vector<Task> grids;
+  for (PlanSetting& grid : plan_grids(question_, devices)) {
+    Task task{.setting = std::move(grid), .nodes = {}};
+    // Cheaper nodes may be fewer, so money says nothing yet.
+    if (question_.objective == PlanObjective::kTime)
+      task.bound = objective_of_time(task, speeds_->of_grid(task.setting, request.nodes));
+    grids.push_back(std::move(task));
+  }
+  std::ranges::stable_sort(grids, std::greater{}, &Task::bound);
+  return grids;
+}
+
+// Takes the tasks with the least bounds. `open` and `grids` are heaps of tasks and of what tasks are made
+// from, the least bound last or on top.
+std::vector<SearchCore::Task> SearchCore::next_batch(std::vector<Task>& open, std::vector<Task>& grids,
+                                                     const CoreRequest& request, double better_than) {
+  const auto later = [](const Task& a, const Task& b) {
+    return a.bound != b.bound ? a.bound > b.bound : a.number > b.number;
+  };
+  std::vector<Task> batch;
+  while (batch.size() < kBatch) {
+    while (!grids.empty() && grids.back().bound < better_than &&
+           (open.empty() || grids.back().bound <= open.front().bound)) {
+      const std::size_t before = open.size();
+      for (const PlanSetting& setting : settings_of(question_, grids.back().setting))
+        add_tasks(open, setting, request);
+      grids.pop_back();
+      for (std::size_t i = before; i < open.size(); ++i) {
+        open[i].number = tasks_made_++;
+        std::push_heap(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(i) + 1, later);
+      }
+    }
+    if (open.empty() || open.front().bound >= better_than) break;
+    std::pop_heap(open.begin(), open.end(), later);
+    batch.push_back(std::move(open.back()));
+    open.pop_back();
+  }
+  return batch;
 }
 
 SearchCore::Outcome SearchCore::solve(Worker& worker, const Task& task, double better_than,
@@ -237,39 +273,44 @@ void SearchCore::prove(CoreAnswer& answer, std::vector<Task>& tasks) {
 CoreAnswer SearchCore::run(const CoreRequest& request) {
   CoreAnswer answer;
   if (request.known) answer.plans.push_back(*request.known);
-  std::vector<Task> tasks = tasks_of(request);
-  const auto total = static_cast<std::int64_t>(tasks.size());
-  std::size_t done = 0;
-  while (done < tasks.size() && tasks[done].bound < worst_kept(answer)) {
+  std::vector<Task> grids = grids_of(request), open, done;
+  const auto total = static_cast<std::int64_t>(grids.size());
+  while (true) {
     if (stops()) {
       answer.stopped = true;
       break;
     }
-    const std::span<Task> batch = std::span(tasks).subspan(done, std::min(kBatch, tasks.size() - done));
+    std::vector<Task> batch = next_batch(open, grids, request, worst_kept(answer));
+    if (batch.empty()) break;
     std::vector<Outcome> outcomes = solve_batch(batch, worst_kept(answer), {.bounds = kFirstEffort});
     for (std::size_t i = 0; i < batch.size(); ++i) {
       batch[i].bound = std::max(batch[i].bound, outcomes[i].bound);
       take(answer, outcomes[i]);
+      done.push_back(std::move(batch[i]));
     }
-    done += batch.size();
     if (options_.progress) {
       SearchProgress progress{
-          .done = static_cast<std::int64_t>(done), .total = total, .evaluated = answer.evaluated};
+          .done = total - std::ssize(grids), .total = total, .evaluated = answer.evaluated};
       if (!answer.plans.empty()) progress.best = answer.plans.front().estimate.iteration;
       options_.progress(progress);
     }
   }
-  if (!answer.stopped && question_.objective != PlanObjective::kMemory) prove(answer, tasks);
+  if (!answer.stopped && question_.objective != PlanObjective::kMemory) prove(answer, done);
   answer.lower_bound =
       answer.plans.empty() ? kNoObjective : objective_of(question_.objective, answer.plans.front().estimate);
-  for (const Task& task : tasks) answer.lower_bound = std::min(answer.lower_bound, task.bound);
+  for (const std::vector<Task>* tasks : {&grids, &open, &done})
+    for (const Task& task : *tasks) answer.lower_bound = std::min(answer.lower_bound, task.bound);
   return answer;
 }
 
 std::optional<RankedPlan> SearchCore::nearest_in_memory(const CoreRequest& request) {
   std::optional<RankedPlan> nearest;
   Worker& worker = *workers_.front();
-  for (const Task& task : tasks_of(request)) {
+  std::vector<Task> tasks;
+  for (const Task& grid : grids_of(request))
+    for (const PlanSetting& setting : settings_of(question_, grid.setting))
+      add_tasks(tasks, setting, request);
+  for (const Task& task : tasks) {
     if (stops()) break;
     const auto candidate = worker.search.smallest({.setting = task.setting, .nodes = task.nodes});
     if (!candidate) continue;

@@ -51,8 +51,10 @@ class SearchCore {
   struct Outcome;
   struct Worker;
 
-  std::vector<Task> tasks_of(const CoreRequest& request);
+  std::vector<Task> grids_of(const CoreRequest& request);
   void add_tasks(std::vector<Task>& tasks, const PlanSetting& setting, const CoreRequest& request);
+  std::vector<Task> next_batch(std::vector<Task>& open, std::vector<Task>& grids, const CoreRequest& request,
+                               double better_than);
   std::optional<double> price_of(std::span<const std::int32_t> nodes) const;
   double objective_of_time(const Task& task, std::int64_t nanoseconds) const;
   std::int64_t time_of_objective(const Task& task, double objective) const;
@@ -70,6 +72,7 @@ class SearchCore {
   const std::size_t keep_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<SpeedBound> speeds_;
+  std::int64_t tasks_made_ = 0;
 };
 
 }  // namespace nadi

@@ -57,19 +57,55 @@ std::int64_t SpeedBound::of(const PlanSetting& setting, std::span<const std::int
   std::ranges::stable_sort(kinds, {}, [&](std::size_t kind) { return times[kind]; });
   // The fastest kinds first. A stage that is made of several kinds is as slow as the slowest; it counts as
   // one of the fastest here.
-  double layers_per_nanosecond = 0;
+  const auto count = static_cast<double>(setting.plan.micro_batches);
+  const bool in_turn = setting.plan.virtual_stages == 1 && setting.plan.schedule == ScheduleKind::k1F1B;
+  double speed = 0;  // layers per nanosecond
+  double weight = 1;
   std::int64_t stages = setting.plan.pp;
+  const auto add = [&](double layer_time, std::int64_t held) {
+    for (std::int64_t i = 0; i < held; ++i) {
+      speed += weight / layer_time;
+      if (in_turn) weight *= 1 - 1 / count;
+    }
+    stages -= held;
+  };
+  std::int64_t whole = 0;
+  std::vector<std::int64_t> held_by_kind;
   for (const std::size_t kind : kinds) {
     const std::int64_t devices = question_.cluster.kinds[kind].devices, ranks = setting.ranks_per_stage();
-    const std::int64_t held =
-        std::min(stages, ranks <= devices ? nodes[kind] * (devices / ranks) : nodes[kind] * devices / ranks);
-    layers_per_nanosecond += static_cast<double>(held) / times[kind];
-    stages -= held;
+    held_by_kind.push_back(std::min(
+        stages - whole, ranks <= devices ? nodes[kind] * (devices / ranks) : nodes[kind] * devices / ranks));
+    whole += held_by_kind.back();
   }
-  layers_per_nanosecond += static_cast<double>(stages) / times[kinds.front()];
+  add(times[kinds.front()], stages - whole);
+  for (std::size_t i = 0; i < kinds.size(); ++i) add(times[kinds[i]], held_by_kind[i]);
   const auto layers = static_cast<double>(question_.config.layers);
-  const double working = static_cast<double>(setting.plan.micro_batches) * layers / layers_per_nanosecond;
-  return static_cast<std::int64_t>(std::max(working, layers * times[kinds.front()]) * (1 - 1e-9));
+  const double through = layers * times[kinds.front()];
+  double step = std::max(count * layers / speed, through);
+  if (setting.plan.virtual_stages == 1 && setting.plan.schedule == ScheduleKind::kGPipe)
+    step = std::max(step, through + (count - 1) * layers / speed);
+  return static_cast<std::int64_t>(step * (1 - 1e-9));
+}
+
+std::int64_t SpeedBound::of_grid(const PlanSetting& grid, std::span<const std::int32_t> nodes) {
+  // Recomputation takes time; whether sequence parallelism does depends on the network.
+  PlanSetting setting = grid;
+  if (!question_.space.recompute.empty()) setting.recompute = question_.space.recompute.front();
+  const bool interleaves = grid.plan.pp > 1 && grid.plan.micro_batches % grid.plan.pp == 0;
+  if (interleaves) {
+    setting.plan.schedule = ScheduleKind::kInterleaved;
+    setting.plan.virtual_stages = 2;
+  }
+  std::int64_t least = of(setting, nodes);
+  for (const Recompute& recompute : question_.space.recompute) {
+    setting.recompute = recompute;
+    least = std::min(least, of(setting, nodes));
+  }
+  if (setting.plan.tp > 1) {
+    setting.plan.sequence_parallel = true;
+    least = std::min(least, of(setting, nodes));
+  }
+  return least;
 }
 
 }  // namespace nadi

@@ -4,9 +4,14 @@
 //   SpeedBound speeds(question, estimator);
 //   speeds.of(setting, nodes)                                     // nanoseconds
 //
-// Stages work at their speed in layers per second; all layers of all micro-batches take at least as long as
-// all stages together need for them. Embedding, head, messages and what follows the backward passes come on
-// top of that.
+// Stages work at their speed in layers per second. With 1F1B, stage s has all M micro-batches to do after one
+// has come to it through the stages before, and back: for each s the step takes at least
+//   M x(s) + x(0) + ... + x(s - 1)
+// with x the time of a stage. The division for which all of these are equal has the least of them; then
+//   step = M L / sum over s of speed(s) (1 - 1/M)^s
+// with the fastest stages first. With GPipe the step is one micro-batch through all stages and the others
+// through the slowest; with several virtual stages, whose layers may be anywhere, all stages together need
+// time for all layers. Embedding, head, messages and what follows the backward passes come on top of that.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +33,8 @@ class SpeedBound {
 
   // `nodes` by kind: those that may be used. 0 where nothing is known.
   std::int64_t of(const PlanSetting& setting, std::span<const std::int32_t> nodes);
+  // The least of all settings with these degrees and this micro-batch size.
+  std::int64_t of_grid(const PlanSetting& grid, std::span<const std::int32_t> nodes);
 
  private:
   // All that the time of a layer depends on, besides the device.
