@@ -28,10 +28,10 @@ std::int64_t block_in(std::string_view name) {
 
 class ChunkCoster {
  public:
-  ChunkCoster(const ModelConfig& config, const ChunkKey& key) : config_(config), key_(key) {
+  ChunkCoster(const ModelConfig& config, const ChunkKey& key, const ChunkGraph& chunk)
+      : config_(config), key_(key), chunk_(chunk) {
     cost_.repeated = key.layers == ChunkKey::kRepeated;
     cost_.per_unit = key.layers_per_unit();
-    chunk_ = build_chunk(config, key);
   }
 
   std::optional<ChunkCost> run() {
@@ -154,7 +154,7 @@ class ChunkCoster {
 
   const ModelConfig& config_;
   const ChunkKey& key_;
-  ChunkGraph chunk_;
+  const ChunkGraph& chunk_;
   std::vector<Piece> pieces_;
   ChunkCost cost_;
 };
@@ -271,7 +271,11 @@ std::vector<ReadyParameter> parameters_by_readiness(const ModelConfig& config, c
 }
 
 std::optional<ChunkCost> chunk_cost(const ModelConfig& config, const ChunkKey& key) {
-  return ChunkCoster(config, key).run();
+  return chunk_cost(config, key, build_chunk(config, key));
+}
+
+std::optional<ChunkCost> chunk_cost(const ModelConfig& config, const ChunkKey& key, const ChunkGraph& chunk) {
+  return ChunkCoster(config, key, chunk).run();
 }
 
 }  // namespace nadi

@@ -119,7 +119,9 @@ struct ReadyParameter {
 std::vector<ReadyParameter> parameters_by_readiness(const ModelConfig& config, const ChunkKey& key,
                                                     const ChunkGraph& chunk);
 
-// nullopt: the graph cannot be taken apart, so every number of layers must be built.
+// nullopt: the graph cannot be taken apart, so every number of layers must be built. `chunk` is that of the
+// key.
+std::optional<ChunkCost> chunk_cost(const ModelConfig& config, const ChunkKey& key, const ChunkGraph& chunk);
 std::optional<ChunkCost> chunk_cost(const ModelConfig& config, const ChunkKey& key);
 
 }  // namespace nadi

@@ -65,6 +65,15 @@ ChunkCost* PlanCosts::known_chunk(const ChunkKey& key) {
   return entry->second.get();
 }
 
+ChunkGraph PlanCosts::graph_of(const ChunkKey& key) {
+  ChunkGraph graph = build_chunk(config_, key);
+  const auto [entry, fresh] = chunks_.try_emplace(key);
+  if (fresh)
+    if (std::optional<ChunkCost> cost = chunk_cost(config_, key, graph))
+      entry->second = std::make_unique<ChunkCost>(std::move(*cost));
+  return graph;
+}
+
 PlanCosts::UsedChunk PlanCosts::chunk(const StepRequest& request, const Plan& plan, const ChunkPlace& place,
                                       bool pipelined) {
   ChunkKey key = chunk_key(request, plan, place);

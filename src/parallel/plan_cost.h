@@ -78,6 +78,8 @@ class PlanCosts {
   // them.
   StageMemoryParts memory_parts(const StepRequest& request, const Plan& plan, std::int64_t stage,
                                 std::int64_t layers, bool several);
+  // The graph of a chunk, whose cost is kept if it was not known: for callers who need both.
+  ChunkGraph graph_of(const ChunkKey& key);
   PipelineMemory& schedule_of(const Plan& plan) {
     return pipeline({plan.schedule, plan.pp, plan.virtual_stages, plan.micro_batches});
   }

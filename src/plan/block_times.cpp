@@ -69,8 +69,8 @@ struct FlatChunk {
   std::vector<Gradient> gradients;
 };
 
-FlatChunk flat_chunk(const ModelConfig& config, const ChunkKey& key, const OverlapOptions& overlap) {
-  ChunkGraph chunk = build_chunk(config, key);
+FlatChunk flat_chunk(const ModelConfig& config, const ChunkKey& key, ChunkGraph chunk,
+                     const OverlapOptions& overlap) {
   const std::vector<Piece> pieces = pieces_of(
       chunk.graph, {.forward_ops = chunk.send_output.end, .layers_per_unit = key.layers_per_unit()});
   check(!pieces.empty(), "the graph of a chunk has its layers one after the other");
@@ -144,21 +144,14 @@ OptimizerGraphs optimizer_graphs(const ModelConfig& config, const ChunkKey& key,
 
 class BlockTable::Form {
  public:
-  Form(const PlanQuestion& question, const ChunkKey& key)
-      : front(flat_chunk(question.config, key, question.overlap)) {
-    if (!key.last) {
-      ChunkKey last = key;
-      last.first = false;
-      last.last = true;
-      last.reduces = false;
-      back = flat_chunk(question.config, last, question.overlap);
-    }
-    PieceGradients gradients{
-        .of = {}, .layers_per_piece = key.layers_per_unit(), .partial = key.sequence_parallel};
-    for (std::size_t piece = 0; piece < gradients.of.size(); ++piece)
-      for (const FlatChunk::Gradient& gradient : gradients_of(static_cast<BackwardPiece>(piece)))
-        gradients.of[piece].push_back({gradient.member, gradient.in_block});
-    buckets.emplace(std::move(gradients), question.config.layers, question.request.bucket_elements);
+  Form(const PlanQuestion& question, const ChunkKey& key, PlanCosts& costs)
+      : front(flat_chunk(question.config, key, costs.graph_of(key), question.overlap)) {
+    if (key.last) return;
+    ChunkKey last = key;
+    last.first = false;
+    last.last = true;
+    last.reduces = false;
+    back = flat_chunk(question.config, last, costs.graph_of(last), question.overlap);
   }
 
   const FlatChunk& chunk_of(BackwardPiece piece) const {
@@ -175,7 +168,6 @@ class BlockTable::Form {
 
   FlatChunk front;
   std::optional<FlatChunk> back;  // nothing: the front has the head, too
-  std::optional<GradientBuckets> buckets;
 };
 
 namespace {
@@ -313,7 +305,7 @@ ChunkKey block_key(const StepRequest& request, const Plan& plan) {
   return key;
 }
 
-BlockTable::BlockTable(const PlanQuestion& question) : question_(question) {
+BlockTable::BlockTable(const PlanQuestion& question, PlanCosts& costs) : question_(question), costs_(costs) {
   for (const DeviceSpec& device : question.cluster.devices) models_.emplace_back(device);
   rates_.resize(models_.size());
 }
@@ -321,7 +313,22 @@ BlockTable::~BlockTable() = default;
 
 const BlockTable::Form& BlockTable::form(const ChunkKey& key) {
   std::unique_ptr<Form>& known = forms_[key];
-  if (known == nullptr) known = std::make_unique<Form>(question_, key);
+  if (known == nullptr) known = std::make_unique<Form>(question_, key, costs_);
+  return *known;
+}
+
+const GradientBuckets& BlockTable::buckets_of(const ChunkKey& key, const Form& form) {
+  ChunkKey any = key;
+  any.micro_batch_size = 1;
+  std::unique_ptr<GradientBuckets>& known = buckets_[any];
+  if (known != nullptr) return *known;
+  PieceGradients gradients{
+      .of = {}, .layers_per_piece = key.layers_per_unit(), .partial = key.sequence_parallel};
+  for (std::size_t piece = 0; piece < gradients.of.size(); ++piece)
+    for (const FlatChunk::Gradient& gradient : form.gradients_of(static_cast<BackwardPiece>(piece)))
+      gradients.of[piece].push_back({gradient.member, gradient.in_block});
+  known = std::make_unique<GradientBuckets>(std::move(gradients), question_.config.layers,
+                                            question_.request.bucket_elements);
   return *known;
 }
 
@@ -421,7 +428,7 @@ BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) 
   const PlayedPiece first_backward = backward_of(BackwardPiece::kEmbedding, front);
   // What the last layer of a chunk does before the gradient is there.
   if (!key.last) layer_backward.after_input = front.play(at(Piece::kLastBackward)).after_input;
-  result.buckets = &*form.buckets;
+  result.buckets = &buckets_of(key, form);
 
   const std::int64_t per_piece = key.layers_per_unit();
   result.layers_per_piece = per_piece;

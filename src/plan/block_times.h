@@ -1,6 +1,6 @@
 // How long the chunks of a model take for one micro-batch on a kind of device, for any number of layers.
 //
-//   BlockTable blocks(question);
+//   BlockTable blocks(question, costs);
 //   const BlockTimes& times = blocks.of({.key = block_key(request, plan), .device = 0, .tensor = group});
 //   times.forward[ChunkRole::kMiddle][6].run                       // six layers
 //
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "nadi/parallel/chunk_cost.h"
+#include "nadi/parallel/plan_cost.h"
 #include "nadi/plan/gradient_buckets.h"
 #include "nadi/plan/pipeline_latency.h"
 #include "nadi/plan/plan_network.h"
@@ -72,7 +73,8 @@ struct BlockRequest {
 
 class BlockTable {
  public:
-  explicit BlockTable(const PlanQuestion& question);
+  // Graphs that are built are costed there, too. Both must outlive this.
+  BlockTable(const PlanQuestion& question, PlanCosts& costs);
   ~BlockTable();
 
   // Stays where it is as long as this lives.
@@ -86,10 +88,15 @@ class BlockTable {
   const ElementRates& rates_of(std::int32_t device);
   static void put_after(BlockTimes& times, const BlockTimes& others, std::int64_t layers);
 
+  const GradientBuckets& buckets_of(const ChunkKey& key, const Form& form);
+
   const PlanQuestion& question_;
+  PlanCosts& costs_;
   std::vector<DeviceModel> models_;
   std::vector<std::optional<ElementRates>> rates_;  // by device
   std::unordered_map<ChunkKey, std::unique_ptr<Form>, ChunkKeyHash> forms_;
+  // The size of micro-batches is of no account to these.
+  std::unordered_map<ChunkKey, std::unique_ptr<GradientBuckets>, ChunkKeyHash> buckets_;
   struct Known {
     BlockRequest request;
     std::unique_ptr<BlockTimes> times;

@@ -8,19 +8,9 @@
 namespace nadi {
 
 GradientBuckets::GradientBuckets(PieceGradients pieces, std::int64_t layers, std::int64_t bucket_elements)
-    : pieces_(std::move(pieces)) {
-  for (std::size_t role = 0; role < buckets_.size(); ++role)
-    for (std::int64_t n = 0; n <= layers; ++n) {
-      std::int64_t elements = 0;
-      for_gradients(static_cast<ChunkRole>(role), n,
-                    [&](const PlannedGradient& gradient, const PlannedBucket&) {
-                      elements += gradient.member.elements;
-                    });
-      elements_[role].push_back(elements);
-      buckets_[role].push_back(
-          planned(static_cast<ChunkRole>(role), n,
-                  bucket_elements == kBucketsAsTheyFit ? fitting_bucket(elements) : bucket_elements));
-    }
+    : pieces_(std::move(pieces)), bucket_elements_(bucket_elements) {
+  for (std::vector<std::vector<PlannedBucket>>& by_layers : buckets_)
+    by_layers.resize(static_cast<std::size_t>(layers) + 1);
 }
 
 template <typename Visit>
@@ -49,6 +39,24 @@ void GradientBuckets::for_gradients(ChunkRole role, std::int64_t layers, Visit&&
   if (has_embedding(role))
     visit_piece(BackwardPiece::kEmbedding, 0, 0,
                 [&](const PlannedGradient& gradient) { return joined || !gradient.of_layer; });
+}
+
+std::int64_t GradientBuckets::elements(ChunkRole role, std::int64_t layers) const {
+  std::int64_t sum = 0;
+  for_gradients(role, layers, [&](const PlannedGradient& gradient, const PlannedBucket&) {
+    sum += gradient.member.elements;
+  });
+  return sum;
+}
+
+const std::vector<PlannedBucket>& GradientBuckets::of(ChunkRole role, std::int64_t layers) const {
+  std::vector<PlannedBucket>& known =
+      buckets_[static_cast<std::size_t>(role)][static_cast<std::size_t>(layers)];
+  if (known.empty())
+    known = planned(
+        role, layers,
+        bucket_elements_ == kBucketsAsTheyFit ? fitting_bucket(elements(role, layers)) : bucket_elements_);
+  return known;
 }
 
 std::vector<PlannedBucket> GradientBuckets::planned(ChunkRole role, std::int64_t layers,

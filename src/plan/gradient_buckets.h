@@ -60,24 +60,21 @@ class GradientBuckets {
   // For 0 to `layers` layers. `bucket_elements` as in StepRequest.
   GradientBuckets(PieceGradients pieces, std::int64_t layers, std::int64_t bucket_elements);
 
-  // As they become ready; those that wait for the end last.
-  const std::vector<PlannedBucket>& of(ChunkRole role, std::int64_t layers) const {
-    return buckets_[static_cast<std::size_t>(role)][static_cast<std::size_t>(layers)];
-  }
-  std::int64_t elements(ChunkRole role, std::int64_t layers) const {
-    return elements_[static_cast<std::size_t>(role)][static_cast<std::size_t>(layers)];
-  }
+  // As they become ready; those that wait for the end last. Each list is made when it is first asked for, and
+  // stays where it is. Not thread-safe.
+  const std::vector<PlannedBucket>& of(ChunkRole role, std::int64_t layers) const;
 
   // Where a rank has several chunks: with the size that fits all of its elements.
   std::vector<PlannedBucket> planned(ChunkRole role, std::int64_t layers, std::int64_t bucket_elements) const;
+  std::int64_t elements(ChunkRole role, std::int64_t layers) const;
 
  private:
   template <typename Visit>
   void for_gradients(ChunkRole role, std::int64_t layers, Visit&& visit) const;
 
   PieceGradients pieces_;
-  std::array<std::vector<std::vector<PlannedBucket>>, kChunkRoles> buckets_;
-  std::array<std::vector<std::int64_t>, kChunkRoles> elements_;
+  std::int64_t bucket_elements_ = 0;
+  mutable std::array<std::vector<std::vector<PlannedBucket>>, kChunkRoles> buckets_;  // empty: not made yet
 };
 
 }  // namespace nadi

@@ -27,11 +27,12 @@ class PlanEstimator::State {
   explicit State(const PlanQuestion& question)
       : question_(question),
         network_(question.cluster, question.collective),
-        blocks_(question),
-        reductions_(question),
-        memory_(question.config) {}
+        memory_(question.config),
+        blocks_(question, memory_.costs()),
+        reductions_(question) {}
 
-  const PlanTables& tables(const PlanCandidate& candidate, bool with_memory = true) {
+  // With entries for all numbers of layers, or for those of a partition alone, then without memory.
+  const PlanTables& tables(const PlanCandidate& candidate, std::span<const std::int64_t> only = {}) {
     tables_.plan = candidate.plan;
     tables_.plan.partition.clear();
     tables_.request = request_of(question_, candidate);
@@ -42,8 +43,10 @@ class PlanEstimator::State {
     tables_.chunks.resize(static_cast<std::size_t>(plan.pp * plan.virtual_stages));
     tables_.launches = false;
     const ChunkKey key = block_key(tables_.request, plan);
-    for (std::int64_t s = 0; s < plan.pp; ++s) fill_stage(s, key, placed.stages[static_cast<std::size_t>(s)]);
-    if (with_memory && plan.virtual_stages == 1)
+    for (std::int64_t s = 0; s < plan.pp; ++s)
+      fill_stage(s, key, placed.stages[static_cast<std::size_t>(s)],
+                 only.empty() ? ReductionTable::kAnyLayers : only[static_cast<std::size_t>(s)]);
+    if (only.empty() && plan.virtual_stages == 1)
       for (std::int64_t s = 0; s < plan.pp; ++s)
         tables_.stages[static_cast<std::size_t>(s)].memory = memory_.of(tables_.request, plan, s);
     fill_messages(placed);
@@ -69,8 +72,8 @@ class PlanEstimator::State {
   }
 
   PlanEstimate of(const PlanCandidate& candidate) {
-    const PlanTables& tables = this->tables(candidate, false);
     const std::vector<std::int64_t> partition = resolved_partition(question_.config, candidate.plan);
+    const PlanTables& tables = this->tables(candidate, partition);
     const Parts parts = run(tables, partition);
     PlanEstimate estimate{.iteration = Nanoseconds{parts.iteration},
                           .pipeline = Nanoseconds{parts.pipeline},
@@ -109,7 +112,7 @@ class PlanEstimator::State {
     std::int64_t pipeline = 0, embedding = 0, reduction = 0, update = 0, iteration = 0;  // nanoseconds
   };
 
-  void fill_stage(std::int64_t s, const ChunkKey& key, const PlacedStage& placed) {
+  void fill_stage(std::int64_t s, const ChunkKey& key, const PlacedStage& placed, std::int64_t layers) {
     const Plan& plan = tables_.plan;
     StageTable& stage = tables_.stages[static_cast<std::size_t>(s)];
     const BlockTimes* slowest = nullptr;
@@ -146,16 +149,18 @@ class PlanEstimator::State {
     stage.memory = {};
     if (!placed.data.empty()) stage.after.data = placed.data.front();
     if (plan.virtual_stages == 1) {
-      const auto even = static_cast<std::size_t>(tables_.layers / plan.pp);
+      // The slowest group is that of an even partition, whatever is asked for.
+      const std::int64_t even = tables_.layers / plan.pp;
       for (std::size_t i = 0; i < std::max<std::size_t>(1, placed.data.size()); ++i) {
         ReductionRequestOfStage request = stage.after;
         if (!placed.data.empty()) request.data = placed.data[i];
-        const StageReductions& after = reductions_.of(request, network_);
-        if (stage.reductions != nullptr && after.reduction[even] <= stage.reductions->reduction[even])
-          continue;
+        const StageReductions& after = reductions_.of(request, network_, even);
+        const auto at = static_cast<std::size_t>(even);
+        if (stage.reductions != nullptr && after.reduction[at] <= stage.reductions->reduction[at]) continue;
         stage.reductions = &after;
         stage.after = request;
       }
+      reductions_.of(stage.after, network_, layers);
       stage.clear = stage.reductions->clear;
       stage.reduction = stage.reductions->reduction;
       stage.update = stage.reductions->update;
@@ -212,7 +217,7 @@ class PlanEstimator::State {
     if (plan.pp == 1 || !question_.config.tied_embeddings) return;
     const StageTable& first = tables_.stages.front();
     const Bytes size = first.reductions != nullptr ? first.reductions->tied_size
-                                                   : reductions_.of(first.after, network_).tied_size;
+                                                   : reductions_.of(first.after, network_, 0).tied_size;
     for (const GroupUse& pair : placed.embedding)
       tables_.embedding_reduction =
           std::max(tables_.embedding_reduction, network_.collective(CollectiveType::kAllReduce, size, pair));
@@ -354,9 +359,9 @@ class PlanEstimator::State {
 
   const PlanQuestion& question_;
   PlanNetwork network_;
+  StageMemoryTable memory_;
   BlockTable blocks_;
   ReductionTable reductions_;
-  StageMemoryTable memory_;
   PipelineLatency latency_;
   PlanTables tables_;
   std::vector<Bytes> capacities_;    // by stage of tables_

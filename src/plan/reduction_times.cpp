@@ -126,7 +126,7 @@ class ReductionTable::Sum {
   std::int64_t tied_ = 0, tied_size_ = 0;
 };
 
-const StageReductions& ReductionTable::of(const ReductionRequestOfStage& request, PlanNetwork& network) {
+StageReductions& ReductionTable::entry_of(const ReductionRequestOfStage& request) {
   std::uint64_t hash = reinterpret_cast<std::uintptr_t>(request.blocks);
   for (const std::int64_t value :
        {static_cast<std::int64_t>(request.role), static_cast<std::int64_t>(request.data.group),
@@ -137,20 +137,37 @@ const StageReductions& ReductionTable::of(const ReductionRequestOfStage& request
   std::vector<Known>& bucket = known_[hash];
   for (const Known& known : bucket)
     if (known.request == request) return *known.reductions;
-  auto result = std::make_unique<StageReductions>();
-  for (std::int64_t n = 0; n <= question_.config.layers; ++n) {
+  auto fresh = std::make_unique<StageReductions>();
+  const auto count = static_cast<std::size_t>(question_.config.layers) + 1;
+  fresh->known.resize(count);
+  fresh->clear.resize(count);
+  fresh->reduction.resize(count);
+  fresh->update.resize(count);
+  fresh->collectives.resize(count);
+  bucket.push_back({request, std::move(fresh)});
+  return *bucket.back().reductions;
+}
+
+const StageReductions& ReductionTable::of(const ReductionRequestOfStage& request, PlanNetwork& network,
+                                          std::int64_t layers) {
+  StageReductions& entry = entry_of(request);
+  const std::int64_t first = layers == kAnyLayers ? 0 : layers;
+  const std::int64_t last = layers == kAnyLayers ? question_.config.layers : layers;
+  for (std::int64_t n = first; n <= last; ++n) {
+    const auto at = static_cast<std::size_t>(n);
+    if (entry.known[at] != 0) continue;
     Sum sum(*this, request, network);
     sum.add(request.blocks->buckets->of(request.role, n), {.role = request.role, .layers = n});
     const Sums sums = sum.sums();
-    result->clear.push_back(sums.clear);
-    result->reduction.push_back(sums.reduction);
-    result->update.push_back(sums.update);
-    result->collectives.push_back(sums.collectives);
-    result->tied = sums.tied;
-    result->tied_size = sums.tied_size;
+    entry.known[at] = 1;
+    entry.clear[at] = sums.clear;
+    entry.reduction[at] = sums.reduction;
+    entry.update[at] = sums.update;
+    entry.collectives[at] = sums.collectives;
+    entry.tied = sums.tied;
+    entry.tied_size = sums.tied_size;
   }
-  bucket.push_back({request, std::move(result)});
-  return *bucket.back().reductions;
+  return entry;
 }
 
 ReductionTable::Sums ReductionTable::of_chunks(const ReductionRequestOfStage& request,

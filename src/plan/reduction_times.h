@@ -39,7 +39,8 @@ struct ReductionRequestOfStage {
 };
 
 struct StageReductions {
-  // By number of layers.
+  // By number of layers: those that were asked for.
+  std::vector<char> known;
   std::vector<Nanoseconds> clear, reduction, update;
   std::vector<std::int32_t> collectives;  // how many its host launches during and after the backward pass
   Nanoseconds tied = {};                  // the reduction of tied word embeddings over `data`, and their norm
@@ -50,8 +51,10 @@ class ReductionTable {
  public:
   explicit ReductionTable(const PlanQuestion& question);
 
-  // Stays where it is as long as this lives.
-  const StageReductions& of(const ReductionRequestOfStage& request, PlanNetwork& network);
+  // For all numbers of layers, or for one. Stays where it is as long as this lives.
+  static constexpr std::int64_t kAnyLayers = -1;
+  const StageReductions& of(const ReductionRequestOfStage& request, PlanNetwork& network,
+                            std::int64_t layers = kAnyLayers);
 
   // Of a rank with several chunks, in the order in which their last backward passes end.
   struct ChunkEnd {
@@ -72,6 +75,7 @@ class ReductionTable {
     std::int64_t reduce = 0, norm = 0, update = 0, gather = 0;
   };
   class Sum;
+  StageReductions& entry_of(const ReductionRequestOfStage& request);
   BucketTimes times_of(const ReductionRequestOfStage& request, const PlannedBucket& bucket,
                        PlanNetwork& network) const;
 

@@ -27,6 +27,8 @@ class StageMemoryTable {
   // One of them, without working out the others.
   Bytes of(const StepRequest& request, const Plan& plan, std::int64_t stage, std::int64_t layers);
 
+  PlanCosts& costs() { return costs_; }
+
   // Any plan, with its partition: by stage.
   std::vector<Bytes> of_plan(const StepRequest& request, const Plan& plan);
 
