@@ -7,11 +7,11 @@
 #   bench/plan_order.sh BUILD [FOLDER]
 # BUILD is the folder of our build. FOLDER keeps calibration, cluster, plans and logs; without it they are
 # removed. RUNS (5) is how many runs there are: each runs all plans in turn, so that whatever else the machine
-# does meets all of them. STEPS (4) are the measured steps of a plan in a run, after one that is not counted.
-# SLOW (2) is how many times as long the slow rank takes, APART (1.1) the least ratio of two predictions.
+# does meets all of them. STEPS (5) are the measured steps of a plan in a run, after one that is not counted.
+# SLOW (3) is how many times as long the slow rank takes, APART (1.1) the least ratio of two predictions.
 set -euo pipefail
 nadi=$(realpath "$1/src/cli/nadi") here=$(realpath "$(dirname "$0")") folder=${2:-}
-runs=${RUNS:-5} steps=${STEPS:-4} slow=${SLOW:-2} apart=${APART:-1.1}
+runs=${RUNS:-5} steps=${STEPS:-5} slow=${SLOW:-3} apart=${APART:-1.1}
 [ -x "$nadi" ] || { echo "error: $nadi: not built" >&2; exit 4; }
 if [ -z "$folder" ]; then
   folder=$(mktemp -d)
@@ -26,10 +26,10 @@ cat >model.json <<'END'
 {"model_type": "gpt2", "vocab_size": 1024, "n_positions": 128, "n_embd": 256, "n_layer": 12, "n_head": 4,
  "attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0}
 END
-step=(--seq-length 128 --global-batch-size 16)
+step=(--seq-length 128 --global-batch-size 8)
 
 echo "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
-"$nadi" calibrate --model model.json --ranks 2 --threads 1 --sizes 1x128,2x128,8x128 -o machine.json --force \
+"$nadi" calibrate --model model.json --ranks 2 --threads 1 --sizes 1x128 -o machine.json --force \
   >calibration.txt
 "$here/slow_cluster.py" machine.json "$slow" cluster.json
 
@@ -39,14 +39,16 @@ plan() {  # NAME FLAGS...: the best plan of those that the flags allow
   "$nadi" plan model.json --cluster cluster.json "${step[@]}" --no-unused "$@" --emit "$name.json" --force \
     >"$name.plan.txt" 2>&1 || { echo "error: no plan $name: see $folder/$name.plan.txt" >&2; exit 1; }
 }
-plan best
-plan between --pp 2 --partition 7-5
-plan even --pp 2 --even
-plan data-parallel --dp 2
-plan tensor-parallel --tp 2
+# One sequence at a time, in pipelines of one chunk per rank and in data parallelism: what is compared is how the
+# layers are divided between the two ranks.
+same=(--tp 1 --micro-batch-size 1 --recompute none --schedule 1f1b)
+plan best "${same[@]}"
+plan between "${same[@]}" --pp 2 --partition 4-8
+plan even "${same[@]}" --pp 2 --even
+plan data-parallel "${same[@]}" --dp 2 --zero 0
 
 # Of all plans, by predicted time: the first, and each that is far enough behind the one before it; three.
-python3 - "$apart" best between even data-parallel tensor-parallel >chosen.txt <<'END'
+python3 - "$apart" best between even data-parallel >chosen.txt <<'END'
 import json, re, sys
 apart, names = float(sys.argv[1]), sys.argv[2:]
 seconds = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}

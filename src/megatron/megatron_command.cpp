@@ -181,7 +181,7 @@ class MegatronWriter {
       return {format("--decoder-first-pipeline-num-layers {}", partition_.front()),
               format("--decoder-last-pipeline-num-layers {}", partition_.back())};
     result_.notes.emplace_back(
-        "--pipeline-model-parallel-layout is experimental in Megatron-LM: versions before Megatron Core 0.13 "
+        "--pipeline-model-parallel-layout is experimental in Megatron-LM: versions up to Megatron Core 0.12 "
         "lack it, and cannot split layers so");
     return {format("--pipeline-model-parallel-layout '{}'", result_.layout)};
   }
