@@ -46,6 +46,7 @@ set(NADI_INTERNAL_HEADERS
   input/json_text.h
   input/json_window.h
   model/config_keys.h
+  plan/plan_file_keys.h
   pytorch/decimal_time.h
   pytorch/event_args.h
   pytorch/fuzz_reader.h

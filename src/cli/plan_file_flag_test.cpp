@@ -137,6 +137,8 @@ TEST_F(PlanFileFlag, AFileThatIsWrongIsSaidWithItsPlace) {
 // Stage 0 is on an A10, stage 1 on an A100.
 TEST_F(PlanFileFlag, ASimulationTakesItsClusterAndItsPlacement) {
   const Json placed = run_json("simulate --plan plans/plan.json --json");
+  EXPECT_THAT(run("simulate --plan plans/plan.json").err,
+              HasSubstr("note: placement of plans/plan.json on a100x1-a10x7: rank 0 on node 1 ("));
   EXPECT_EQ(placed["cluster"]["name"], "a100x1-a10x7");
   // Both nodes are paid, though two devices of the first would do.
   EXPECT_NEAR(placed["cost"]["dollars_per_hour"].get<double>(), 32.77 + 9.77, 1e-9);

@@ -190,6 +190,9 @@ void simulate_model(const PlannedFlags& planned, Console& console) {
   std::vector<DeviceId> placement;
   const Cluster cluster = cluster_for(planned, ranks, placement);
   check_ranks(ranks, cluster);
+  if (!placement.empty())
+    for (const std::string& note : placement_notes(*planned.file, planned.path, false))
+      console.info() << "note: " << note << "\n";
   use_default_dtype(flags, cluster, ranks, step);
   SimulationOptions options = simulation_options(flags, ranks);
   options.placement = placement;

@@ -118,16 +118,17 @@ Plan read_plan(const JsonValue& object) {
   return plan;
 }
 
+// Divides before it multiplies: products of such sizes need not fit 63 bits.
 void divide_batch(const JsonValue& step, PlanFile& file) {
-  const std::int64_t least = checked_multiply(file.micro_batch_size, file.plan.dp, "sequences");
-  if (file.global_batch_size % least != 0)
+  const std::int64_t per_rank = file.global_batch_size / file.plan.dp;
+  if (file.global_batch_size % file.plan.dp != 0 || per_rank % file.micro_batch_size != 0)
     throw error_at(
         step.at("global_batch_size"),
         format("a global batch of {} does not divide into micro-batches of {} on {} data-parallel "
                "rank{}",
                file.global_batch_size, file.micro_batch_size, file.plan.dp, file.plan.dp == 1 ? "" : "s"),
-        format("it is a multiple of {}", least));
-  file.plan.micro_batches = file.global_batch_size / least;
+        format("it is a multiple of {} x {}", file.micro_batch_size, file.plan.dp));
+  file.plan.micro_batches = per_rank / file.micro_batch_size;
   if (file.plan.micro_batches > kMostPlannedMicroBatches)
     throw error_at(step.at("global_batch_size"), format("a step of {} micro-batches; the limit is {}",
                                                         file.plan.micro_batches, kMostPlannedMicroBatches));
