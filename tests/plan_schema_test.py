@@ -3,7 +3,7 @@
 
   plan_schema_test.py NADI SOURCE_FOLDER
 
-A whole file is valid; changed files are refused by schema and program alike. Skipped (77)
+A whole file and what `nadi plan --emit` writes are valid; changed files are refused by schema and program alike. Skipped (77)
 where Python has no jsonschema."""
 
 import copy
@@ -57,6 +57,15 @@ base = {
 }
 for error in plans.iter_errors(base):
     fail(f"{error.json_path}: {error.message}")
+
+done = run("plan", "gpt2", "--cluster", "a100x1-a10x7", "--global-batch-size", "8", "--tp", "1", "--pp", "2",
+           "--schedule", "1f1b", "--recompute", "full", "--emit", path)
+if done.returncode != 0:
+    fail(f"plan: {done.stderr}")
+else:
+    with open(path) as file:
+        for error in plans.iter_errors(json.load(file)):
+            fail(f"of nadi plan: {error.json_path}: {error.message}")
 
 wrong = {
     "an unknown key": lambda p: put(p, modell="gpt2"),
