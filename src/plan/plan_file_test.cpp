@@ -95,8 +95,20 @@ TEST(PlanFileTest, WrittenAndReadItIsTheSame) {
   const std::string text = plan_file_text(file, "plan.json");
   EXPECT_EQ(plan_file_text(parse_plan_file(text, "plan.json"), "plan.json"), text);
   EXPECT_THAT(text, HasSubstr("\"devices\": \"4-31,0-3\""));
-  EXPECT_THAT(text, HasSubstr("\"step_time\": \"1430 ms\""));
+  EXPECT_THAT(text, HasSubstr("\"step_time\": \"1.43 s\""));
   EXPECT_THAT(text, HasSubstr("\"cost\": \"0.031 $\""));
+}
+
+TEST(PlanFileTest, TimesAreWrittenExactly) {
+  PlanFile file = parse_plan_file(std::string(kWrittenPlan), "plan.json");
+  for (const std::int64_t time :
+       {0LL, 999'999LL, 1'000'000LL, 13'796'257LL, 1'000'000'001LL, 9'007'199'254'740'991LL}) {
+    file.predicted.step_time = Nanoseconds{time};
+    const std::string text = plan_file_text(file, "plan.json");
+    EXPECT_EQ(parse_plan_file(text, "plan.json").predicted.step_time, Nanoseconds{time}) << text;
+  }
+  file.predicted.step_time = Nanoseconds{13'796'257};
+  EXPECT_THAT(plan_file_text(file, "plan.json"), HasSubstr("\"13.796257 ms\""));
 }
 
 TEST(PlanFileTest, AnErrorHasThePlaceTheValueAndTheNearestChoice) {

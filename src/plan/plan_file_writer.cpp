@@ -78,11 +78,24 @@ Json plan_json_of(const Plan& plan) {
   return json;
 }
 
+// Exact, in the unit that people would take: "1.43 s", "13.796257 ms".
+std::string time_text(Nanoseconds time) {
+  const auto in = [&](std::int64_t unit, int digits, std::string_view name) {
+    std::string text = format("{}.{:0{}}", time.count() / unit, time.count() % unit, digits);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+    return format("{} {}", text, name);
+  };
+  if (time.count() >= 1'000'000'000) return in(1'000'000'000, 9, "s");
+  if (time.count() >= 1'000'000) return in(1'000'000, 6, "ms");
+  return format("{} ns", time.count());
+}
+
 Json predicted_json(const PlanPrediction& predicted) {
   Json json = Json::object();
-  if (predicted.step_time) json["step_time"] = duration_text(*predicted.step_time);
+  if (predicted.step_time) json["step_time"] = time_text(*predicted.step_time);
   if (predicted.memory) json["memory"] = size_text(*predicted.memory);
-  if (predicted.dollars) json["cost"] = format("{} $", *predicted.dollars);
+  if (predicted.dollars) json["cost"] = format("{:.6g} $", *predicted.dollars);
   return json;
 }
 
