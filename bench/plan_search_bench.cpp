@@ -1,6 +1,7 @@
 // How long a search for plans takes, and how near to the best its answer is.
 //
-//   plan_search_bench gpt2-xl a100x1-a10x7 64 [--seq-length N] [--layer-times FILE] [--threads N] [--top N]
+//   plan_search_bench gpt2-xl a100x1-a10x7 64 [--fleet FILE] [--space fasop] [--seq-length N] [--layer-times
+//   FILE] [--threads N] [--top N]
 //
 // Prints time, plans evaluated, gap, and the best plans with estimated and simulated step times.
 #include <chrono>
@@ -12,6 +13,7 @@
 #include "nadi/base/format.h"
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/model/catalogue.h"
+#include "nadi/plan/fleet.h"
 #include "nadi/plan/plan_search.h"
 
 namespace {
@@ -47,9 +49,17 @@ int run(int argc, char** argv) {
   question.request.seq_length = 1024;
   question.request.dtype = DType::kF16;
   SearchOptions options;
+  std::string fleet_file;
   for (int i = 4; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
-    if (flag == "--seq-length")
+    if (flag == "--space" && std::string(argv[i + 1]) == "fasop")
+      question.space = {.zero_stages = {0},
+                        .sequence_parallel = {false},
+                        .recompute = {{}},
+                        .schedules = {ScheduleKind::k1F1B}};
+    else if (flag == "--fleet")
+      fleet_file = argv[i + 1];
+    else if (flag == "--seq-length")
       question.request.seq_length = std::atoll(argv[i + 1]);
     else if (flag == "--threads")
       options.threads = std::atoi(argv[i + 1]);
@@ -65,6 +75,18 @@ int run(int argc, char** argv) {
       return 2;
   }
   const auto start = std::chrono::steady_clock::now();
+  if (!fleet_file.empty()) {
+    const Fleet fleet = read_fleet(fleet_file);
+    const FleetAnswer answer = search_fleet(question, fleet, options);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::printf("%.2f s, %lld sub-clusters, %lld plans evaluated, %zu points, front:\n", seconds,
+                static_cast<long long>(answer.subclusters), static_cast<long long>(answer.evaluated),
+                answer.points.size());
+    for (const std::size_t i : answer.front)
+      std::printf("%.5f $ %s\n", *answer.points[i].plan.estimate.dollars_per_step,
+                  text_of(answer.points[i].plan, fleet.cluster).c_str());
+    return 0;
+  }
   if (std::getenv("PROGRESS") != nullptr)
     options.progress = [&](const SearchProgress& progress) {
       std::fprintf(stderr, "%8.2f s: %lld of %lld, %lld evaluated, best %.4f s\n",

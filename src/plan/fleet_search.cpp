@@ -1,92 +1,122 @@
-// Every mix of nodes by itself: search_plans() on each, in the order of its numbers of nodes. A plan that
-// leaves rented nodes unused is that of a smaller mix, and is counted there.
+// All mixes of nodes with one search: what is known of layers, stages and networks is shared, and a mix
+// starts from the best plan of those with a node less. A mix whose best plan leaves rented nodes unused is no
+// point: the smaller one has the same time for less money.
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 #include "nadi/plan/fleet.h"
+#include "nadi/plan/plan_confirmation.h"
+#include "nadi/plan/search_core.h"
 
 namespace nadi {
 namespace {
 
-Cluster rented_nodes(const Cluster& all, const std::vector<FleetChoice>& choices,
-                     const std::vector<std::int32_t>& counts) {
-  Cluster cluster = all;
-  cluster.nodes.clear();
-  for (std::size_t i = 0; i < choices.size(); ++i)
-    cluster.nodes.insert(cluster.nodes.end(), static_cast<std::size_t>(counts[i]), choices[i].kind);
-  if (!cluster.levels.empty()) {
-    auto groups = static_cast<std::int64_t>(cluster.nodes.size());
-    for (std::size_t level = 0; level + 1 < cluster.levels.size(); ++level)
-      groups = (groups + cluster.levels[level].members - 1) / cluster.levels[level].members;
-    cluster.levels.back().members = static_cast<std::int32_t>(groups);
+// Every mix after those with fewer nodes.
+std::vector<std::vector<std::int32_t>> mixes_of(const std::vector<FleetChoice>& choices) {
+  std::vector<std::vector<std::int32_t>> mixes{{}};
+  for (const FleetChoice& choice : choices) {
+    std::vector<std::vector<std::int32_t>> longer;
+    for (const std::vector<std::int32_t>& mix : mixes)
+      for (std::int32_t count = choice.fewest; count <= choice.most; ++count) {
+        longer.push_back(mix);
+        longer.back().push_back(count);
+      }
+    mixes = std::move(longer);
   }
-  return cluster;
+  std::ranges::stable_sort(mixes, {}, [](const std::vector<std::int32_t>& mix) {
+    return std::accumulate(mix.begin(), mix.end(), std::int64_t{0});
+  });
+  return mixes;
 }
 
-// The next numbers of nodes, the last kind fastest; false after the last.
-bool advance(const std::vector<FleetChoice>& choices, std::vector<std::int32_t>& counts) {
-  for (std::size_t i = counts.size(); i-- > 0;) {
-    if (counts[i] < choices[i].most) {
-      ++counts[i];
-      return true;
-    }
-    counts[i] = choices[i].fewest;
-  }
-  return false;
+Nanoseconds time_of(const FleetPoint& point) {
+  return point.plan.simulated.value_or(point.plan.estimate.iteration);
+}
+
+double dollars_of(const FleetPoint& point) {
+  const double estimated = *point.plan.estimate.dollars_per_step;
+  return estimated * static_cast<double>(time_of(point).count()) /
+         static_cast<double>(point.plan.estimate.iteration.count());
 }
 
 std::vector<std::size_t> front_of(const std::vector<FleetPoint>& points) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < points.size(); ++i)
     if (points[i].plan.estimate.dollars_per_step) order.push_back(i);
-  const auto time = [&](std::size_t i) {
-    return points[i].plan.simulated.value_or(points[i].plan.estimate.iteration);
-  };
-  const auto dollars = [&](std::size_t i) { return *points[i].plan.estimate.dollars_per_step; };
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return time(a) != time(b) ? time(a) < time(b) : dollars(a) < dollars(b);
+    const Nanoseconds of_a = time_of(points[a]), of_b = time_of(points[b]);
+    return of_a != of_b ? of_a < of_b : dollars_of(points[a]) < dollars_of(points[b]);
   });
   std::vector<std::size_t> front;
   for (const std::size_t i : order)
-    if (front.empty() || dollars(i) < dollars(front.back())) front.push_back(i);
+    if (front.empty() || dollars_of(points[i]) < dollars_of(points[front.back()])) front.push_back(i);
   return front;
+}
+
+// The best of the mixes with one node less.
+std::optional<RankedPlan> known_plan(const std::map<std::vector<std::int32_t>, RankedPlan>& best,
+                                     std::vector<std::int32_t> mix) {
+  std::optional<RankedPlan> known;
+  for (std::int32_t& count : mix) {
+    --count;
+    if (const auto found = best.find(mix);
+        found != best.end() && (!known || found->second.estimate.iteration < known->estimate.iteration))
+      known = found->second;
+    ++count;
+  }
+  return known;
 }
 
 }  // namespace
 
 FleetAnswer search_fleet(const PlanQuestion& question, const Fleet& fleet, const SearchOptions& options) {
+  PlanQuestion whole = question;
+  whole.cluster = fleet.cluster;
+  whole.objective =
+      PlanObjective::kTime;  // all nodes of a mix are paid for, so its cheapest plan is its fastest
+  SearchOptions quiet = options;
+  quiet.progress = {};
+  SearchCore core(whole, quiet, 1);
   FleetAnswer answer;
-  std::int64_t mixes = 1;
-  std::vector<std::int32_t> counts;
-  for (const FleetChoice& choice : fleet.choices) {
-    counts.push_back(choice.fewest);
-    mixes = checked_multiply(mixes, choice.most - choice.fewest + 1, "mixes of nodes");
-  }
-  std::optional<Nanoseconds> best;
-  PlanQuestion part = question;
-  for (std::int64_t done = 0; done < mixes; ++done, advance(fleet.choices, counts)) {
-    if (options.stop && options.stop()) {
-      answer.stopped = true;
-      break;
-    }
+  std::map<std::vector<std::int32_t>, RankedPlan> best;
+  const std::vector<std::vector<std::int32_t>> mixes = mixes_of(fleet.choices);
+  std::optional<Nanoseconds> fastest;
+  for (std::size_t done = 0; done < mixes.size() && !answer.stopped; ++done) {
     if (options.progress)
-      options.progress({.done = done, .total = mixes, .evaluated = answer.evaluated, .best = best});
-    part.cluster = rented_nodes(fleet.cluster, fleet.choices, counts);
-    if (part.cluster.nodes.empty()) continue;
+      options.progress({.done = static_cast<std::int64_t>(done),
+                        .total = std::ssize(mixes),
+                        .evaluated = answer.evaluated,
+                        .best = fastest});
+    std::vector<std::int32_t> nodes(fleet.cluster.kinds.size());
+    std::vector<NodeRun> rented;
+    for (std::size_t i = 0; i < fleet.choices.size(); ++i) {
+      nodes[static_cast<std::size_t>(fleet.choices[i].kind)] += mixes[done][i];
+      if (mixes[done][i] > 0)
+        rented.push_back({.kind = fleet.choices[i].kind, .count = mixes[done][i], .devices = 1});
+    }
+    if (rented.empty()) continue;
     ++answer.subclusters;
-    SearchOptions one = options;
-    one.top = 1;
-    one.confirmed = 1;
-    one.progress = {};
-    PlanAnswer found = search_plans(part, one);
+    CoreAnswer found = core.run({.nodes = nodes,
+                                 .known = known_plan(best, mixes[done]),
+                                 .dollars_per_hour = dollars_per_hour(fleet.cluster, rented),
+                                 .proves = false});
     answer.evaluated += found.evaluated;
-    answer.stopped = answer.stopped || found.stopped;
+    answer.stopped = found.stopped;
     if (found.plans.empty()) continue;
-    RankedPlan& plan = found.plans[0];
+    RankedPlan& plan = found.plans.front();
+    if (!fastest || plan.estimate.iteration < *fastest) fastest = plan.estimate.iteration;
     std::int64_t used = 0;
     for (const NodeRun& run : plan.candidate.nodes) used += run.count;
-    if (used < std::ssize(part.cluster.nodes)) continue;
-    if (!best || plan.estimate.iteration < *best) best = plan.estimate.iteration;
-    answer.points.push_back({.counts = counts, .plan = std::move(plan)});
+    if (used == std::accumulate(nodes.begin(), nodes.end(), std::int64_t{0}))
+      answer.points.push_back({.counts = mixes[done], .plan = plan});
+    best.insert_or_assign(mixes[done], std::move(plan));
+  }
+  answer.front = front_of(answer.points);
+  for (const std::size_t point : answer.front) {
+    if (options.stop && options.stop()) break;
+    RankedPlan& plan = answer.points[point].plan;
+    plan.simulated = simulate_plan(whole, plan.candidate).iteration_time;
   }
   answer.front = front_of(answer.points);
   return answer;

@@ -31,8 +31,8 @@ class InterleavedSearch {
       std::vector<std::int64_t> loads(static_cast<std::size_t>(stages_));
       try_all(layers, loads, layers_);
       answer_.lower_bound = best_;
-    } else if (answer_.found()) {
-      improve();
+    } else if (first_time_ < kNeverEnds) {
+      if (is_promising()) improve(first());
     } else if (first_time_ >= kNeverEnds) {
       answer_.lower_bound = kNeverEnds;
     }
@@ -176,23 +176,31 @@ class InterleavedSearch {
     load = before;
   }
 
+  // Moves of single layers gain some percent at most.
+  bool is_promising() const {
+    return static_cast<double>(first_time_) < 1.1 * static_cast<double>(effort_.better_than);
+  }
+
   // Moves of one layer, the first that is better; a fixed number of tries, since each costs an evaluation.
-  void improve() {
-    const std::int64_t tries = std::max<std::int64_t>(4 * chunks_, effort_.bounds / 4096);
+  void improve(std::vector<std::int64_t> current) {
+    std::int64_t time = first_time_;
+    const std::int64_t tries = std::max<std::int64_t>(2 * chunks_, effort_.bounds / 4096);
     std::int64_t tried = 0;
     for (bool better = true; better;) {
       better = false;
       for (std::int64_t distance = 1; distance < chunks_ && !better; ++distance)
         for (std::int64_t from = 0; from < chunks_ && !better; ++from)
           for (const std::int64_t to : {from - distance, from + distance}) {
-            if (to < 0 || to >= chunks_ || answer_.layers[static_cast<std::size_t>(from)] == 0) continue;
+            if (to < 0 || to >= chunks_ || current[static_cast<std::size_t>(from)] == 0) continue;
             if (++tried > tries || close_enough()) return;
-            std::vector<std::int64_t> layers = answer_.layers;
+            std::vector<std::int64_t> layers = current;
             --layers[static_cast<std::size_t>(from)];
             ++layers[static_cast<std::size_t>(to)];
-            const std::int64_t before = best_;
-            evaluate(layers);
-            better = better || best_ < before;
+            const std::int64_t moved = evaluate(layers);
+            if (moved >= time) continue;
+            better = true;
+            time = moved;
+            current = layers;
           }
     }
   }

@@ -1,6 +1,7 @@
 #include "nadi/plan/partition_labels.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <tuple>
 
@@ -64,24 +65,92 @@ std::optional<std::size_t> PartitionLabels::Stage::find(const RearState& state) 
   return static_cast<std::size_t>(at - states.begin());
 }
 
-// Whichever kinds the stages have, and however few nodes there are: a bound.
-void PartitionLabels::find_least_before(const LabelLimits& limits) {
-  const std::int64_t stages = problem_.shape.stages, layers = problem_.layers;
-  const auto row = static_cast<std::size_t>(layers + 1);
-  least_before_.assign(static_cast<std::size_t>(stages + 1) * row, kNeverEnds);
-  least_before_[0] = 0;
+bool PartitionLabels::find_most(const LabelLimits& limits) {
+  const std::int64_t stages = problem_.shape.stages, kinds = std::ssize(problem_.kinds);
+  most_.assign(static_cast<std::size_t>(stages * kinds), -1);
+  const std::int64_t send = least_send();
+  for (std::int64_t s = 0; s < stages; ++s)
+    for (std::int64_t k = 0; k < kinds; ++k)
+      for (std::int64_t l = problem_.most(s, k); l >= problem_.fewest(s); --l) {
+        const PartitionCosts& cost = problem_.cost(s, k, l);
+        const std::int64_t end =
+            s * send + (problem_.shape.micro_batches - 1) * cost.both() + cost.forward_after + cost.backward;
+        if (cost.both() > limits.longest_stage ||
+            end + cost.update + problem_.after_tails >= limits.better_than)
+          continue;
+        // Others may still run when its tail begins, but it has the way to itself and nothing comes back.
+        if (s * least_activations() + (problem_.shape.micro_batches - 1) * cost.both() + cost.forward_after +
+                cost.backward + cost.tail + cost.update + problem_.after_tails >=
+            limits.better_than)
+          continue;
+        most_[problem_.place(s, k)] = l;
+        break;
+      }
+  return has_places();
+}
+
+// Kinds that have places for few stages count where they gain most over the others.
+bool PartitionLabels::has_places() const {
+  const std::int64_t stages = problem_.shape.stages, kinds = std::ssize(problem_.kinds);
+  std::int64_t sum = 0;
+  for (std::int64_t s = 0; s < stages; ++s) {
+    std::int64_t most_of_all = -1;
+    for (std::int64_t k = 0; k < kinds; ++k) most_of_all = std::max(most_of_all, most(s, k));
+    if (most_of_all < problem_.fewest(s)) return false;
+    sum += most_of_all;
+  }
+  if (sum < problem_.layers || kinds != 2) return sum >= problem_.layers;
+  for (std::int64_t few = 0; few < 2; ++few) {
+    const PartitionStageKind& kind = problem_.kinds[static_cast<std::size_t>(few)];
+    std::int64_t blocks = stages;
+    for (std::size_t i = 0; i < kind.nodes.size(); ++i)
+      if (kind.nodes[i] > 0) blocks = std::min<std::int64_t>(blocks, problem_.nodes[i] / kind.nodes[i]);
+    std::int64_t room = 0;
+    std::vector<std::int64_t> gains;
+    for (std::int64_t s = 0; s < stages; ++s) {
+      const std::int64_t other = std::max<std::int64_t>(0, most(s, 1 - few));
+      room += other;
+      gains.push_back(std::max<std::int64_t>(0, most(s, few) - other));
+    }
+    std::ranges::sort(gains, std::greater{});
+    const std::int64_t held = std::min(stages, blocks * kind.stages_per_block);
+    for (std::int64_t i = 0; i < held; ++i) room += gains[static_cast<std::size_t>(i)];
+    if (room < problem_.layers) return false;
+  }
+  return true;
+}
+
+std::int64_t PartitionLabels::least_send() const {
   std::int64_t send = kNeverEnds;  // there and back
   for (const PartitionSend& between : problem_.send_between)
     send = std::min(send, between.activations + between.gradients);
   for (const PartitionStageKind& kind : problem_.kinds)
     if (kind.stages_per_block > 1)
       send = std::min(send, kind.send_within.activations + kind.send_within.gradients);
+  return send;
+}
+
+std::int64_t PartitionLabels::least_activations() const {
+  std::int64_t send = kNeverEnds;
+  for (const PartitionSend& between : problem_.send_between) send = std::min(send, between.activations);
+  for (const PartitionStageKind& kind : problem_.kinds)
+    if (kind.stages_per_block > 1) send = std::min(send, kind.send_within.activations);
+  return send;
+}
+
+// Whichever kinds the stages have, and however few nodes there are: a bound.
+void PartitionLabels::find_least_before(const LabelLimits& limits) {
+  const std::int64_t stages = problem_.shape.stages, layers = problem_.layers;
+  const auto row = static_cast<std::size_t>(layers + 1);
+  least_before_.assign(static_cast<std::size_t>(stages + 1) * row, kNeverEnds);
+  least_before_[0] = 0;
+  const std::int64_t send = least_send();
   std::vector<std::int64_t> stage_times(row);
   for (std::int64_t s = 0; s < stages; ++s) {
     std::ranges::fill(stage_times, kNeverEnds);
     std::int64_t most = -1;
     for (std::int64_t k = 0; k < std::ssize(problem_.kinds); ++k)
-      for (std::int64_t l = problem_.fewest(s); l <= problem_.most(s, k); ++l) {
+      for (std::int64_t l = problem_.fewest(s); l <= this->most(s, k); ++l) {
         const PartitionCosts& cost = problem_.cost(s, k, l);
         if (is_too_long(cost, limits)) continue;
         const std::int64_t time = cost.forward_after + cost.backward_after;
@@ -168,7 +237,7 @@ void PartitionLabels::add(std::vector<RearLabel>& labels, const RearLabel& label
 void PartitionLabels::start(const LabelLimits& limits) {
   const std::int64_t last = problem_.shape.stages - 1;
   for (std::int32_t k = 0; k < std::ssize(problem_.kinds); ++k) {
-    const std::int64_t most = problem_.most(last, k);
+    const std::int64_t most = this->most(last, k);
     const std::int64_t places = problem_.kinds[static_cast<std::size_t>(k)].stages_per_block;
     for (std::int32_t place = 0; place < std::min(places, problem_.shape.stages); ++place) {
       const std::int32_t used = place == 0 ? used_.with(UsedNodes::kNone, k) : UsedNodes::kNone;
@@ -201,11 +270,12 @@ void PartitionLabels::extend(std::int64_t stage, const LabelLimits& limits) {
       if (place > stage) continue;
       const std::int32_t used = place == 0 ? used_.with(next.used, k) : next.used;
       if (used == UsedNodes::kTooMany) continue;
-      const PartitionSend send = next.place > 0
-                                     ? kind.send_within
-                                     : problem_.send_between[static_cast<std::size_t>(k * kinds + next.kind)];
+      const PartitionSend send =
+          !problem_.given_sends.empty() ? problem_.given_sends[static_cast<std::size_t>(stage)]
+          : next.place > 0              ? kind.send_within
+                           : problem_.send_between[static_cast<std::size_t>(k * kinds + next.kind)];
       const std::int64_t left = problem_.layers - next.layers;
-      const std::int64_t most = std::min(left, problem_.most(stage, k));
+      const std::int64_t most = std::min(left, this->most(stage, k));
       for (std::int64_t l = stage == 0 ? left : problem_.fewest(stage); l <= most; ++l) {
         const PartitionCosts& cost = problem_.cost(stage, k, l);
         const std::int64_t least = least_before(stage, left - l);
@@ -251,6 +321,7 @@ void PartitionLabels::close(std::int64_t stage) {
 
 void PartitionLabels::build(const LabelLimits& limits) {
   stages_.assign(static_cast<std::size_t>(problem_.shape.stages), {});
+  if (!find_most(limits)) return;
   find_least_before(limits);
   for (const PartitionStageKind& kind : problem_.kinds)
     places_ =

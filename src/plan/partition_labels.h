@@ -96,6 +96,15 @@ class PartitionLabels {
     std::vector<std::vector<RearLabel>> labels;  // by state
   };
   std::vector<RearLabel>& open_labels(const RearState& state);
+  // The most layers of each stage and kind that do not make the step too long by themselves, with the
+  // messages that the stage waits for. False: there is no place for all layers, whatever the order of kinds.
+  bool find_most(const LabelLimits& limits);
+  bool has_places() const;
+  std::int64_t least_send() const;         // there and back between two stages
+  std::int64_t least_activations() const;  // there
+  std::int64_t most(std::int64_t stage, std::int64_t kind) const {
+    return most_[problem_.place(stage, kind)];
+  }
   bool is_too_long(const PartitionCosts& costs, const LabelLimits& limits) const;
   // With what the stages before take at least.
   bool is_too_late(const PathBound& bound, std::int64_t before, const LabelLimits& limits) const;
@@ -108,6 +117,7 @@ class PartitionLabels {
 
   const PartitionProblem& problem_;
   UsedNodes& used_;
+  std::vector<std::int64_t> most_;  // layers, by stage and kind
   std::vector<std::int64_t> least_before_;
   std::vector<Stage> stages_;
   std::int32_t places_ = 1;  // the most of a block

@@ -36,6 +36,8 @@ class PartitionSearch {
     } else if (!may_be_better()) {
       answer_.lower_bound = effort_.better_than;
       return answer_;
+    } else if (effort_.labels == 1 || close_enough(answer_.lower_bound)) {
+      return answer_;
     }
     prove();
     return answer_;
@@ -104,8 +106,10 @@ class PartitionSearch {
   bool may_be_better() {
     labels_.build({.better_than = effort_.better_than, .labels = 1});
     const auto first = labels_.best();
-    if (first) evaluate(first->kinds, first->layers);
-    return first.has_value();
+    if (!first) return false;
+    answer_.lower_bound = first->bound;
+    evaluate(first->kinds, first->layers);
+    return true;
   }
 
   void prove() {
@@ -142,7 +146,8 @@ class PartitionSearch {
     std::int64_t layers = 0;  // of the stage before it
   };
 
-  const PartitionSend& send_after(std::int32_t kind, const RearState& next) const {
+  const PartitionSend& send_after(std::int64_t stage, std::int32_t kind, const RearState& next) const {
+    if (!problem_.given_sends.empty()) return problem_.given_sends[static_cast<std::size_t>(stage)];
     if (next.place > 0) return problem_.kinds[static_cast<std::size_t>(kind)].send_within;
     const auto row = static_cast<std::size_t>(kind) * problem_.kinds.size();
     return problem_.send_between[row + static_cast<std::size_t>(next.kind)];
@@ -182,7 +187,7 @@ class PartitionSearch {
   void decide(std::int64_t stage, const Branch& branch) {
     const auto at = static_cast<std::size_t>(stage);
     layers_[at] = branch.layers;
-    sends_[at] = send_after(kinds_[at], labels_.stage(stage + 1).states[branch.state]);
+    sends_[at] = send_after(stage, kinds_[at], labels_.stage(stage + 1).states[branch.state]);
   }
 
   // All numbers of layers of the stage, and all states that may come after it.

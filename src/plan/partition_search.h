@@ -50,6 +50,7 @@ struct PartitionProblem {
       {};  // by stage and kind, as memory has room; below 0: not this kind
   std::vector<PartitionSend> send_between = {
       {}};                                      // by kinds of a block's last and the next one's first stage
+  std::vector<PartitionSend> given_sends = {};  // by stage, to the one after it, instead of those by kinds
   std::vector<std::int64_t> given_layers = {};  // by stage, where the partition is no matter of choice
   std::int64_t after_tails = 0;                 // nanoseconds, from the last tail to the updates
 

@@ -110,8 +110,14 @@ class SettingList {
     if (one_chunk && asked(ScheduleKind::kGPipe) && (differ || found.empty()))
       found.push_back({ScheduleKind::kGPipe});
     if (!asked(ScheduleKind::kInterleaved) || plan.pp < 2 || plan.micro_batches % plan.pp != 0) return found;
+    // As few as leave the largest chunk of an even partition so many layers: more only make chunks empty.
     std::vector<std::int64_t> chunks;
-    for (std::int64_t count = 2; count * plan.pp <= question_.config.layers; ++count) chunks.push_back(count);
+    for (std::int64_t most = question_.config.layers; most >= 1; --most) {
+      const std::int64_t count = (question_.config.layers + plan.pp * most - 1) / (plan.pp * most);
+      if (count > 1 && count * plan.pp <= question_.config.layers &&
+          (chunks.empty() || count > chunks.back()))
+        chunks.push_back(count);
+    }
     for (const std::int64_t count : asked_or(question_.space.virtual_stages, chunks))
       if (count > 1) found.push_back({ScheduleKind::kInterleaved, count});
     return found;

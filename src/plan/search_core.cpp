@@ -172,9 +172,10 @@ std::vector<SearchCore::Task> SearchCore::next_batch(std::vector<Task>& open, st
 }
 
 SearchCore::Outcome SearchCore::solve(Worker& worker, const Task& task, double better_than,
-                                      const PartitionEffort& effort) const {
+                                      const Care& care) const {
   Outcome outcome;
-  SettingRequest request{.setting = task.setting, .nodes = task.nodes, .effort = effort};
+  SettingRequest request{.setting = task.setting, .nodes = task.nodes, .effort = care.effort};
+  request.few_orders = care.few_orders && question_.objective != PlanObjective::kMemory;
   if (options_.every)
     request.every = [&](const PlanCandidate& candidate) { outcome.evaluated.push_back(candidate); };
   double bound = kNoObjective;
@@ -195,19 +196,20 @@ SearchCore::Outcome SearchCore::solve(Worker& worker, const Task& task, double b
   outcome.answer = worker.search.run(request);
   outcome.bound = objective_of_time(task, outcome.answer.lower_bound);
   if (outcome.answer.lower_bound > limit) outcome.bound = kNoObjective;
+  if (!outcome.answer.all_orders) outcome.bound = 0;
   if (question_.objective == PlanObjective::kMemory) outcome.bound = bound;
   if (outcome.answer.candidate) outcome.estimate = worker.estimator.of(*outcome.answer.candidate);
   return outcome;
 }
 
 std::vector<SearchCore::Outcome> SearchCore::solve_batch(std::span<const Task> tasks, double better_than,
-                                                         const PartitionEffort& effort) {
+                                                         const Care& care) {
   std::vector<Outcome> outcomes(tasks.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&](Worker& worker) {
     for (std::size_t i = next++; i < tasks.size(); i = next++) {
       try {
-        outcomes[i] = solve(worker, tasks[i], better_than, effort);
+        outcomes[i] = solve(worker, tasks[i], better_than, care);
       } catch (...) {
         outcomes[i].error = std::current_exception();
       }
@@ -251,7 +253,7 @@ void SearchCore::take(CoreAnswer& answer, Outcome& outcome) {
 // What was searched with little effort and may still hide something better than the best, again.
 void SearchCore::prove(CoreAnswer& answer, std::vector<Task>& tasks) {
   std::int64_t left = kProofEffort;
-  for (std::int64_t effort = 16 * kFirstEffort; effort <= kProofEffort && left > 0; effort *= 8) {
+  for (std::int64_t effort = kFirstEffort; effort <= kProofEffort && left > 0; effort *= 8) {
     std::ranges::stable_sort(tasks, {}, &Task::bound);
     for (Task& task : tasks) {
       const double best = answer.plans.empty()
@@ -263,7 +265,7 @@ void SearchCore::prove(CoreAnswer& answer, std::vector<Task>& tasks) {
         return;
       }
       left -= effort;
-      Outcome outcome = solve(*workers_.front(), task, best, {.bounds = effort});
+      Outcome outcome = solve(*workers_.front(), task, best, {.effort = {.bounds = effort}});
       task.bound = std::max(task.bound, outcome.bound);
       take(answer, outcome);
     }
@@ -282,7 +284,10 @@ CoreAnswer SearchCore::run(const CoreRequest& request) {
     }
     std::vector<Task> batch = next_batch(open, grids, request, worst_kept(answer));
     if (batch.empty()) break;
-    std::vector<Outcome> outcomes = solve_batch(batch, worst_kept(answer), {.bounds = kFirstEffort});
+    const PartitionEffort effort =
+        request.proves ? PartitionEffort{.bounds = kFirstEffort} : PartitionEffort{.bounds = 0, .labels = 1};
+    std::vector<Outcome> outcomes =
+        solve_batch(batch, worst_kept(answer), {.effort = effort, .few_orders = true});
     for (std::size_t i = 0; i < batch.size(); ++i) {
       batch[i].bound = std::max(batch[i].bound, outcomes[i].bound);
       take(answer, outcomes[i]);
@@ -295,7 +300,7 @@ CoreAnswer SearchCore::run(const CoreRequest& request) {
       options_.progress(progress);
     }
   }
-  if (!answer.stopped && question_.objective != PlanObjective::kMemory) prove(answer, done);
+  if (request.proves && !answer.stopped && question_.objective != PlanObjective::kMemory) prove(answer, done);
   answer.lower_bound =
       answer.plans.empty() ? kNoObjective : objective_of(question_.objective, answer.plans.front().estimate);
   for (const std::vector<Task>* tasks : {&grids, &open, &done})

@@ -25,6 +25,7 @@ struct CoreRequest {
   std::vector<std::int32_t> nodes = {};         // by kind: those that may be used
   std::optional<RankedPlan> known = {};         // a plan on some of these nodes
   std::optional<double> dollars_per_hour = {};  // for all of them; nullopt: for those that a plan uses
+  bool proves = true;                           // that nothing is better, as far as the effort goes
 };
 
 struct CoreAnswer {
@@ -59,9 +60,13 @@ class SearchCore {
   double objective_of_time(const Task& task, std::int64_t nanoseconds) const;
   std::int64_t time_of_objective(const Task& task, double objective) const;
   std::int64_t time_limit(const Task& task) const;
-  Outcome solve(Worker& worker, const Task& task, double better_than, const PartitionEffort& effort) const;
-  std::vector<Outcome> solve_batch(std::span<const Task> tasks, double better_than,
-                                   const PartitionEffort& effort);
+  // How thoroughly a task is searched.
+  struct Care {
+    PartitionEffort effort = {};
+    bool few_orders = false;
+  };
+  Outcome solve(Worker& worker, const Task& task, double better_than, const Care& care) const;
+  std::vector<Outcome> solve_batch(std::span<const Task> tasks, double better_than, const Care& care);
   void take(CoreAnswer& answer, Outcome& outcome);
   void prove(CoreAnswer& answer, std::vector<Task>& tasks);
   double worst_kept(const CoreAnswer& answer) const;

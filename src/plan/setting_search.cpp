@@ -148,6 +148,7 @@ SettingAnswer SettingSearch::run(const SettingRequest& request) {
   if (placed.orders.empty()) return answer;
   answer.placed = true;
   if (request.setting.plan.virtual_stages > 1) return run_interleaved(request, placed);
+  if (request.few_orders && placed.makes.makes.size() > 1) return run_few_orders(request, placed);
 
   std::vector<std::int32_t> order;  // of the tables at hand
   const PlanTables* tables = nullptr;
@@ -171,6 +172,49 @@ SettingAnswer SettingSearch::run(const SettingRequest& request) {
   if (found.found()) {
     answer.nanoseconds = found.nanoseconds;
     answer.candidate = candidate_of(request.setting, runs_of(placed.makes, found.kinds), found.layers);
+  }
+  return answer;
+}
+
+// Each order as a problem with one kind per stage: a small part of the states.
+SettingAnswer SettingSearch::run_few_orders(const SettingRequest& request, Placed& placed) {
+  SettingAnswer answer{.all_orders = false, .placed = true};
+  const PartitionProblem& all = placed.problem;
+  const auto row = static_cast<std::size_t>(all.layers + 1);
+  std::vector<const std::vector<std::int32_t>*> orders{&placed.orders.front()};
+  if (placed.orders.back() != placed.orders.front()) orders.push_back(&placed.orders.back());
+  for (const std::vector<std::int32_t>* order : orders) {
+    const PlanTables& tables = tables_of(request, placed.makes, *order);
+    PartitionProblem problem{.shape = all.shape,
+                             .layers = all.layers,
+                             .kinds = {{}},
+                             .given_layers = all.given_layers,
+                             .after_tails = all.after_tails};
+    for (std::size_t s = 0; s < order->size(); ++s) {
+      const std::size_t place = all.place(static_cast<std::int64_t>(s), (*order)[s]);
+      const auto from = all.costs.begin() + static_cast<std::ptrdiff_t>(place * row);
+      problem.costs.insert(problem.costs.end(), from, from + static_cast<std::ptrdiff_t>(row));
+      problem.most_layers.push_back(all.most_layers[place]);
+      if (s + 1 < order->size())
+        problem.given_sends.push_back(
+            {.activations = tables.activations[s].count(), .gradients = tables.gradients[s].count()});
+    }
+    const std::vector<NodeRun> runs = runs_of(placed.makes, *order);
+    problem.exact = [&](std::span<const std::int32_t>, std::span<const std::int64_t> layers) {
+      if (request.every)
+        request.every(
+            candidate_of(request.setting, runs, std::vector<std::int64_t>(layers.begin(), layers.end())));
+      return estimator_.iteration(tables, layers).count();
+    };
+    PartitionEffort effort = request.effort;
+    effort.better_than = std::min(effort.better_than, answer.nanoseconds);
+    const PartitionAnswer found = search_partition(problem, effort);
+    answer.evaluated += found.evaluated;
+    answer.lower_bound = std::min(answer.lower_bound, found.lower_bound);
+    answer.has_room = answer.has_room || found.lower_bound < kNeverEnds;
+    if (!found.found()) continue;
+    answer.nanoseconds = found.nanoseconds;
+    answer.candidate = candidate_of(request.setting, runs, found.layers);
   }
   return answer;
 }

@@ -27,6 +27,8 @@ struct SettingRequest {
   std::vector<std::int32_t> nodes = {};  // by kind: those that may be used
   std::optional<Bytes> memory = {};      // on every device, besides what it has
   PartitionEffort effort = {};
+  bool few_orders =
+      false;  // the kinds of stages in two orders alone: fast, near the best, no bound for others
   // Called with every candidate that is evaluated.
   std::function<void(const PlanCandidate&)> every = {};
 };
@@ -36,8 +38,9 @@ struct SettingAnswer {
   std::int64_t nanoseconds = kNeverEnds;
   std::int64_t lower_bound = kNeverEnds;  // nanoseconds; kNeverEnds: nothing fits
   std::int64_t evaluated = 0;
-  bool placed = false;    // there are nodes for it
-  bool has_room = false;  // some partition fits in memory
+  bool all_orders = true;  // of kinds of stages were looked at
+  bool placed = false;     // there are nodes for it
+  bool has_room = false;   // some partition fits in memory
 };
 
 class SettingSearch {
@@ -60,6 +63,7 @@ class SettingSearch {
   Placed place(const SettingRequest& request);
   void fill(Placed& placed, const SettingRequest& request, std::span<const std::int32_t> order);
   void add_embedding(Placed& placed) const;
+  SettingAnswer run_few_orders(const SettingRequest& request, Placed& placed);
   SettingAnswer run_interleaved(const SettingRequest& request, const Placed& placed);
   const PlanTables& tables_of(const SettingRequest& request, const StageMakes& makes,
                               std::span<const std::int32_t> order);
