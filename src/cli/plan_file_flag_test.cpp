@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "nadi/base/format.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/cli/train_options_for_tests.h"
+#include "nadi/cluster/cluster_file.h"
 #include "nadi/job/find_program.h"
+#include "nadi/megatron/megatron_command.h"
+#include "nadi/model/catalogue.h"
 
 namespace nadi {
 namespace {
@@ -209,6 +213,68 @@ TEST_F(PlanFileFlag, ScriptsOfMegatronCallAdamWAdam) {
           .flags,
       2, Rank{0});
   EXPECT_EQ(run.options.optimizer.kind, OptimizerKind::kAdamW);
+}
+
+// The command line for Megatron-LM, read as `nadi train` reads Megatron's flags, is the plan again.
+TEST_F(PlanFileFlag, MegatronsCommandLineIsThePlan) {
+  struct Case {
+    const char* model;
+    const char* cluster;
+    const char* step;
+    const char* plan;
+  };
+  for (const Case& one :
+       {Case{"gpt2-xl", "a10-8x4", R"("dtype": "fp16")", R"("dp": 4, "pp": 8)"},
+        Case{"gpt2-xl", "a10-8x4", R"("dtype": "bf16", "recompute": {"granularity": "selective"})",
+             R"("dp": 8, "pp": 4, "zero": 1, "partition": [8, 14, 14, 12])"},
+        Case{
+            "llama3.1-8b", "dgx-h100", R"("dtype": "bf16", "attention": "unfused")",
+            R"("tp": 2, "pp": 4, "sequence_parallel": true, "schedule": "interleaved", "virtual_stages": 2)"},
+        Case{"llama-tiny", "dgx-h100",
+             R"("recompute": {"granularity": "full", "layers": 2}, "optimizer": "sgd")",
+             R"("tp": 2, "cp": 2, "dp": 2)"}}) {
+    SCOPED_TRACE(one.plan);
+    const ModelConfig& config = *find_built_in_model(one.model);
+    const PlanFile file = parse_plan_file(
+        format(R"({{"nadi_plan": 1, "model": "{}", "step": {{"seq_length": {}, "global_batch_size": 64,
+                   "micro_batch_size": 2, {}}}, "plan": {{{}}}}})",
+               one.model, config.positions / 2, one.step, one.plan),
+        "plan.json");
+    check_plan_file(file, "plan.json", config);
+    std::string words = megatron_command(config, file, load_cluster(one.cluster)).command;
+    words = words.substr(words.find(".py ") + 4);
+    std::erase_if(words, [](char c) { return c == '\\' || c == '\n'; });
+    const TrainOptions options = resolve_for_tests(words, file.plan.world_size()).options;
+    EXPECT_EQ(options.config.architecture, config.architecture);
+    EXPECT_EQ(options.config.layers, config.layers);
+    EXPECT_EQ(options.config.width, config.width);
+    EXPECT_EQ(options.config.ffn_width, config.ffn_width);
+    EXPECT_EQ(options.config.kv_heads, config.kv_heads);
+    EXPECT_EQ(options.config.vocabulary + 1, config.vocabulary);  // Megatron's tokenizer adds one
+    EXPECT_EQ(options.config.positions, config.positions);
+    EXPECT_EQ(options.config.tied_embeddings, config.tied_embeddings);
+    EXPECT_EQ(options.config.norm_epsilon, config.norm_epsilon);
+    EXPECT_EQ(options.config.attention_dropout, config.attention_dropout);
+    EXPECT_EQ(options.config.residual_dropout, config.residual_dropout);
+    EXPECT_EQ(options.config.rotary, config.rotary);
+    EXPECT_EQ(options.plan.tp, file.plan.tp);
+    EXPECT_EQ(options.plan.cp, file.plan.cp);
+    EXPECT_EQ(options.plan.dp, file.plan.dp);
+    EXPECT_EQ(options.plan.pp, file.plan.pp);
+    EXPECT_EQ(options.plan.sequence_parallel, file.plan.sequence_parallel);
+    EXPECT_EQ(options.plan.zero_stage, file.plan.zero_stage);
+    EXPECT_EQ(options.plan.schedule, file.plan.schedule);
+    EXPECT_EQ(options.plan.virtual_stages, file.plan.virtual_stages);
+    EXPECT_EQ(resolved_partition(options.config, options.plan), resolved_partition(config, file.plan));
+    EXPECT_EQ(options.seq_length, file.seq_length);
+    EXPECT_EQ(options.batch_size, file.micro_batch_size);
+    EXPECT_EQ(options.accumulation, file.plan.micro_batches);
+    EXPECT_EQ(options.dtype, file.dtype);
+    EXPECT_EQ(options.fused_attention, file.fused_attention);
+    EXPECT_EQ(options.recompute.granularity, file.recompute.granularity);
+    EXPECT_EQ(options.recompute.layers, file.recompute.layers);
+    EXPECT_EQ(options.optimizer.kind, file.optimizer);
+  }
 }
 
 TEST_F(PlanFileFlag, PlacesOfRanksAreNamed) {
