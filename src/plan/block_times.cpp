@@ -9,106 +9,11 @@
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops/copy.h"
 #include "nadi/parallel/gradient_reduction.h"
+#include "nadi/plan/chunk_pieces.h"
 #include "nadi/sim/op_work.h"
-#include "nadi/sim/replay_program.h"
 
 namespace nadi {
 namespace {
-
-// Before everything: what does not hold a path back.
-constexpr std::int64_t kLongAgo = std::numeric_limits<std::int64_t>::min() / 4;
-
-// A row of ops, as PassTimes has it.
-struct PlayedPiece {
-  std::int64_t run = 0;
-  std::int64_t after_input = kLongAgo;
-  std::int64_t launched = kLongAgo;
-  std::int64_t launch = 0;
-};
-
-PlayedPiece followed_by(const PlayedPiece& first, const PlayedPiece& second) {
-  return {.run = first.run + second.run,
-          .after_input = std::max(first.after_input + second.run, second.after_input),
-          .launched = std::max(first.launched + second.run, first.launch + second.launched),
-          .launch = first.launch + second.launch};
-}
-
-PlayedPiece repeated(const PlayedPiece& piece, std::int64_t times) {
-  if (times == 0) return {};
-  return {.run = times * piece.run,
-          .after_input = piece.after_input + (times - 1) * piece.run,
-          .launched = piece.launched + (times - 1) * std::max(piece.run, piece.launch),
-          .launch = times * piece.launch};
-}
-
-// So many layers of pieces that have `per_piece` of them each.
-PlayedPiece layers_of(const PlayedPiece& piece, std::int64_t layers, std::int64_t per_piece) {
-  PlayedPiece whole = repeated(piece, layers / per_piece);
-  const std::int64_t rest = layers % per_piece;
-  if (rest == 0) return whole;
-  const auto part = [&](std::int64_t time) { return time <= kLongAgo ? time : time * rest / per_piece; };
-  return followed_by({part(piece.run), part(piece.after_input), part(piece.launched), part(piece.launch)},
-                     whole);
-}
-
-// One graph with its nodes as the replay has them.
-struct FlatChunk {
-  Program program;  // of one graph
-  StageReplay stage;
-  struct Span {
-    std::uint32_t first = 0, end = 0;  // nodes
-  };
-  std::array<Span, kPieceCount> pieces;  // kBetween: of the forward pass alone
-  Span head_backward;                    // the rest of kBetween
-  std::array<Span, kBackwardPieces> backward;
-  struct Gradient {
-    ChunkCost::Member member;
-    std::uint32_t node = 0;  // after which it is ready
-    bool in_block = false;
-  };
-  std::vector<Gradient> gradients;
-};
-
-FlatChunk flat_chunk(const ModelConfig& config, const ChunkKey& key, ChunkGraph chunk,
-                     const OverlapOptions& overlap) {
-  const std::vector<Piece> pieces = pieces_of(
-      chunk.graph, {.forward_ops = chunk.send_output.end, .layers_per_unit = key.layers_per_unit()});
-  check(!pieces.empty(), "the graph of a chunk has its layers one after the other");
-  const std::vector<ReadyParameter> parameters = parameters_by_readiness(config, key, chunk);
-  FlatChunk flat;
-  flat.program.graphs.push_back(std::move(chunk.graph));
-  for (const OpSpan& span : {chunk.receive_input, chunk.forward, chunk.send_output, chunk.receive_gradient,
-                             chunk.backward, chunk.send_gradient}) {
-    if (span.empty()) continue;
-    flat.program.instructions.push_back(
-        {.section = SectionId{static_cast<std::uint32_t>(flat.program.sections.size())}});
-    flat.program.sections.push_back({.name = {}, .first_op = span.first, .end_op = span.end});
-  }
-  const Plan plan = smallest_plan(key);
-  flat.stage = flatten(flat.program, plan, overlap);
-  const std::vector<std::uint32_t>& ops = flat.stage.graph_ops;
-  for (std::uint32_t node = 0; node < ops.size(); ++node) {
-    const Piece piece = pieces[ops[node]];
-    FlatChunk::Span& span = piece == Piece::kBetween && ops[node] >= chunk.receive_gradient.first
-                                ? flat.head_backward
-                                : flat.pieces[static_cast<std::size_t>(piece)];
-    if (span.first == span.end) span.first = node;
-    span.end = node + 1;
-  }
-  flat.backward[static_cast<std::size_t>(BackwardPiece::kHead)] = flat.head_backward;
-  flat.backward[static_cast<std::size_t>(BackwardPiece::kLayers)] =
-      flat.pieces[static_cast<std::size_t>(Piece::kInnerBackward)];
-  FlatChunk::Span& embedding = flat.backward[static_cast<std::size_t>(BackwardPiece::kEmbedding)];
-  embedding = flat.pieces[static_cast<std::size_t>(Piece::kFirstBackward)];
-  embedding.end = std::max(embedding.end, flat.pieces[static_cast<std::size_t>(Piece::kAfter)].end);
-  for (const auto& [member, ready] : parameters) {
-    const auto node = std::ranges::lower_bound(ops, ready);
-    check(node != ops.end() && *node == ready, "a gradient is written by a step");
-    flat.gradients.push_back({member, static_cast<std::uint32_t>(node - ops.begin()),
-                              flat.program.graphs[0].ops()[ready].block >= 0});
-  }
-  return flat;
-}
 
 // What follows the backward passes costs per element: the optimizer of this graph's parameters, built.
 struct OptimizerGraphs {
@@ -171,94 +76,6 @@ class BlockTable::Form {
 };
 
 namespace {
-
-// The pieces of a flat chunk on a device.
-class ChunkPlayer {
- public:
-  ChunkPlayer(const FlatChunk& flat, std::vector<OpTime> times, std::vector<std::int64_t> requests,
-              Nanoseconds issue)
-      : flat_(flat),
-        times_(std::move(times)),
-        requests_(std::move(requests)),
-        ends_(flat.stage.graph_ops.size()) {
-    launches_ = std::ranges::any_of(times_, [](const OpTime& time) { return time.issue > Nanoseconds{}; });
-    if (launches_) issue_ = issue.count();
-  }
-
-  bool launches() const { return launches_; }
-
-  PlayedPiece play(const FlatChunk::Span& span) {
-    PlayedPiece piece;
-    if (span.first == span.end) {
-      piece.launched = piece.after_input = kLongAgo;
-      return piece;
-    }
-    if (launches_) {
-      piece.launched = end_of(span, kLongAgo, kLongAgo, 0);
-      for (std::uint32_t node = span.first; node < span.end; ++node) piece.launch += issue_of(node);
-    }
-    piece.after_input = end_of(span, kLongAgo, 0, kLongAgo);
-    piece.run = end_of(span, 0, kLongAgo, kLongAgo);
-    return piece;
-  }
-
-  // After play(): how long before the end of the piece the node had ended.
-  std::int64_t lead(std::uint32_t node, const PlayedPiece& piece) const { return piece.run - ends_[node]; }
-
- private:
-  bool is_message(const ReplayNode& node) const {
-    return flat_.stage.replay.roles[flat_.stage.replay.communications[node.communication].role] !=
-           ReplayRoleKind::kCollective;
-  }
-
-  std::int64_t issue_of(std::uint32_t number) const {
-    const ReplayNode& node = flat_.stage.replay.nodes[number];
-    if (node.communication == kNoCommunication) return times_[flat_.stage.graph_ops[number]].issue.count();
-    return is_message(node) ? 0 : issue_;
-  }
-
-  // When all nodes have ended, where the stream is free, the message there and the host ready at such times.
-  std::int64_t end_of(const FlatChunk::Span& span, std::int64_t free, std::int64_t input, std::int64_t host) {
-    const ReplayProgram& program = flat_.stage.replay;
-    const std::int64_t start = free;  // by then what came before the piece has ended
-    std::int64_t last = free;
-    for (std::uint32_t number = span.first; number < span.end; ++number) {
-      const ReplayNode& node = program.nodes[number];
-      std::int64_t ready = kLongAgo;
-      for (std::uint32_t p = number == 0 ? 0 : program.nodes[number - 1].parents_end; p < node.parents_end;
-           ++p) {
-        const std::uint32_t parent = program.parents[p];
-        const ReplayNode& before = program.nodes[parent];
-        ready = std::max(ready, parent >= span.first ? ends_[parent]
-                                : before.communication != kNoCommunication && is_message(before) ? input
-                                                                                                 : start);
-      }
-      if (node.communication != kNoCommunication && is_message(node)) {
-        ends_[number] = input;
-        continue;
-      }
-      host += issue_of(number);
-      ready = std::max(ready, host);
-      if (node.communication == kNoCommunication) {
-        free = std::max(free, ready) + times_[flat_.stage.graph_ops[number]].time.count();
-        ends_[number] = free;
-      } else {
-        if (node.stream != kNoStream) ready = std::max(ready, free);
-        ends_[number] = ready + requests_[program.communications[node.communication].request];
-        if (node.stream != kNoStream) free = ends_[number];
-      }
-      last = std::max(last, ends_[number]);
-    }
-    return last;
-  }
-
-  const FlatChunk& flat_;
-  std::vector<OpTime> times_;           // by op of the graph
-  std::vector<std::int64_t> requests_;  // by request
-  std::vector<std::int64_t> ends_;      // by node
-  bool launches_ = false;
-  std::int64_t issue_ = 0;
-};
 
 std::vector<OpTime> op_times(const Graph& graph, const DeviceModel& model) {
   std::vector<OpTime> times;
@@ -418,9 +235,13 @@ BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) 
   const auto backward_of = [&](BackwardPiece piece, ChunkPlayer& player) {
     const auto number = static_cast<std::size_t>(piece);
     const PlayedPiece played = player.play(form.chunk_of(piece).backward[number]);
-    result.pieces[number].run = played.run;
+    // Where launching takes longer than running, gradients become ready as they are launched.
+    result.pieces[number].run = std::max(played.run, played.launch);
+    const double stretched =
+        played.launch > played.run ? static_cast<double>(played.launch) / static_cast<double>(played.run) : 1;
     for (const FlatChunk::Gradient& gradient : form.gradients_of(piece))
-      result.pieces[number].leads.push_back(player.lead(gradient.node, played));
+      result.pieces[number].leads.push_back(
+          std::llround(static_cast<double>(player.lead(gradient.node, played)) * stretched));
     return played;
   };
   const PlayedPiece head_backward = backward_of(BackwardPiece::kHead, end);

@@ -52,7 +52,7 @@ struct BlockTimes {
   // The backward pass as pieces: of the head, of a layer (or as many as are recomputed together), and of the
   // embedding with what is left of the first layer; those of a chunk run in this order.
   struct BackwardTimes {
-    std::int64_t run = 0;                  // nanoseconds
+    std::int64_t run = 0;                  // nanoseconds, launched or run, whichever takes longer
     std::vector<std::int64_t> leads = {};  // by gradient: so long before the end of the piece it is ready
   };
   std::array<BackwardTimes, kBackwardPieces> pieces;

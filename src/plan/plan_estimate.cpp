@@ -312,6 +312,7 @@ class PlanEstimator::State {
                      .reduction = stage.reduction[layers],
                      .update = stage.update[layers],
                      .tied = stage.reductions->tied,
+                     .tied_update = stage.reductions->tied_update,
                      .tied_size = stage.reductions->tied_size,
                      .collectives = stage.reductions->collectives[layers]};
         ends_[s] = ends.backward[s];
@@ -339,7 +340,7 @@ class PlanEstimator::State {
     if (tied) with_embedding = std::max(with_embedding, both);
     const auto settled_at = [&](std::size_t s) {
       std::int64_t end = ends_[s] + after_[s].reduction.count();
-      if (tied && (s == 0 || s + 1 == stages)) end = std::max(end, both) + after_[s].tied.count();
+      if (tied && s == 0) end = std::max(end, both) + after_[s].tied.count();
       return end;
     };
     for (std::size_t s = 0; s < stages; ++s) {
@@ -351,6 +352,11 @@ class PlanEstimator::State {
     if (tables.norm_joins)
       for (std::size_t s = 0; s < stages; ++s)
         parts.iteration = std::max(parts.iteration, settled + after_[s].update.count());
+    // On the last stage tied weights have no part in the norm: only their own update waits for them.
+    if (tied)
+      parts.iteration =
+          std::max(parts.iteration, std::max(ends_.back() + after_.back().reduction.count(), both) +
+                                        (after_.back().tied + after_.back().tied_update).count());
     parts.embedding = with_embedding - parts.pipeline;
     parts.reduction = std::max<std::int64_t>(0, std::min(settled, parts.iteration) - with_embedding);
     parts.update = parts.iteration - parts.pipeline - parts.embedding - parts.reduction;

@@ -46,8 +46,8 @@ struct PlanExplanation {
   RankedPlan plan;
   Nanoseconds simulated = {};
   std::vector<ExplainedStage> stages;
-  std::size_t slowest = 0;                    // stage that computes longest
-  std::size_t fullest = 0;                    // stage whose memory is fullest
+  std::size_t slowest = 0;                         // stage that computes longest
+  std::size_t fullest = 0;                         // stage whose memory is fullest
   std::vector<PlanAlternative> alternatives = {};  // by knob, in the order of what they cost
 };
 

@@ -83,6 +83,7 @@ class ReductionTable::Sum {
       gathered_ = std::max(gathered_, updated_) + times.gather;
       if (bucket.tied) {
         tied_size_ += bucket.elements * blocks.rates.gradient_bytes;
+        tied_update_ += times.update + times.gather;
         tied_ += times.reduce + (request_.counts_tied ? times.norm : 0);
         continue;
       }
@@ -103,6 +104,7 @@ class ReductionTable::Sum {
     Sums sums{.reduction = Nanoseconds{normed_},
               .update = Nanoseconds{std::max(updated_, gathered_)} + blocks.rates.once,
               .tied = Nanoseconds{tied_},
+              .tied_update = Nanoseconds{tied_update_},
               .collectives = collectives_};
     if (request_.clears)
       sums.clear = Nanoseconds{rounded(blocks.rates.clear * static_cast<double>(elements_))};
@@ -123,7 +125,7 @@ class ReductionTable::Sum {
   std::int64_t normed_ = 0;  // not while the backward pass computes
   std::int64_t tensor_ = 0;
   std::int64_t updated_ = 0, gathered_ = 0;
-  std::int64_t tied_ = 0, tied_size_ = 0;
+  std::int64_t tied_ = 0, tied_update_ = 0, tied_size_ = 0;
 };
 
 StageReductions& ReductionTable::entry_of(const ReductionRequestOfStage& request) {
@@ -165,6 +167,7 @@ const StageReductions& ReductionTable::of(const ReductionRequestOfStage& request
     entry.update[at] = sums.update;
     entry.collectives[at] = sums.collectives;
     entry.tied = sums.tied;
+    entry.tied_update = sums.tied_update;
     entry.tied_size = sums.tied_size;
   }
   return entry;

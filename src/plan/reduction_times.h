@@ -43,8 +43,9 @@ struct StageReductions {
   std::vector<char> known;
   std::vector<Nanoseconds> clear, reduction, update;
   std::vector<std::int32_t> collectives;  // how many its host launches during and after the backward pass
-  Nanoseconds tied = {};                  // the reduction of tied word embeddings over `data`, and their norm
-  Bytes tied_size = {};                   // of their gradients on the network; 0: there are none
+  // Of tied word embeddings: the reduction over `data` and their norm; their update, which `update` has, too.
+  Nanoseconds tied = {}, tied_update = {};
+  Bytes tied_size = {};  // of their gradients on the network; 0: there are none
 };
 
 class ReductionTable {
@@ -63,7 +64,7 @@ class ReductionTable {
     std::int64_t before_end = 0;  // nanoseconds from there to the end of the last of them
   };
   struct Sums {
-    Nanoseconds clear = {}, reduction = {}, update = {}, tied = {};
+    Nanoseconds clear = {}, reduction = {}, update = {}, tied = {}, tied_update = {};
     Bytes tied_size = {};
     std::int32_t collectives = 0;
   };

@@ -1,0 +1,146 @@
+#include "nadi/plan/chunk_pieces.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "nadi/base/error.h"
+
+namespace nadi {
+
+PlayedPiece followed_by(const PlayedPiece& first, const PlayedPiece& second) {
+  return {.run = first.run + second.run,
+          .after_input = std::max(first.after_input + second.run, second.after_input),
+          .launched = std::max(first.launched + second.run, first.launch + second.launched),
+          .launch = first.launch + second.launch};
+}
+
+PlayedPiece repeated(const PlayedPiece& piece, std::int64_t times) {
+  if (times == 0) return {};
+  return {.run = times * piece.run,
+          .after_input = piece.after_input + (times - 1) * piece.run,
+          .launched = piece.launched + (times - 1) * std::max(piece.run, piece.launch),
+          .launch = times * piece.launch};
+}
+
+PlayedPiece layers_of(const PlayedPiece& piece, std::int64_t layers, std::int64_t per_piece) {
+  PlayedPiece whole = repeated(piece, layers / per_piece);
+  const std::int64_t rest = layers % per_piece;
+  if (rest == 0) return whole;
+  const auto part = [&](std::int64_t time) { return time <= kLongAgo ? time : time * rest / per_piece; };
+  return followed_by({part(piece.run), part(piece.after_input), part(piece.launched), part(piece.launch)},
+                     whole);
+}
+
+FlatChunk flat_chunk(const ModelConfig& config, const ChunkKey& key, ChunkGraph chunk,
+                     const OverlapOptions& overlap) {
+  const std::vector<Piece> pieces = pieces_of(
+      chunk.graph, {.forward_ops = chunk.send_output.end, .layers_per_unit = key.layers_per_unit()});
+  check(!pieces.empty(), "the graph of a chunk has its layers one after the other");
+  const std::vector<ReadyParameter> parameters = parameters_by_readiness(config, key, chunk);
+  FlatChunk flat;
+  flat.program.graphs.push_back(std::move(chunk.graph));
+  for (const OpSpan& span : {chunk.receive_input, chunk.forward, chunk.send_output, chunk.receive_gradient,
+                             chunk.backward, chunk.send_gradient}) {
+    if (span.empty()) continue;
+    flat.program.instructions.push_back(
+        {.section = SectionId{static_cast<std::uint32_t>(flat.program.sections.size())}});
+    flat.program.sections.push_back({.name = {}, .first_op = span.first, .end_op = span.end});
+  }
+  const Plan plan = smallest_plan(key);
+  flat.stage = flatten(flat.program, plan, overlap);
+  const std::vector<std::uint32_t>& ops = flat.stage.graph_ops;
+  for (std::uint32_t node = 0; node < ops.size(); ++node) {
+    const Piece piece = pieces[ops[node]];
+    FlatChunk::Span& span = piece == Piece::kBetween && ops[node] >= chunk.receive_gradient.first
+                                ? flat.head_backward
+                                : flat.pieces[static_cast<std::size_t>(piece)];
+    if (span.first == span.end) span.first = node;
+    span.end = node + 1;
+  }
+  flat.backward[static_cast<std::size_t>(BackwardPiece::kHead)] = flat.head_backward;
+  flat.backward[static_cast<std::size_t>(BackwardPiece::kLayers)] =
+      flat.pieces[static_cast<std::size_t>(Piece::kInnerBackward)];
+  FlatChunk::Span& embedding = flat.backward[static_cast<std::size_t>(BackwardPiece::kEmbedding)];
+  embedding = flat.pieces[static_cast<std::size_t>(Piece::kFirstBackward)];
+  embedding.end = std::max(embedding.end, flat.pieces[static_cast<std::size_t>(Piece::kAfter)].end);
+  for (const auto& [member, ready] : parameters) {
+    const auto node = std::ranges::lower_bound(ops, ready);
+    check(node != ops.end() && *node == ready, "a gradient is written by a step");
+    flat.gradients.push_back({member, static_cast<std::uint32_t>(node - ops.begin()),
+                              flat.program.graphs[0].ops()[ready].block >= 0});
+  }
+  return flat;
+}
+
+ChunkPlayer::ChunkPlayer(const FlatChunk& flat, std::vector<OpTime> times, std::vector<std::int64_t> requests,
+                         Nanoseconds issue)
+    : flat_(flat),
+      times_(std::move(times)),
+      requests_(std::move(requests)),
+      ends_(flat.stage.graph_ops.size()) {
+  launches_ = std::ranges::any_of(times_, [](const OpTime& time) { return time.issue > Nanoseconds{}; });
+  if (launches_) issue_ = issue.count();
+}
+
+PlayedPiece ChunkPlayer::play(const FlatChunk::Span& span) {
+  PlayedPiece piece;
+  if (span.first == span.end) {
+    piece.launched = piece.after_input = kLongAgo;
+    return piece;
+  }
+  if (launches_) {
+    piece.launched = end_of(span, kLongAgo, kLongAgo, 0);
+    for (std::uint32_t node = span.first; node < span.end; ++node) piece.launch += issue_of(node);
+  }
+  piece.after_input = end_of(span, kLongAgo, 0, kLongAgo);
+  piece.run = end_of(span, 0, kLongAgo, kLongAgo);
+  return piece;
+}
+
+bool ChunkPlayer::is_message(const ReplayNode& node) const {
+  return flat_.stage.replay.roles[flat_.stage.replay.communications[node.communication].role] !=
+         ReplayRoleKind::kCollective;
+}
+
+std::int64_t ChunkPlayer::issue_of(std::uint32_t number) const {
+  const ReplayNode& node = flat_.stage.replay.nodes[number];
+  if (node.communication == kNoCommunication) return times_[flat_.stage.graph_ops[number]].issue.count();
+  return is_message(node) ? 0 : issue_;
+}
+
+std::int64_t ChunkPlayer::end_of(const FlatChunk::Span& span, std::int64_t free, std::int64_t input,
+                                 std::int64_t host) {
+  const ReplayProgram& program = flat_.stage.replay;
+  const std::int64_t start = free;  // by then what came before the piece has ended
+  std::int64_t last = free;
+  for (std::uint32_t number = span.first; number < span.end; ++number) {
+    const ReplayNode& node = program.nodes[number];
+    std::int64_t ready = kLongAgo;
+    for (std::uint32_t p = number == 0 ? 0 : program.nodes[number - 1].parents_end; p < node.parents_end;
+         ++p) {
+      const std::uint32_t parent = program.parents[p];
+      const ReplayNode& before = program.nodes[parent];
+      ready = std::max(ready, parent >= span.first                                             ? ends_[parent]
+                              : before.communication != kNoCommunication && is_message(before) ? input
+                                                                                               : start);
+    }
+    if (node.communication != kNoCommunication && is_message(node)) {
+      ends_[number] = input;
+      continue;
+    }
+    host += issue_of(number);
+    ready = std::max(ready, host);
+    if (node.communication == kNoCommunication) {
+      free = std::max(free, ready) + times_[flat_.stage.graph_ops[number]].time.count();
+      ends_[number] = free;
+    } else {
+      if (node.stream != kNoStream) ready = std::max(ready, free);
+      ends_[number] = ready + requests_[program.communications[node.communication].request];
+      if (node.stream != kNoStream) free = ends_[number];
+    }
+    last = std::max(last, ends_[number]);
+  }
+  return last;
+}
+
+}  // namespace nadi
