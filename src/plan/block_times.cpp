@@ -228,25 +228,25 @@ BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) 
   if (result.launches) result.message_issue = model.communication_issue();
   const auto at = [&](Piece piece) { return form.front.pieces[static_cast<std::size_t>(piece)]; };
   const PlayedPiece embedding = front.play(at(Piece::kBefore));
-  const PlayedPiece layer_forward = front.play(at(Piece::kInnerForward));
+  const PlayedPiece layer_forward = front.play(at(Piece::kInnerForward), at(Piece::kFirstForward));
   const FlatChunk& back = form.back ? *form.back : form.front;
   ChunkPlayer end = player_of(back);
   const PlayedPiece head_forward = end.play(back.pieces[static_cast<std::size_t>(Piece::kBetween)]);
-  const auto backward_of = [&](BackwardPiece piece, ChunkPlayer& player) {
+  const auto backward_of = [&](BackwardPiece piece, ChunkPlayer& player, const FlatChunk::Span& before) {
     const auto number = static_cast<std::size_t>(piece);
-    const PlayedPiece played = player.play(form.chunk_of(piece).backward[number]);
+    const PlayedPiece played = player.play(form.chunk_of(piece).backward[number], before);
     // Where launching takes longer than running, gradients become ready as they are launched.
     result.pieces[number].run = std::max(played.run, played.launch);
     const double stretched =
         played.launch > played.run ? static_cast<double>(played.launch) / static_cast<double>(played.run) : 1;
     for (const FlatChunk::Gradient& gradient : form.gradients_of(piece))
       result.pieces[number].leads.push_back(
-          std::llround(static_cast<double>(player.lead(gradient.node, played)) * stretched));
+          std::llround(static_cast<double>(player.lead(gradient.node)) * stretched));
     return played;
   };
-  const PlayedPiece head_backward = backward_of(BackwardPiece::kHead, end);
-  PlayedPiece layer_backward = backward_of(BackwardPiece::kLayers, front);
-  const PlayedPiece first_backward = backward_of(BackwardPiece::kEmbedding, front);
+  const PlayedPiece head_backward = backward_of(BackwardPiece::kHead, end, {});
+  PlayedPiece layer_backward = backward_of(BackwardPiece::kLayers, front, at(Piece::kLastBackward));
+  const PlayedPiece first_backward = backward_of(BackwardPiece::kEmbedding, front, at(Piece::kInnerBackward));
   // What the last layer of a chunk does before the gradient is there.
   if (!key.last) layer_backward.after_input = front.play(at(Piece::kLastBackward)).after_input;
   result.buckets = &buckets_of(key, form);

@@ -82,7 +82,7 @@ ChunkPlayer::ChunkPlayer(const FlatChunk& flat, std::vector<OpTime> times, std::
   if (launches_) issue_ = issue.count();
 }
 
-PlayedPiece ChunkPlayer::play(const FlatChunk::Span& span) {
+PlayedPiece ChunkPlayer::play(const FlatChunk::Span& span, const FlatChunk::Span& before) {
   PlayedPiece piece;
   if (span.first == span.end) {
     piece.launched = piece.after_input = kLongAgo;
@@ -93,7 +93,10 @@ PlayedPiece ChunkPlayer::play(const FlatChunk::Span& span) {
     for (std::uint32_t node = span.first; node < span.end; ++node) piece.launch += issue_of(node);
   }
   piece.after_input = end_of(span, kLongAgo, 0, kLongAgo);
-  piece.run = end_of(span, 0, kLongAgo, kLongAgo);
+  const bool alone = before.first == before.end;
+  const std::int64_t begin = alone ? 0 : end_of(before, 0, kLongAgo, kLongAgo);
+  end_ = end_of({alone ? span.first : before.first, span.end}, 0, kLongAgo, kLongAgo);
+  piece.run = end_ - begin;
   return piece;
 }
 

@@ -67,10 +67,12 @@ class ChunkPlayer {
 
   bool launches() const { return launches_; }  // a host needs time
 
-  PlayedPiece play(const FlatChunk::Span& span);
+  // `before` is the piece that comes right before it, where collectives of both may overlap: then `run` is
+  // what the piece adds to it.
+  PlayedPiece play(const FlatChunk::Span& span, const FlatChunk::Span& before = {});
 
   // After play(): how long before the end of the piece the node had ended.
-  std::int64_t lead(std::uint32_t node, const PlayedPiece& piece) const { return piece.run - ends_[node]; }
+  std::int64_t lead(std::uint32_t node) const { return end_ - ends_[node]; }
 
  private:
   bool is_message(const ReplayNode& node) const;
@@ -84,6 +86,7 @@ class ChunkPlayer {
   std::vector<std::int64_t> ends_;  // by node
   bool launches_ = false;
   std::int64_t issue_ = 0;
+  std::int64_t end_ = 0;  // of the piece that was played last
 };
 
 }  // namespace nadi
