@@ -24,8 +24,9 @@ SOURCES = $(shell find src bench examples tests \( -name '*.h' -o -name '*.cpp' 
 # Another program to measure training against: see bench/train.sh.
 PEER ?= ../shared/peers/libtorch/run
 
-# Published measurements to validate against.
+# Published measurements to validate against; --leave-out fits without each source and prints its error.
 PUBLISHED ?= ../shared/data/published
+FIT       ?= --leave-out
 
 help: ## list these commands
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -70,7 +71,7 @@ bench: test-dependencies ## build and run the benchmarks
 	cmake --build $(BUILD) --parallel $(JOBS)
 	set -e; for program in $(BUILD)/bench/*_bench; do "$$program"; done
 
-validate: ## predict published steps and print the errors (PUBLISHED=folder, FIT=--fit or --leave-out)
+validate: ## predict published steps, print errors and constants (PUBLISHED=folder, FIT=--fit, --rows)
 	$(CMAKE) > /dev/null
 	cmake --build $(BUILD) --target nadi_validate --parallel $(JOBS)
 	$(BUILD)/bench/nadi_validate $(PUBLISHED) $(FIT)

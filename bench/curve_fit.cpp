@@ -1,18 +1,15 @@
 #include "curve_fit.h"
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <cmath>
+#include <future>
 #include <map>
+#include <thread>
 
 namespace nadi {
 namespace {
 
-// Constants that the published steps say something of: none of them has fused attention.
-constexpr std::array kFitted{&DeviceCurve::forward_issue_us,    &DeviceCurve::backward_issue_us,
-                             &DeviceCurve::matrix_efficiency,   &DeviceCurve::score_efficiency,
-                             &DeviceCurve::kernel_gap_us,       &DeviceCurve::depth_ramp,
-                             &DeviceCurve::collective_issue_us, &DeviceCurve::step_us};
 constexpr double kFirstStep = 0.3, kShrink = 0.5;
 
 }  // namespace
@@ -26,11 +23,26 @@ double PredictedRow::predict(const DeviceCurve& curve) {
       simulate_step(programs_, row_.cluster, {.overlap = row_.overlap, .keep_times = false}).iteration_time);
 }
 
+std::vector<double> errors_of(std::span<PredictedRow* const> rows, const DeviceCurve& curve) {
+  std::vector<double> errors(rows.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < rows.size(); i = next++) errors[i] = rows[i]->error(curve);
+  };
+  std::vector<std::future<void>> others;
+  for (unsigned t = 1; t < std::thread::hardware_concurrency(); ++t)
+    others.push_back(std::async(std::launch::async, work));
+  work();
+  for (std::future<void>& other : others) other.get();
+  return errors;
+}
+
 double CurveFit::loss(const DeviceCurve& curve) {
   std::map<std::string, std::pair<double, int>> by_source;
-  for (PredictedRow* row : rows_) {
-    auto& [sum, count] = by_source[row->row().source];
-    sum += std::min(0.25, std::abs(std::log1p(row->error(curve))));
+  const std::vector<double> errors = errors_of(rows_, curve);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    auto& [sum, count] = by_source[rows_[i]->row().source];
+    sum += std::min(0.25, std::abs(std::log1p(errors[i])));
     ++count;
   }
   double total = 0;
@@ -38,10 +50,10 @@ double CurveFit::loss(const DeviceCurve& curve) {
   return total / static_cast<double>(by_source.size());
 }
 
-DeviceCurve CurveFit::search(DeviceCurve curve, int rounds) {
+DeviceCurve CurveFit::search(DeviceCurve curve, std::span<const CurveMember> constants, int rounds) {
   double best = loss(curve), step = kFirstStep;
   for (int round = 0; round < rounds; ++round, step *= kShrink) {
-    for (double DeviceCurve::*const constant : kFitted) {
+    for (const CurveMember constant : constants) {
       const auto bounds = std::ranges::find_if(curve_constants(),
                                                [&](const CurveConstant& c) { return c.value == constant; });
       for (const double factor : {1 + step, 1 / (1 + step)}) {

@@ -5,9 +5,11 @@
 #include <string>
 
 #include "gpu_models.h"
+#include "nadi/base/format.h"
 #include "nadi/cluster/catalogue.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/stage_programs.h"
+#include "nadi/sim/framework.h"
 #include "nadi/sim/layer_times.h"
 #include "nadi/sim/simulation.h"
 
@@ -19,16 +21,24 @@ struct MeasuredStep {
   std::int64_t batch, tokens;
   double milliseconds;
   bool fitted;
+  double gigabytes;  // of memory, as the engine took it
 };
 constexpr MeasuredStep kSteps[] = {
-    {"gpt2", 4, 1024, 8.46, true},
-    {"gpt2", 32, 1024, 55.5, false},
-    {"bert-base-uncased", 4, 384, 4.155, true},
-    {"bert-base-uncased", 32, 512, 26.1, false},
-    {"gpt2-xl", 8, 1024, 163.2, true},
-    {"llama-1b", 4, 4096, 247.1, false},
-    {"llama-8b-4l", 2, 4096, 126.9, true},
+    {"gpt2", 4, 1024, 8.46, true, 3.92},         {"gpt2", 32, 1024, 55.5, false, 15.5},
+    {"bert-base", 4, 384, 4.155, true, 2.57},    {"bert-base", 32, 512, 26.1, false, 8.02},
+    {"gpt2-xl", 8, 1024, 163.2, true, 49.2},     {"llama-1b", 4, 4096, 247.1, false, 46.8},
+    {"llama-8b-4l", 2, 4096, 126.9, true, 41.8},
 };
+
+// On two threads of a CPU, in fp32: the whole process, with libraries and the workspace of kernels.
+struct MeasuredProcess {
+  const char* model;
+  std::int64_t batch, tokens;
+  double gibibytes;
+};
+constexpr MeasuredProcess kProcesses[] = {{"gpt2", 4, 256, 2.69}, {"bert-base", 4, 128, 2.01}};
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 // Until the last backward pass of the first stage has ended, on a network that takes no time.
 double pipeline_alone(const StagePrograms& programs, Cluster cluster, const SimulationOptions& options) {
@@ -45,19 +55,62 @@ double pipeline_alone(const StagePrograms& programs, Cluster cluster, const Simu
 
 }  // namespace
 
-void print_h200_steps() {
-  const Cluster cluster = cluster_of(*find_device("h200"));
+std::vector<PublishedRow> h200_steps() {
+  std::vector<PublishedRow> rows;
   for (const MeasuredStep& step : kSteps) {
-    ModelConfig config = gpu_bench_model(step.model).value();
-    config.embedding_dropout = config.attention_dropout = config.residual_dropout = 0;
-    StepRequest request{.batch_size = step.batch, .seq_length = step.tokens, .dtype = DType::kBF16};
-    request.optimizer.max_grad_norm = 0;
-    const StagePrograms programs(config, request, {});
-    const double predicted = to_seconds(simulate_step(programs, cluster).iteration_time) * 1e3;
-    std::printf("H200, %s %ld x %ld, %s: predicted %.2f ms, measured %.2f ms, %+.1f%%\n", step.model,
-                static_cast<long>(step.batch), static_cast<long>(step.tokens),
-                step.fitted ? "fitted to" : "left out of the fit", predicted, step.milliseconds,
-                100 * (predicted / step.milliseconds - 1));
+    PublishedRow row;
+    row.source = kH200Steps;
+    row.line = static_cast<int>(rows.size()) + 1;
+    row.config = gpu_bench_model(step.model).value();
+    row.config.embedding_dropout = row.config.attention_dropout = row.config.residual_dropout = 0;
+    row.request = {.batch_size = step.batch, .seq_length = step.tokens, .dtype = DType::kBF16};
+    row.request.optimizer.max_grad_norm = 0;
+    row.cluster = cluster_of(*find_device("h200"));
+    row.measured_s = step.milliseconds * 1e-3;
+    row.measured_memory = Bytes{static_cast<std::int64_t>(step.gigabytes * 1e9)};
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+bool is_h200_step_fitted_to(const PublishedRow& row) {
+  return kSteps[row.line - 1].fitted;
+}
+
+void print_memory(const std::vector<PublishedRow>& published) {
+  const auto print = [](const std::string& what, double predicted, double measured) {
+    std::printf("memory, %s: predicted %.2f GiB, stated %.2f GiB, %+.1f%%\n", what.c_str(), predicted / kGiB,
+                measured / kGiB, 100 * (predicted / measured - 1));
+  };
+  const auto memory_of = [](const PublishedRow& row) {
+    const StagePrograms programs(row.config, row.request, row.plan);
+    return simulate_step(programs, row.cluster, {.overlap = row.overlap, .keep_times = false})
+        .class_of(Rank{0})
+        .memory;
+  };
+  // Published is what a stage of blocks takes: without the embeddings, which the first and the last hold
+  // besides.
+  for (PublishedRow row : published) {
+    if (row.measured_memory == Bytes{}) continue;
+    const std::string name = format("{}, line {}", row.source, row.line);
+    const double measured = static_cast<double>(row.measured_memory.count());
+    print(name + ", published, predicted with embeddings", static_cast<double>(memory_of(row).peak.count()),
+          measured);
+    row.config.vocabulary = 128 * row.plan.tp;
+    print(name + ", published, as there without embeddings", static_cast<double>(memory_of(row).peak.count()),
+          measured);
+  }
+  for (const PublishedRow& row : h200_steps())
+    print(format("{}, line {}, as the engine took it", row.source, row.line),
+          static_cast<double>(memory_of(row).reserved.count()),
+          static_cast<double>(row.measured_memory.count()));
+  for (const MeasuredProcess& process : kProcesses) {
+    PublishedRow row;
+    row.config = gpu_bench_model(process.model).value();
+    row.request = {.batch_size = process.batch, .seq_length = process.tokens};
+    row.cluster = cluster_of(*find_device("epyc-7763"));
+    print(format("{} {} x {} on a CPU, the whole process", process.model, process.batch, process.tokens),
+          static_cast<double>(memory_of(row).reserved.count()), process.gibibytes * kGiB);
   }
 }
 
@@ -69,23 +122,39 @@ void print_a10_step(const std::string& layer_times) {
   plan.partition = {0, 11, 8, 8, 8, 8, 5, 0};
   plan.micro_batches = 16;
   const ModelConfig config = *find_built_in_model("gpt2-xl");
-  const StepRequest request{
-      .batch_size = 16, .seq_length = 1024, .dtype = DType::kF16, .fused_attention = false};
-  const StagePrograms programs(config, request, plan);
   const Cluster cluster = find_cluster("a10-8x4").value();
+  const StepRequest request{.batch_size = 16,
+                            .seq_length = 1024,
+                            .dtype = DType::kF16,
+                            .fused_attention = cluster.attention != "unfused"};
+  const StagePrograms programs(config, request, plan);
   SimulationOptions options;
   options.overlap.gradient_dtype = DType::kF16;
-  const double predicted = to_seconds(simulate_step(programs, cluster, options).iteration_time);
-  std::printf(
-      "A10, GPT-2 XL on 8 nodes of 4, nothing of this device fitted to: predicted %.3f s, measured "
-      "%.2f s, %+.1f%%\n",
-      predicted, kMeasured, 100 * (predicted / kMeasured - 1));
+  const auto print_step = [&](const char* what, const StagePrograms& of) {
+    const double predicted = to_seconds(simulate_step(of, cluster, options).iteration_time);
+    std::printf(
+        "A10, %s on 8 nodes of 4, nothing of this device fitted to: predicted %.3f s, measured %.2f s, "
+        "%+.1f%%\n",
+        what, predicted, kMeasured, 100 * (predicted / kMeasured - 1));
+  };
+  print_step("GPT-2 XL", programs);
+  // What ran: Megatron-LM, whose exchanges stop host and device, and a model with fewer heads, whose scores
+  // are fewer.
+  options.overlap = find_framework("megatron-2022")->overlap;
+  options.overlap.gradient_dtype = DType::kF16;
+  print_step("GPT-2 XL by Megatron-LM", programs);
+  ModelConfig as_measured = config;
+  as_measured.heads = as_measured.kv_heads = 16;
+  as_measured.head_width = config.width / as_measured.heads;
+  print_step("GPT-2 XL by Megatron-LM with 16 heads in place of 25, as FASOP ran it,",
+             StagePrograms(as_measured, request, plan));
   if (!std::filesystem::exists(layer_times)) {
     std::printf("skipped: no layer times in %s\n", layer_times.c_str());
     return;
   }
   options.retime = LayerTimes::read(layer_times).retime(config, request, plan);
-  options.overlap.reduce_after_backward = true;
+  // By pencil, messages hide behind computation.
+  options.overlap = {.reduce_after_backward = true, .gradient_dtype = DType::kF16};
   const SimulationResult result = simulate_step(programs, cluster, options);
   const auto print = [](const char* what, double seconds, double pencil) {
     std::printf("A10, with FASOP's layer times: %s %.4f s, by pencil %.3f s, %+.1f%%\n", what, seconds,

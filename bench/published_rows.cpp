@@ -9,6 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/cluster/catalogue.h"
 #include "nadi/cluster/nccl_transport.h"
+#include "nadi/sim/framework.h"
 
 namespace nadi {
 namespace {
@@ -105,17 +106,15 @@ Cluster a100_nodes(std::int64_t ranks, int cards, ByteRate card) {
   return cluster;
 }
 
-// What all of these frameworks have in common.
-PublishedRow megatron_row(std::int64_t global_batch, std::int64_t micro_batch) {
+PublishedRow megatron_row(std::string_view version, std::int64_t global_batch, std::int64_t micro_batch) {
+  const Framework& framework = *find_framework(version);
   PublishedRow row;
   row.request.dtype = DType::kF16;
-  row.request.fused_attention = false;
+  row.request.fused_attention = framework.fused_attention;
   row.request.batch_size = global_batch;
   row.plan.micro_batches = micro_batch;  // both are divided once the plan is known
-  row.overlap = {.reduce_after_backward = true,
-                 .blocking_collectives = true,
-                 .scattered_messages = true,
-                 .gradient_dtype = DType::kF16};
+  row.overlap = framework.overlap;
+  row.overlap.gradient_dtype = DType::kF16;
   return row;
 }
 
@@ -128,9 +127,8 @@ void divide_batch(PublishedRow& row) {
 void read_one_node(const std::string& folder, PublishedRows& rows) {
   CsvTable table(folder + "/vtrain_single_node.csv");
   while (table.next()) {
-    PublishedRow row = megatron_row(table.whole("global batch"), table.whole("micro batch"));
+    PublishedRow row = megatron_row("megatron-2021", table.whole("global batch"), table.whole("micro batch"));
     row.source = kVTrainOneNode;
-    row.overlap.messages_stop_host = true;
     row.line = table.line();
     row.request.seq_length = table.whole("sequence length");
     row.config = gpt(table.whole("hidden size"), table.whole("# layers"), table.whole("attention heads"),
@@ -168,8 +166,9 @@ void read_iteration_times(const std::string& folder, PublishedRows& rows) {
       ++left_out[{source, *reason}];
       continue;
     }
-    PublishedRow row = megatron_row(table.whole("gbs"), table.whole("mbs"));
     const bool vtrain = source.starts_with("vTrain"), sc21 = source.starts_with("Megatron");
+    PublishedRow row = megatron_row(vtrain || sc21 ? "megatron-2021" : "megatron-2022", table.whole("gbs"),
+                                    table.whole("mbs"));
     row.source = vtrain ? kVTrainManyNodes : sc21 ? kMegatronSC21 : kKorthikanti;
     row.line = table.line();
     row.request.seq_length = table.whole("seq");
@@ -185,10 +184,10 @@ void read_iteration_times(const std::string& folder, PublishedRows& rows) {
                                             ? Recompute::Granularity::kFull
                                             : Recompute::Granularity::kSelective;
     divide_batch(row);
-    row.overlap.blocking_collectives = vtrain || sc21;
-    row.overlap.messages_stop_host = vtrain;
     row.cluster = a100_nodes(row.plan.world_size(), vtrain ? 4 : 8, ByteRate{25e9});
     row.measured_s = table.number<double>("measured_iter_s");
+    if (!table.text("peak_mem_gib").empty())
+      row.measured_memory = Bytes{static_cast<std::int64_t>(table.number<double>("peak_mem_gib") * 0x1p30)};
     rows.rows.push_back(std::move(row));
   }
   for (const auto& [key, count] : left_out) rows.left_out.push_back({key.first, key.second, count});

@@ -5,15 +5,14 @@
 //   iteration_times.csv for (const PublishedRow& row : rows.rows) ...
 //
 // What the sources do not state is filled in here, once per source:
-//   - vTrain, one node: 8 A100 with NVSwitch, unfused attention, no recomputation (the figures are linear in
-//     layers and micro-batches, and a stage costs three times its forward pass), vocabulary 51,200; pipeline
-//     stages exchange parts of activations and their hosts wait for them (DeepSpeed), collectives stop the
-//     computation, gradients are reduced after the backward pass.
+//   - vTrain, one node: 8 A100 with NVSwitch, no recomputation (the figures are linear in layers and
+//     micro-batches, and a stage costs three times its forward pass), vocabulary 51,200; framework
+//     megatron-2021 (sim/framework.h).
 //   - vTrain, many nodes: the same, with full recomputation as stated and 800 Gbit/s between nodes (vTrain's
 //     configuration files).
-//   - Megatron-LM of SC21: the same, on DGX A100 with eight cards of 200 Gbit/s; hosts do not wait.
-//   - Korthikanti et al.: the same, but tensor-parallel collectives of the backward pass run beside the
-//     gradients of the weights.
+//   - Megatron-LM of SC21: the same, on DGX A100 with eight cards of 200 Gbit/s.
+//   - Korthikanti et al.: the same, with the framework megatron-2022: tensor-parallel collectives of the
+//     backward pass run beside the gradients of the weights.
 #pragma once
 
 #include <string>
@@ -36,6 +35,7 @@ struct PublishedRow {
   Cluster cluster;
   OverlapOptions overlap;
   double measured_s = 0;
+  Bytes measured_memory = {};  // of the fullest rank; 0: not stated
 };
 
 struct LeftOut {

@@ -7,6 +7,7 @@ namespace nadi {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 double iteration(const std::string& line) {
   return run_json("simulate " + line)["iteration_time_s"];
@@ -39,6 +40,42 @@ TEST(Simulate, ARowAddsUpToTheIteration) {
       sum += row[key].get<std::int64_t>();
     EXPECT_EQ(sum, nanoseconds) << row["ranks"];
   }
+}
+
+TEST(Simulate, RunsAStepAsItsFrameworkDoes) {
+  const std::string line =
+      "simulate gpt2-tiny --seq-length 32 --pp 2 --global-batch-size 4 --micro-batch-size 1 --cluster ";
+  const Json nadi = run_json(line + "dgx-h100");
+  EXPECT_EQ(nadi["framework"], "nadi");
+  EXPECT_EQ(nadi["step"]["attention"], "fused");
+  const Json megatron = run_json(line + "dgx-h100 --framework megatron-2022");
+  EXPECT_EQ(megatron["framework"], "megatron-2022");
+  EXPECT_EQ(megatron["step"]["attention"], "unfused");
+  EXPECT_LT(nadi["iteration_time_s"], megatron["iteration_time_s"]);
+  EXPECT_THAT(run(line + "dgx-h100 --framework megatron-2022").out, HasSubstr("megatron-2022: messages"));
+  EXPECT_EQ(run("simulate gpt2 --step prefill --cluster h100 --framework nadi").code, 2);
+}
+
+TEST(Simulate, TakesTheAttentionThatRunsOnTheCluster) {
+  const std::string line = "simulate gpt2-tiny --seq-length 32 --cluster a10-8x4 ";
+  EXPECT_EQ(run_json(line)["step"]["attention"], "unfused");
+  EXPECT_EQ(run_json(line + "--attention fused")["step"]["attention"], "fused");
+  EXPECT_EQ(run_json(line + "--framework nadi")["step"]["attention"], "fused");
+  EXPECT_THAT(run(line).out, HasSubstr("unfused attention"));
+}
+
+TEST(Simulate, SaysWhenStagesHaveTooFewMicroBatches) {
+  const std::string line = "simulate gpt2-tiny --seq-length 32 --pp 2 --cluster dgx-h100 ";
+  EXPECT_THAT(run(line).err, HasSubstr("1 micro-batch for 2 stages"));
+  EXPECT_THAT(run(line + "--global-batch-size 4 --micro-batch-size 1").err, Not(HasSubstr("micro-batch")));
+}
+
+TEST(Simulate, NamesWhereConstantsOfTheModelComeFrom) {
+  const Json result = run_json("simulate gpt2-tiny --seq-length 32 --cluster a10");
+  EXPECT_EQ(result["model_constants"][0]["device"], "a10");
+  EXPECT_THAT(result["model_constants"][0]["source"], HasSubstr("fitted for the A100"));
+  EXPECT_THAT(run("simulate gpt2-tiny --seq-length 32 --cluster a10").out,
+              HasSubstr("constants of a10: none measured"));
 }
 
 TEST(Simulate, GradientsAreReducedInTheTypeThatIsAskedFor) {

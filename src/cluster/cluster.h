@@ -103,6 +103,8 @@ struct Cluster {
   std::vector<std::int32_t> nodes;   // kind of each node
   std::vector<ClusterLevel> levels;  // above the nodes, innermost first; empty: a single node
   std::vector<FigureSource> sources = {};
+  // The attention of the programs that run there, "fused" or "unfused"; "": not said.
+  std::string attention = {};
 
   std::int32_t device_count() const;
   // Without a search where all kinds of nodes have as many devices; else a walk over the nodes:

@@ -68,6 +68,15 @@ TEST(ClusterFile, ReadsDevicesNodesAndFabrics) {
   EXPECT_EQ(cluster.levels[0].fabric.latency, Nanoseconds{30'000});
 }
 
+TEST(ClusterFile, NamesTheAttentionOfItsPrograms) {
+  EXPECT_EQ(parse(kSmallCluster).attention, "");
+  const Cluster cluster = parse(edited(R"("sources")", R"("attention": "unfused", "sources")"));
+  EXPECT_EQ(cluster.attention, "unfused");
+  EXPECT_EQ(parse(cluster_text(cluster)).attention, "unfused");
+  EXPECT_STREQ(error_of(edited(R"("sources")", R"("attention": "flash", "sources")")).what(),
+               "small.json:11:16: unknown attention 'flash'");
+}
+
 TEST(ClusterFile, AnOverriddenFigureLosesTheSourceOfItsBase) {
   const Cluster cluster = parse(kSmallCluster);
   const auto has = [&](std::string_view figure) {

@@ -8,8 +8,8 @@
 
 namespace nadi {
 
-inline constexpr std::array<std::string_view, 7> kClusterKeys = {"$schema", "name",   "summary", "devices",
-                                                                 "nodes",   "levels", "sources"};
+inline constexpr std::array<std::string_view, 8> kClusterKeys = {"$schema", "name",   "summary",   "devices",
+                                                                 "nodes",   "levels", "attention", "sources"};
 inline constexpr std::array<std::string_view, 14> kDeviceKeys = {
     "base",  "product",         "type",  "matrix_peak", "vector_peak", "memory_bandwidth", "memory",
     "units", "launch_overhead", "price", "power",       "curve",       "measured",         "sources"};

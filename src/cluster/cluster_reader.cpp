@@ -156,6 +156,13 @@ void read_levels(const JsonValue& list, Cluster& cluster) {
   }
 }
 
+std::string attention_of(const JsonValue& value) {
+  static constexpr std::array<std::string_view, 2> kNames = {"fused", "unfused"};
+  const std::string& name = value.as_string();
+  if (std::ranges::find(kNames, name) != kNames.end()) return name;
+  throw error_at(value, format("unknown attention '{}'", name), did_you_mean(name, kNames));
+}
+
 Cluster read_root(const JsonValue& root, const std::string& file) {
   if (!root.is_object()) throw error_at(root, "a cluster is a JSON object");
   root.refuse_keys_except(kClusterKeys);
@@ -175,6 +182,7 @@ Cluster read_root(const JsonValue& root, const std::string& file) {
   if (cluster.levels.empty() && cluster.nodes.size() > 1)
     throw error_at_key(nodes, format("the cluster has {} nodes and no key 'levels'", cluster.nodes.size()),
                        "'levels' has the fabrics that connect nodes, innermost first");
+  if (const auto attention = root.find("attention")) cluster.attention = attention_of(*attention);
   if (const auto sources = root.find("sources")) cluster.sources = read_sources(*sources);
   return cluster;
 }

@@ -98,6 +98,7 @@ std::string cluster_text(const Cluster& cluster) {
       levels.push_back(
           {{"name", level.name}, {"members", level.members}, {"fabric", fabric_json(level.fabric)}});
   }
+  if (!cluster.attention.empty()) json["attention"] = cluster.attention;
   if (!cluster.sources.empty()) json["sources"] = sources_json(cluster.sources);
   return dump_json(json);
 }

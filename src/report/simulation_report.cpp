@@ -106,6 +106,12 @@ std::vector<std::string> dtype_words(const SimulationView& view) {
   return words;
 }
 
+std::vector<std::string> framework_words(const SimulationView& view) {
+  if (view.framework == nullptr) return {};
+  return {format("{}:", view.framework->name), format("{},", view.framework->summary),
+          view.step->request.fused_attention ? "fused attention" : "unfused attention"};
+}
+
 std::vector<std::string> measured_words(const SimulationView& view) {
   if (!view.measured || view.measured->count() == 0) return {};
   const double ratio =
@@ -131,6 +137,7 @@ std::vector<ReportFact> figure_facts(const SimulationView& view) {
   add("of that", pipeline_words(view));
   add("measured", measured_words(view));
   add("computed in", dtype_words(view));
+  add("trained by", framework_words(view));
   add("throughput", throughput_words(figures));
   if (figures.model_flops_utilization)
     add("MFU",
@@ -154,6 +161,20 @@ std::string sources_text(const TimeSourceCounts& sources) {
   add(sources.scaled, "recorded and scaled by the devices' ratio");
   add(sources.unknown, "of unknown duration, taken as 0");
   return text;
+}
+
+// Devices in use whose times the model gave, each once, with where its constants come from.
+std::vector<std::pair<std::string, std::string>> curve_sources(const SimulationView& view) {
+  std::vector<std::pair<std::string, std::string>> list;
+  if (view.result.sources.model == 0) return list;
+  for (const SimulatedClass& ranks : view.result.classes) {
+    const DeviceSpec& device = view.cluster.device(ranks.device);
+    const auto known = std::ranges::find(list, device.name, &std::pair<std::string, std::string>::first);
+    if (known != list.end()) continue;
+    const auto source = std::ranges::find(device.sources, "curve", &FigureSource::figure);
+    list.emplace_back(device.name, source == device.sources.end() ? "not said" : source->source);
+  }
+  return list;
 }
 
 Json sources_counts_json(const TimeSourceCounts& sources) {
@@ -198,6 +219,20 @@ std::string out_of_memory_text(const SimulationView& view) {
   return "";
 }
 
+std::string few_micro_batches_text(const SimulationView& view) {
+  if (view.step == nullptr || view.framework == nullptr) return "";
+  const std::int64_t stages = view.step->plan.pp, micro_batches = view.step->plan.micro_batches;
+  if (micro_batches >= stages || stages < 2) return "";
+  double idle = 0;
+  for (const SimulatedClass& ranks : view.result.classes)
+    idle += to_seconds(ranks.breakdown.bubble) * static_cast<double>(ranks.ranks.size());
+  const double all = to_seconds(view.result.iteration_time) * static_cast<double>(view.result.ranks);
+  return format(
+      "{} micro-batch{} for {} stages: ranks wait for each other {:.0f}% of the time; a smaller "
+      "--micro-batch-size or a larger batch gives at least {} micro-batches",
+      micro_batches, micro_batches == 1 ? "" : "es", stages, all > 0 ? 100 * idle / all : 0, stages);
+}
+
 Json simulation_json(const SimulationView& view) {
   const SimulationFigures& figures = view.figures;
   Json root{{"iteration_time_s", figures.iteration_seconds}, {"nadi_version", version()}};
@@ -211,6 +246,7 @@ Json simulation_json(const SimulationView& view) {
   }
   root["world_size"] = view.result.ranks;
   root["gradient_reduction_dtype"] = view.gradient_dtype ? Json(name_of(*view.gradient_dtype)) : Json();
+  root["framework"] = view.framework != nullptr ? Json(view.framework->name) : Json();
   root["samples_per_s"] = value_or_null(figures.samples_per_second);
   root["tokens_per_s"] = value_or_null(figures.tokens_per_second);
   root["model_flops_utilization"] = value_or_null(figures.model_flops_utilization);
@@ -231,6 +267,9 @@ Json simulation_json(const SimulationView& view) {
                          : Json();
   root["nodes"] = {{"all", view.result.nodes}, {"simulated", view.result.simulated_nodes}};
   root["time_sources"] = sources_counts_json(view.result.sources);
+  root["model_constants"] = Json::array();
+  for (const auto& [device, source] : curve_sources(view))
+    root["model_constants"].push_back({{"device", device}, {"source", source}});
   return root;
 }
 
@@ -258,6 +297,8 @@ void print_simulation(const SimulationView& view, std::ostream& out, const Repor
   print(what_if_table(view));
   if (const std::string sources = sources_text(view.result.sources); !sources.empty())
     out << "\ntimes of computation: " << sources << "\n";
+  for (const auto& [device, source] : curve_sources(view))
+    out << format("constants of {}: {}\n", device, source);
 }
 
 }  // namespace nadi

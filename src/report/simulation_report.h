@@ -9,6 +9,7 @@
 #include "nadi/base/json.h"
 #include "nadi/report/report_style.h"
 #include "nadi/report/simulation_figures.h"
+#include "nadi/sim/framework.h"
 
 namespace nadi {
 
@@ -27,6 +28,7 @@ struct SimulationView {
   SimulationFigures figures = {};
   std::string layer_times = {};              // the file that has them; "" for none
   std::optional<DType> gradient_dtype = {};  // in which gradients are reduced
+  const Framework* framework = nullptr;      // nullptr: of traces, and where nothing is trained
   std::vector<WhatIfResult> what_if = {};
   std::optional<Nanoseconds> measured = {};  // what the user says that it took
 };
@@ -37,5 +39,8 @@ void print_simulation(const SimulationView& view, std::ostream& out, const Repor
 // "out of memory: rank 3 (a10) needs 30.1 GiB of 22.2 GiB, first at 1.20 s; at the peak: ..."; "" where
 // everything fits.
 std::string out_of_memory_text(const SimulationView& view);
+
+// "1 micro-batch for 8 stages: ..., set --micro-batch-size ..."; "" where stages have enough of them.
+std::string few_micro_batches_text(const SimulationView& view);
 
 }  // namespace nadi

@@ -8,6 +8,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/parallel/step_walk.h"
+#include "nadi/sim/exchange_order.h"
 #include "nadi/unroll/collective_type.h"
 
 namespace nadi {
@@ -17,8 +18,8 @@ constexpr std::uint32_t kNotPlaced = std::numeric_limits<std::uint32_t>::max();
 
 class StageFlattening {
  public:
-  StageFlattening(const Program& program, const Plan& plan, const OverlapOptions& overlap)
-      : program_(program), plan_(plan), overlap_(overlap) {
+  StageFlattening(const Program& program, const Plan& plan, std::int64_t stage, const OverlapOptions& overlap)
+      : program_(program), plan_(plan), stage_number_(stage), overlap_(overlap) {
     first_op_.reserve(program.graphs.size());
     for (const Graph& graph : program.graphs) {
       first_op_.push_back(numbers_.size());
@@ -28,20 +29,28 @@ class StageFlattening {
   }
 
   StageReplay run() {
+    // Where the order is another one, all steps are taken first.
+    std::vector<std::vector<Step>> by_instruction(reorders() ? program_.instructions.size() : 0);
     StepWalk walk(program_, {.plan = &plan_, .costs = false});
     for (StepOp at; walk.next(at);) {
       place_.push_back(kNotPlaced);
       parents_.assign(at.data.begin(), at.data.end());
       parents_.insert(parents_.end(), at.order.begin(), at.order.end());
       Step step = taken(at);
-      if (is_held_back(at)) {
+      is_held_.push_back(is_held_back(at) ? 1 : 0);
+      if (is_held_.back() != 0 || reorders()) {
         step.parents = parents_;
-        held_.push_back(std::move(step));
+        (is_held_.back() != 0 ? held_ : by_instruction[at.instruction]).push_back(std::move(step));
         continue;
       }
       add(step, parents_);
-      if (to_number(at.id) == last_backward_) release();
     }
+    if (reorders())
+      for (const PlacedInstruction& placed : exchange_order(program_, plan_, stage_number_))
+        for (Step& step : by_instruction[placed.instruction]) {
+          step.exchange = placed.exchange;
+          add(step, step.parents);
+        }
     release();
     bool same = true;
     for (std::size_t i = 0; i < steps_.size() && same; ++i) same = steps_[i] == i;
@@ -64,8 +73,10 @@ class StageFlattening {
     std::int32_t tag = 0;
     std::uint64_t exchange = 0;
     std::int64_t position = -1;
-    std::vector<StepOpId> parents = {};  // of those held back
+    std::vector<StepOpId> parents = {};  // of those that are placed later
   };
+
+  bool reorders() const { return overlap_.blocking_messages && plan_.virtual_stages > 1; }
 
   Step taken(const StepOp& at) const {
     check(to_number(at.id) < kNotPlaced, "a program has less than 2^32 steps");
@@ -105,19 +116,23 @@ class StageFlattening {
     }
   }
 
-  // Reductions of gradients before the last computation of the backward pass, and what waits for them.
+  // Reductions of gradients, what waits for them, and all that follows the last computation of the backward
+  // pass but what that sends: others wait for it before they come to a reduction.
   bool is_held_back(const StepOp& at) const {
-    if (!last_backward_ || to_number(at.id) > *last_backward_) return false;
-    const auto waits = [&](StepOpId id) { return place_[to_number(id)] == kNotPlaced; };
+    if (!last_backward_) return false;
+    const bool message =
+        at.binding.kind == RankBinding::Kind::kSend || at.binding.kind == RankBinding::Kind::kReceive;
+    if (to_number(at.id) > *last_backward_) return !message;
+    const auto waits = [&](StepOpId id) { return is_held_[to_number(id)] != 0; };
     return reduces_gradients(at) || std::ranges::any_of(at.data, waits) ||
            std::ranges::any_of(at.order, waits);
   }
 
   void release() {
     for (const Step& step : held_) {
-      parents_ = step.parents;
-      if (last_backward_) parents_.push_back(StepOpId{*last_backward_});
-      add(step, parents_);
+      std::vector<StepOpId> parents = step.parents;
+      if (last_backward_) parents.push_back(StepOpId{*last_backward_});
+      add(step, parents);
     }
     held_.clear();
   }
@@ -146,11 +161,19 @@ class StageFlattening {
                                                           : overlap_.blocking_messages;
   }
 
+  bool is_message(const ReplayNode& node) const {
+    if (node.communication == kNoCommunication) return false;
+    const ReplayProgram& replay = stage_.replay;
+    return replay.roles[replay.communications[node.communication].role] != ReplayRoleKind::kCollective;
+  }
+
   void add_parents(ReplayNode& node, const std::vector<StepOpId>& parents) {
     std::vector<std::uint32_t>& list = stage_.replay.parents;
     std::uint32_t last_computed = kNotPlaced;
     for (const StepOpId id : parents) {
       const std::uint32_t parent = place_[to_number(id)];
+      // Messages that are posted in another order wait for each other by that order.
+      if (parent == kNotPlaced && reorders() && is_message(node)) continue;
       check(parent != kNotPlaced, "a step comes after those that it waits for");
       const bool on_stream = stage_.replay.nodes[parent].stream == 0;
       if (on_stream && node.stream == 0) continue;
@@ -248,12 +271,14 @@ class StageFlattening {
 
   const Program& program_;
   const Plan& plan_;
+  const std::int64_t stage_number_;
   const OverlapOptions overlap_;
   std::optional<std::uint64_t> last_backward_;
   StageReplay stage_;
   std::vector<std::uint32_t> place_;  // by step: its node
   std::vector<std::uint32_t> steps_;  // by node
   std::vector<Step> held_;
+  std::vector<char> is_held_;  // by step
   std::vector<StepOpId> parents_;
   std::vector<char> waited_for_;            // by node: computation already waited for it
   std::vector<std::uint32_t> collectives_;  // by role: so far
@@ -264,8 +289,9 @@ class StageFlattening {
 
 }  // namespace
 
-StageReplay flatten(const Program& program, const Plan& plan, const OverlapOptions& overlap) {
-  return StageFlattening(program, plan, overlap).run();
+StageReplay flatten(const Program& program, const Plan& plan, std::int64_t stage,
+                    const OverlapOptions& overlap) {
+  return StageFlattening(program, plan, stage, overlap).run();
 }
 
 }  // namespace nadi

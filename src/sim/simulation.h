@@ -61,7 +61,8 @@ struct Jitter {
 
 // How frameworks of other times run a program. The defaults are what its dependencies allow.
 struct OverlapOptions {
-  // Messages between stages stop the computation of both ranks until they have arrived.
+  // Messages between stages stop the computation of both ranks until they have arrived, in the exchanges in
+  // which Megatron-LM posts them (exchange_order.h).
   bool blocking_messages = false;
   // Collectives of these groups ("dp", "embedding") wait until the last computation of the backward pass has
   // ended.

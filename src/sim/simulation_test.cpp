@@ -73,6 +73,11 @@ TEST(Simulation, MergingRanksOfRandomPlansChangesNothing) {
     plan.zero_stage = below(2);
     plan.sequence_parallel = plan.tp > 1 && below(2) == 0;
     if (below(3) == 0) plan.schedule = ScheduleKind::kGPipe;
+    if (plan.pp > 1 && below(3) == 0) {
+      plan.schedule = ScheduleKind::kInterleaved;
+      plan.virtual_stages = 2;
+      plan.micro_batches = plan.pp * (1 + below(3));
+    }
     SCOPED_TRACE(i);
     SimulationOptions options;
     options.overlap = {.blocking_messages = below(3) == 0,
@@ -84,7 +89,7 @@ TEST(Simulation, MergingRanksOfRandomPlansChangesNothing) {
       options.slow = {
           {Rank{static_cast<std::int32_t>(below(static_cast<std::uint32_t>(plan.world_size())))}, 1.5}};
     const Cluster cluster = below(2) == 0 ? mixed_cluster(12, 3) : cluster_for_tests(9, 4);
-    const StagePrograms programs = small_step(plan);
+    const StagePrograms programs = small_step(plan, 6);
     const SimulationResult merged = simulate_step(programs, cluster, options);
     options.symmetry = false;
     const SimulationResult each = simulate_step(programs, cluster, options);
@@ -133,6 +138,34 @@ TEST(Simulation, APipelineOfKnownTimesTakesWhatTheFormulaSays) {
       for (const SimulatedClass& one : result.classes)
         EXPECT_NEAR(to_seconds(one.breakdown.bubble), static_cast<double>(stages - 1) * 3e-3, 1e-6);
     }
+}
+
+// Neighbours that meet after a forward and a backward, as Megatron-LM's do, come at the same time:
+// interleaved stages take (v * m + p - 1) * (forward + backward) though messages stop them, and with messages
+// that take t two times t more, to all neighbours, for each pair: activations and gradients leave through one
+// port.
+TEST(Simulation, InterleavedStagesThatStopForMessagesMeetWithoutWaiting) {
+  for (const std::int64_t stages : {2, 3, 4}) {
+    Plan plan{.pp = stages};
+    plan.schedule = ScheduleKind::kInterleaved;
+    plan.virtual_stages = 2;
+    plan.micro_batches = 4 * stages;
+    const StagePrograms programs = small_step(plan, 2 * stages);
+    SimulationOptions options;
+    options.retime = retime_passes;
+    options.overlap.blocking_messages = true;
+    Cluster cluster = cluster_for_tests(1, 8);
+    cluster.kinds[0].inside.latency = {};
+    cluster.kinds[0].inside.bandwidth = ByteRate{1e18};
+    const std::int64_t pairs = 2 * plan.micro_batches + stages - 1;
+    const double at_once = to_seconds(simulate_step(programs, cluster, options).iteration_time);
+    EXPECT_NEAR(at_once, static_cast<double>(pairs) * 3e-3, 1e-6) << stages;
+    cluster.kinds[0].inside.latency = Nanoseconds{100'000};
+    const double delayed = to_seconds(simulate_step(programs, cluster, options).iteration_time);
+    EXPECT_NEAR(delayed - at_once, static_cast<double>(4 * plan.micro_batches + 4 * (stages - 1)) * 1e-4,
+                1e-6)
+        << stages;
+  }
 }
 
 TEST(Simulation, AStragglerHoldsUpItsGroup) {

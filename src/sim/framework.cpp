@@ -1,0 +1,43 @@
+#include "nadi/sim/framework.h"
+
+#include <algorithm>
+#include <array>
+
+namespace nadi {
+namespace {
+
+constexpr OverlapOptions kMegatron2021{.blocking_messages = true,
+                                       .reduce_after_backward = true,
+                                       .blocking_collectives = true,
+                                       .messages_stop_host = true,
+                                       .scattered_messages = true};
+constexpr OverlapOptions kMegatron2022{.blocking_messages = true,
+                                       .reduce_after_backward = true,
+                                       .messages_stop_host = true,
+                                       .scattered_messages = true};
+
+constexpr std::array kFrameworks{
+    Framework{.name = "nadi", .summary = "communication runs beside computation"},
+    Framework{.name = "megatron-2021",
+              .summary = "communication stops computation",
+              .fused_attention = false,
+              .overlap = kMegatron2021},
+    Framework{.name = "megatron-2022",
+              .summary = "messages between stages stop computation and host, gradients are reduced after the "
+                         "backward pass",
+              .fused_attention = false,
+              .overlap = kMegatron2022},
+};
+
+}  // namespace
+
+std::span<const Framework> frameworks() {
+  return kFrameworks;
+}
+
+const Framework* find_framework(std::string_view name) {
+  const auto found = std::ranges::find(kFrameworks, name, &Framework::name);
+  return found == kFrameworks.end() ? nullptr : &*found;
+}
+
+}  // namespace nadi

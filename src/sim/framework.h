@@ -1,0 +1,36 @@
+// Programs that train, as far as they differ in how they run the same step.
+//
+//   const Framework& framework = *find_framework("megatron-2022");
+//   request.fused_attention = framework.fused_attention;
+//   options.overlap = framework.overlap;
+//
+// The table is the only place that knows what they do:
+//   - nadi: what the dependencies of a program allow; attention is fused.
+//   - megatron-2021: Megatron-LM as in the paper of SC 2021. Scores of attention go through memory.
+//     Collectives of tensor parallelism stop the computation. Stages
+//     exchange messages in batches and call cudaDeviceSynchronize() after each, so that device and host stand
+//     still until they have arrived; each tensor-parallel rank sends its part, which the receivers gather.
+//     Gradients are reduced when the last backward has ended.
+//   - megatron-2022: the same, but collectives of the backward pass run beside the gradients of weights
+//     (LinearWithGradAccumulationAndAsyncCommunication).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "nadi/sim/simulation.h"
+
+namespace nadi {
+
+struct Framework {
+  std::string_view name;
+  std::string_view summary;  // one line
+  bool fused_attention = true;
+  OverlapOptions overlap = {};
+};
+
+// Nadi first.
+std::span<const Framework> frameworks();
+const Framework* find_framework(std::string_view name);  // nullptr: none has this name
+
+}  // namespace nadi
