@@ -14,6 +14,7 @@
 #include "nadi/base/parse_duration.h"
 #include "nadi/chakra/trace_summary.h"
 #include "nadi/cli/cluster_flag.h"
+#include "nadi/cli/computation_choices.h"
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/prediction_flags.h"
 #include "nadi/cli/slow_flag.h"
@@ -27,6 +28,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/report/simulation_report.h"
+#include "nadi/sim/framework.h"
 #include "nadi/sim/layer_times.h"
 #include "nadi/sim/network_fault.h"
 #include "nadi/sim/simulated_files.h"
@@ -94,6 +96,7 @@ struct Subject {
   std::string layer_times = {};
   std::optional<DType> gradient_dtype = {};
   std::vector<DeviceId> placement = {};  // by rank; empty: rank r on device r
+  const Framework* framework = nullptr;
 };
 
 Overwrite overwrite_of(const Flags& flags) {
@@ -146,6 +149,7 @@ void simulate_and_print(const Subject& subject, const Cluster& cluster, const Fl
                       .figures = simulation_figures(result, cluster, work, subject.placement),
                       .layer_times = subject.layer_times,
                       .gradient_dtype = subject.gradient_dtype,
+                      .framework = subject.framework,
                       .measured = measured};
   for (const std::string& change : flags.texts("--what-if")) {
     Cluster other = cluster;
@@ -158,6 +162,8 @@ void simulate_and_print(const Subject& subject, const Cluster& cluster, const Fl
   }
   if (const std::string problem = out_of_memory_text(view); !problem.empty())
     console.warnings() << "warning: " << problem << "\n";
+  if (const std::string note = few_micro_batches_text(view); !note.empty())
+    console.info() << "note: " << note << "\n";
   write_outputs(subject, result, flags, console);
   if (flags.given("--json"))
     console.out << dump_json(simulation_json(view));
@@ -174,6 +180,32 @@ Cluster cluster_for(const PlannedFlags& planned, std::int64_t ranks, std::vector
   }
   const Cluster cluster = wanted_cluster(planned.flags, "no hardware to simulate");
   return cluster.for_ranks(static_cast<std::int32_t>(ranks));
+}
+
+std::vector<std::string_view> framework_names() {
+  std::vector<std::string_view> names;
+  for (const Framework& framework : frameworks()) names.push_back(framework.name);
+  return names;
+}
+
+// What frameworks do differently is known of training only.
+const Framework& wanted_framework(const Flags& flags, StepKind kind) {
+  const auto choice = flags.choice("--framework");
+  if (choice && kind != StepKind::kTrain)
+    throw usage_error(format("--framework makes no sense with --step {}", to_string(kind)));
+  return frameworks()[choice.value_or(0)];
+}
+
+// --attention, else that of --framework, else what runs on the cluster; a plan file says it itself.
+void use_default_attention(const PlannedFlags& planned, const Framework& framework, const Cluster& cluster,
+                           ResolvedStep& step) {
+  const bool named = planned.flags.given("--framework");
+  if (planned.flags.given("--attention") || step.request.kind != StepKind::kTrain) return;
+  if (planned.file && !named) return;
+  const bool fused = named ? framework.fused_attention : cluster.attention != "unfused";
+  step.request.fused_attention = fused;
+  for (Setting& setting : step.settings)
+    if (setting.key == "attention") setting.value = attention_name(fused);
 }
 
 void simulate_model(const PlannedFlags& planned, Console& console) {
@@ -196,6 +228,9 @@ void simulate_model(const PlannedFlags& planned, Console& console) {
   use_default_dtype(flags, cluster, ranks, step);
   SimulationOptions options = simulation_options(flags, ranks);
   options.placement = placement;
+  const Framework& framework = wanted_framework(flags, step.request.kind);
+  use_default_attention(planned, framework, cluster, step);
+  options.overlap = framework.overlap;
   if (trains) options.overlap.gradient_dtype = gradient_dtype(flags, step.request);
   const std::string layer_times = flags.text("--layer-times").value_or("");
   if (!layer_times.empty())
@@ -215,7 +250,8 @@ void simulate_model(const PlannedFlags& planned, Console& console) {
                    TimelineView& view) { timeline_from_simulated_step(view, programs, result, {}); },
        .layer_times = layer_times,
        .gradient_dtype = options.overlap.gradient_dtype,
-       .placement = placement},
+       .placement = placement,
+       .framework = trains ? &framework : nullptr},
       cluster, flags, console);
 }
 
@@ -231,7 +267,7 @@ const DeviceSpec* recorded_device(const Flags& flags) {
 void simulate_trace_files(const Flags& flags, Console& console) {
   if (const auto of_models = given_step_flags(flags); !of_models.empty())
     throw usage_error(format("{} is for models, and '{}' is a trace", of_models[0], flags.positionals()[0]));
-  for (const std::string_view flag : {"--layer-times", "--grad-reduce-dtype"})
+  for (const std::string_view flag : {"--layer-times", "--grad-reduce-dtype", "--framework"})
     if (flags.given(flag))
       throw usage_error(format("{} is for models, and '{}' is a trace", flag, flags.positionals()[0]));
   const std::vector<std::filesystem::path> paths = expand_traces(flags.positionals());
@@ -370,6 +406,13 @@ class SimulateCommand : public Command {
                .fallback = "none",
                .group = "output"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
+    flags.add({.names = {"--framework"},
+               .value = "NAME",
+               .help = "what trains: how communication and computation run beside each other "
+                       "(docs/simulation.md)",
+               .fallback = std::string(frameworks()[0].name),
+               .choices = framework_names(),
+               .group = "training"});
     add_step_flags(flags, kPredictedDtypeFallback);
     flags.show_first(
         {"--cluster", "--what-if", "--network", "--collective", "--slow", "--measured", "--json"});

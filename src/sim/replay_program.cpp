@@ -289,8 +289,8 @@ class StageFlattening {
 
 }  // namespace
 
-StageReplay flatten(const Program& program, const Plan& plan, std::int64_t stage,
-                    const OverlapOptions& overlap) {
+StageReplay flatten(const Program& program, const Plan& plan, const OverlapOptions& overlap,
+                    std::int64_t stage) {
   return StageFlattening(program, plan, stage, overlap).run();
 }
 

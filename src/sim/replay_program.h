@@ -1,6 +1,6 @@
 // The program of a stage as the replay wants it: the walk over it, once, as flat arrays.
 //
-//   const StageReplay stage = flatten(program, plan, stage, options.overlap);
+//   const StageReplay stage = flatten(program, plan, options.overlap, stage);
 //   stage.replay.nodes[i]                                    // step stage.steps[i] of the walk
 //
 // Computation is on stream 0, in the order of the program. Communication has no stream unless it blocks: the
@@ -38,7 +38,8 @@ struct StageReplay {
   std::vector<std::uint32_t> graph_ops;    // by node: its op, counted through all graphs of the program
 };
 
-StageReplay flatten(const Program& program, const Plan& plan, std::int64_t stage,
-                    const OverlapOptions& overlap);
+// `stage` says which order the exchanges have where they block (exchange_order.h), and nothing else.
+StageReplay flatten(const Program& program, const Plan& plan, const OverlapOptions& overlap,
+                    std::int64_t stage = 0);
 
 }  // namespace nadi

@@ -82,7 +82,7 @@ class StepSimulation {
   std::uint32_t flat_of(std::int64_t stage) {
     const auto [entry, fresh] = flat_numbers_.try_emplace(stage, static_cast<std::uint32_t>(flats_.size()));
     if (fresh) {
-      flats_.push_back({stage, flatten(programs_.of(stage), plan_, stage, options_.overlap)});
+      flats_.push_back({stage, flatten(programs_.of(stage), plan_, options_.overlap, stage)});
       job_.programs.push_back(std::move(flats_.back().replay.replay));
     }
     return entry->second;
