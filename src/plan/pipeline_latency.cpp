@@ -172,7 +172,7 @@ class PipelineOrdering {
   PipelineOrder order_;
 };
 
-std::int64_t later(std::int64_t a, std::int64_t b) {
+std::int64_t latest_of(std::int64_t a, std::int64_t b) {
   return a > b ? a : b;
 }
 
@@ -242,16 +242,16 @@ class PipelineLatency::State {
           const std::int64_t ready = s > 0 ? inputs[at] : 0;
           std::int64_t out = ready;
           if (!pass.empty)
-            out = free_[at] = later(free_[at] + pass.run.count(), ready + pass.after_input.count());
-          if (s + 1 < stages) inputs[at + 1] = later(inputs[at + 1], out) + times.activations[at].count();
+            out = free_[at] = latest_of(free_[at] + pass.run.count(), ready + pass.after_input.count());
+          if (s + 1 < stages) inputs[at + 1] = latest_of(inputs[at + 1], out) + times.activations[at].count();
         }
         if (round < 0) continue;
         const PassTimes& pass = times.backward[at];
         const std::int64_t ready = s + 1 < stages ? gradients[at] : 0;
         std::int64_t out = ready;
         if (!pass.empty)
-          out = free_[at] = later(free_[at] + pass.run.count(), ready + pass.after_input.count());
-        if (s > 0) gradients[at - 1] = later(gradients[at - 1], out) + times.gradients[at - 1].count();
+          out = free_[at] = latest_of(free_[at] + pass.run.count(), ready + pass.after_input.count());
+        if (s > 0) gradients[at - 1] = latest_of(gradients[at - 1], out) + times.gradients[at - 1].count();
       }
       // All stages still have forwards to do in the next rounds up to this one.
       const std::int64_t alike = batches - stages;  // the first round in which the first stage has none
@@ -295,18 +295,18 @@ class PipelineLatency::State {
       const std::int64_t ready = at.input == kNoMessage ? 0 : arrived_[static_cast<std::size_t>(at.input)];
       std::int64_t out = ready;
       if (!pass.empty) {
-        out = later(free_[s] + pass.run.count(), ready + pass.after_input.count());
-        if (kHosts) out = later(out, launched(at.stage, at.before) + pass.launched.count());
+        out = latest_of(free_[s] + pass.run.count(), ready + pass.after_input.count());
+        if (kHosts) out = latest_of(out, launched(at.stage, at.before) + pass.launched.count());
         free_[s] = out;
       }
       if (at.backward) last_[static_cast<std::size_t>(at.chunk)] = free_[s];
       if (at.output == kNoMessage) continue;
       const OrderedMessage& message = order.messages[static_cast<std::size_t>(at.output)];
       std::int64_t& lane = lanes_[static_cast<std::size_t>(message.lane)];
-      std::int64_t start = later(out, lane);
+      std::int64_t start = latest_of(out, lane);
       if (kHosts)
-        start = later(start,
-                      later(launched(message.from, message.sender), launched(message.to, message.receiver)));
+        start = latest_of(
+            start, latest_of(launched(message.from, message.sender), launched(message.to, message.receiver)));
       lane = arrived_[static_cast<std::size_t>(at.output)] = start + message_time(times, message);
     }
     if (kHosts)
@@ -329,15 +329,15 @@ class PipelineLatency::State {
               at.input == kNoMessage ? 0 : arrived_[static_cast<std::size_t>(at.input)];
           std::int64_t out = ready;
           if (!pass.empty) {
-            out = later(later(free_[s] + pass.run.count(), ready + pass.after_input.count()),
-                        host_[s] + pass.launched.count());
+            out = latest_of(latest_of(free_[s] + pass.run.count(), ready + pass.after_input.count()),
+                            host_[s] + pass.launched.count());
             free_[s] = out;
           }
           host_[s] += pass.launch.count();
           if (at.backward) last_[static_cast<std::size_t>(at.chunk)] = free_[s];
           if (at.output != kNoMessage) {
             std::int64_t& made = made_[static_cast<std::size_t>(at.output)];
-            made = later(made, out);
+            made = latest_of(made, out);
           }
           break;
         }
@@ -345,19 +345,19 @@ class PipelineLatency::State {
         case OrderedItem::Kind::kReceive: {
           const OrderedMessage& message = order.messages[number];
           if (times.launches) host_[s] += times.starts[s].issue.count();
-          made_[number] = later(made_[number], host_[s]);
-          if (times.blocking_messages) made_[number] = later(made_[number], free_[s]);
+          made_[number] = latest_of(made_[number], host_[s]);
+          if (times.blocking_messages) made_[number] = latest_of(made_[number], free_[s]);
           if (!item.settles) break;
           std::int64_t& lane = lanes_[static_cast<std::size_t>(message.lane)];
-          lane = arrived_[number] = later(made_[number], lane) + message_time(times, message);
+          lane = arrived_[number] = latest_of(made_[number], lane) + message_time(times, message);
           break;
         }
         case OrderedItem::Kind::kClose:
           for (std::int32_t i = 0; i < item.count; ++i) {
             const std::int64_t end =
                 arrived_[static_cast<std::size_t>(order.closed[number + static_cast<std::size_t>(i)])];
-            if (times.blocking_messages) free_[s] = later(free_[s], end);
-            if (times.messages_stop_host && times.launches) host_[s] = later(host_[s], end);
+            if (times.blocking_messages) free_[s] = latest_of(free_[s], end);
+            if (times.messages_stop_host && times.launches) host_[s] = latest_of(host_[s], end);
           }
           break;
       }
