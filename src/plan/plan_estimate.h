@@ -59,7 +59,8 @@ struct PlanEstimate {
 // - the time that a host needs to launch the reductions, where that holds the backward pass back itself;
 // - with OverlapOptions::blocking_collectives, that reductions within the last backward pass hold back the
 //   gradient which the stage sends: by up to a third where reductions take long.
-// Elsewhere half of all plans are within 0.01% of the simulator, nine of ten within 0.5% (docs/performance.md).
+// Elsewhere half of all plans are within 0.01% of the simulator, nine of ten within 0.5%
+// (docs/performance.md).
 class PlanEstimator {
  public:
   // The question must outlive this. Not thread-safe: one per thread. Parts that several plans have in common
