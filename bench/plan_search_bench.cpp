@@ -1,7 +1,7 @@
 // How long a search for plans takes, and how near to the best its answer is.
 //
-//   plan_search_bench gpt2-xl a100x1-a10x7 64 [--fleet FILE] [--space fasop] [--seq-length N] [--layer-times
-//   FILE] [--threads N] [--top N]
+//   plan_search_bench gpt2-xl a100x1-a10x7 64 [--fleet FILE] [--space fasop|large] [--seq-length N]
+//   [--layer-times FILE] [--threads N] [--top N]
 //
 // Prints time, plans evaluated, gap, and the best plans with estimated and simulated step times.
 #include <chrono>
@@ -57,6 +57,12 @@ int run(int argc, char** argv) {
                         .sequence_parallel = {false},
                         .recompute = {{}},
                         .schedules = {ScheduleKind::k1F1B}};
+    else if (flag == "--space" && std::string(argv[i + 1]) == "large")
+      question.space = {.tp = {8},
+                        .zero_stages = {1},
+                        .sequence_parallel = {true},
+                        .recompute = {{.granularity = Recompute::Granularity::kFull}},
+                        .schedules = {ScheduleKind::k1F1B, ScheduleKind::kGPipe}};
     else if (flag == "--fleet")
       fleet_file = argv[i + 1];
     else if (flag == "--seq-length")

@@ -1,7 +1,8 @@
 // All mixes of nodes with one search: what is known of layers, stages and networks is shared, and a mix
-// starts from the best plan of those with a node less. A mix whose best plan leaves rented nodes unused is no
-// point: the smaller one has the same time for less money.
+// starts from the best plan of those that are part of it. A mix whose best plan leaves rented nodes unused is
+// no point: the smaller one has the same time for less money.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -54,18 +55,15 @@ std::vector<std::size_t> front_of(const std::vector<FleetPoint>& points) {
   return front;
 }
 
-// The best of the mixes with one node less.
+// The best plan of the mixes that are part of this one.
 std::optional<RankedPlan> known_plan(const std::map<std::vector<std::int32_t>, RankedPlan>& best,
-                                     std::vector<std::int32_t> mix) {
-  std::optional<RankedPlan> known;
-  for (std::int32_t& count : mix) {
-    --count;
-    if (const auto found = best.find(mix);
-        found != best.end() && (!known || found->second.estimate.iteration < known->estimate.iteration))
-      known = found->second;
-    ++count;
-  }
-  return known;
+                                     const std::vector<std::int32_t>& mix) {
+  const RankedPlan* known = nullptr;
+  for (const auto& [smaller, plan] : best)
+    if (std::ranges::equal(smaller, mix, std::ranges::less_equal{}) &&
+        (known == nullptr || plan.estimate.iteration < known->estimate.iteration))
+      known = &plan;
+  return known == nullptr ? std::nullopt : std::optional(*known);
 }
 
 }  // namespace
