@@ -82,6 +82,9 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
                                  "link.nvswitch.bandwidth=2x"),
                     "traffic[]"),
             without(documented_keys("nadi simulate --json"), "traffic[]"));
+  EXPECT_EQ(printed_keys("plan tiny.json --cluster a10-8x4 --global-batch-size 4 --schedule 1f1b --explain 1 "
+                         "--pareto p.html"),
+            documented_keys("nadi plan --json"));
   EXPECT_EQ(printed_keys("show tiny.json --tp 2 --pp 2 --device cpu"),
             documented_keys("nadi show MODEL --json"));
   EXPECT_EQ(printed_keys("trace collective broadcast --bytes 1 --ranks 2 -o b"),

@@ -37,6 +37,8 @@ namespace {
 
 constexpr std::int64_t kDefaultTop = 10;
 constexpr std::int64_t kMostShown = 10'000;
+// Parts of a cluster that a front is made of: a search each.
+constexpr std::int64_t kMostParts = 4096;
 
 std::int64_t wanted_top(const Flags& flags) {
   const std::int64_t top = flags.integer("--top").value_or(kDefaultTop);
@@ -119,13 +121,30 @@ void refuse_only_plan(const PlanQuestion& question) {
               format("nothing fits {} on {}: {}", question.config.name, question.cluster.name, miss), hint);
 }
 
-ConfirmedFront simulated_front(const PlanQuestion& question, std::vector<RankedPlan> estimated,
-                               Console& console) {
+// The front by the simulator's times, and all other points behind it.
+ConfirmedFront front_of_fleet(const PlanQuestion& question, const FleetAnswer& found, Console& console) {
+  std::vector<RankedPlan> best;
+  for (const std::size_t i : found.front) best.push_back(found.points[i].plan);
   ProgressLine line(console, "plans of the front", steady_clock());
-  return confirmed_front(question, std::move(estimated), [&](std::int64_t done, std::int64_t total) {
-    line.show(done, total);
-    return !console.interrupted();
-  });
+  ConfirmedFront front =
+      confirmed_front(question, std::move(best), [&](std::int64_t done, std::int64_t total) {
+        line.show(done, total);
+        return !console.interrupted();
+      });
+  for (std::size_t i = 0; i < found.points.size(); ++i)
+    if (std::ranges::find(found.front, i) == found.front.end()) front.behind.push_back(found.points[i].plan);
+  return front;
+}
+
+// What is asked of each mix of nodes: its fastest plan, which is its cheapest, too.
+PlanQuestion by_time(PlanQuestion question) {
+  question.objective = PlanObjective::kTime;
+  return question;
+}
+
+std::string fleet_note(const FleetAnswer& found) {
+  return format("The fastest plan on each of {} mixes of nodes; {} plans were evaluated.",
+                with_thousands(found.subclusters), with_thousands(found.evaluated));
 }
 
 // The first `top` by what is asked for, simulated times before estimates.
@@ -219,16 +238,16 @@ class PlanCommand : public Command {
                .help = "which of the listed plans --emit writes",
                .fallback = "1, the best",
                .group = "output"});
-    flags.add({.names = {"--pareto"},
-               .value = "FILE",
-               .help = "draw time against money of all plans as a page, with those that no other beats in "
-                       "both: p.html",
-               .fallback = "none",
-               .group = "output"});
+    flags.add(
+        {.names = {"--pareto"},
+         .value = "FILE",
+         .help = "draw time against money as a page: the fastest plan on each part of the cluster, and those "
+                 "that no other beats in both: p.html",
+         .fallback = "none",
+         .group = "output"});
     flags.add({.names = {"--all"},
                .value = "FILE",
-               .help = "write every plan that was evaluated as CSV; also plans that cannot be best are then "
-                       "evaluated",
+               .help = "write every plan that was evaluated as CSV",
                .fallback = "none",
                .group = "output"});
     flags.add({.names = {"--threads"},
@@ -259,15 +278,13 @@ class PlanCommand : public Command {
     const PlanQuestion question = resolve_question(flags, std::move(cluster), console);
     const SimulatedWork work = question_work(question);
     WatchedSearch search(question, search_options(flags), console);
-    PlanFront all(question.limits, work.tokens);
-    if (flags.given("--pareto")) search.keep_front(all);
     if (const auto path = flags.text("--all")) search.write_all(*path, overwriting(flags));
     const PlanAnswer answer = search_plans(question, search.options());
     search.finish();
     if (answer.plans.empty() && answer.stopped) throw Interrupted{};
     if (answer.plans.empty()) refuse_infeasible(question, answer);
     PlanView view{.question = question, .answer = answer, .work = work};
-    if (flags.given("--pareto")) draw_front(flags, view, all, console);
+    if (flags.given("--pareto")) draw_front(flags, view, console);
     report(flags, view, search.options().stop, console);
   }
 
@@ -278,7 +295,7 @@ class PlanCommand : public Command {
     const PlanQuestion question = resolve_question(flags, fleet.cluster, console);
     WatchedSearch search(question, search_options(flags), console);
     if (const auto path = flags.text("--all")) search.write_all(*path, overwriting(flags));
-    const FleetAnswer found = search_fleet(question, fleet, search.options());
+    const FleetAnswer found = search_fleet(by_time(question), fleet, search.options());
     search.finish();
     if (found.points.empty() && found.stopped) throw Interrupted{};
     if (found.points.empty())
@@ -286,14 +303,9 @@ class PlanCommand : public Command {
     PlanAnswer answer;
     answer.evaluated = found.evaluated;
     answer.stopped = found.stopped;
-    std::vector<RankedPlan> best, others;
-    for (std::size_t i = 0; i < found.points.size(); ++i)
-      (std::ranges::find(found.front, i) != found.front.end() ? best : others)
-          .push_back(found.points[i].plan);
-    ConfirmedFront front = simulated_front(question, std::move(best), console);
-    others.insert(others.end(), front.behind.begin(), front.behind.end());
+    ConfirmedFront front = front_of_fleet(question, found, console);
     answer.plans = front.best;
-    answer.plans.insert(answer.plans.end(), others.begin(), others.end());
+    answer.plans.insert(answer.plans.end(), front.behind.begin(), front.behind.end());
     rank_by_objective(question, answer.plans, wanted_top(flags));
     for (const RankedPlan& plan : answer.plans) answer.simulated += plan.simulated ? 1 : 0;
     PlanView view{.question = question,
@@ -303,10 +315,7 @@ class PlanCommand : public Command {
                   .of_fleet = true,
                   .subclusters = found.subclusters};
     if (flags.given("--pareto"))
-      write_pareto(flags, view, std::move(others),
-                   format("The best plans of {} mixes of nodes; {} plans were evaluated.",
-                          with_thousands(found.subclusters), with_thousands(found.evaluated)),
-                   console);
+      write_pareto(flags, view, std::move(front.behind), fleet_note(found), console);
     report(flags, view, search.options().stop, console);
   }
 
@@ -329,17 +338,26 @@ class PlanCommand : public Command {
     if (view.answer.stopped || console.interrupted()) throw Interrupted{};
   }
 
-  static void draw_front(const Flags& flags, PlanView& view, const PlanFront& all, Console& console) {
-    if (all.best().empty())
-      throw usage_error(format("--pareto: nodes of {} have no price", view.question.cluster.name),
+  // On given nodes money goes with time: the front of all plans is that of the fastest on each part of the
+  // cluster.
+  static void draw_front(const Flags& flags, PlanView& view, Console& console) {
+    const PlanQuestion& question = view.question;
+    if (!view.answer.plans[0].estimate.dollars_per_step)
+      throw usage_error(format("--pareto: nodes of {} have no price", question.cluster.name),
                         "\"price\": \"9.77 $/h\" of a node in the cluster file gives it one");
-    ConfirmedFront front = simulated_front(view.question, all.best(), console);
+    const Fleet parts = parts_of(question.cluster);
+    double mixes = 1;
+    for (const FleetChoice& choice : parts.choices) mixes *= choice.most + 1;
+    if (mixes > kMostParts)
+      throw usage_error(format("--pareto looks at every part of a cluster, and {} has {:.0f}",
+                               question.cluster.name, mixes),
+                        format("--fleet names fewer; the limit is {}", with_thousands(kMostParts)));
+    WatchedSearch search(question, search_options(flags), console);
+    const FleetAnswer found = search_fleet(by_time(question), parts, search.options());
+    search.finish();
+    ConfirmedFront front = front_of_fleet(question, found, console);
     view.front = std::move(front.best);
-    for (RankedPlan& plan : all.behind()) front.behind.push_back(std::move(plan));
-    write_pareto(flags, view, std::move(front.behind),
-                 format("{} plans were evaluated, {} of them fit.", with_thousands(view.answer.evaluated),
-                        with_thousands(all.taken())),
-                 console);
+    write_pareto(flags, view, std::move(front.behind), fleet_note(found), console);
   }
 
   static void emit(const Flags& flags, const PlanQuestion& question, const PlanAnswer& answer,

@@ -18,26 +18,15 @@ WatchedSearch::WatchedSearch(const PlanQuestion& question, SearchOptions options
   };
 }
 
-void WatchedSearch::want_every() {
+void WatchedSearch::write_all(const std::filesystem::path& path, Overwrite overwrite) {
+  csv_.emplace(path, overwrite);
+  csv_->write(plans_csv_header());
   options_.every = [this](const PlanCandidate& candidate, const PlanEstimate& estimate) {
     take(candidate, estimate);
   };
 }
 
-void WatchedSearch::write_all(const std::filesystem::path& path, Overwrite overwrite) {
-  csv_.emplace(path, overwrite);
-  csv_->write(plans_csv_header());
-  want_every();
-}
-
-void WatchedSearch::keep_front(PlanFront& front) {
-  front_ = &front;
-  want_every();
-}
-
 void WatchedSearch::take(const PlanCandidate& candidate, const PlanEstimate& estimate) {
-  if (front_ != nullptr) front_->add(candidate, estimate);
-  if (!csv_) return;
   constexpr std::size_t kBlock = 1 << 16;
   append_plan_csv(lines_, question_, candidate, estimate);
   if (lines_.size() < kBlock) return;

@@ -12,7 +12,6 @@
 #include <string>
 
 #include "nadi/base/atomic_file.h"
-#include "nadi/plan/plan_front.h"
 #include "nadi/plan/plan_question.h"
 #include "nadi/plan/plan_search.h"
 #include "nadi/terminal/console.h"
@@ -27,10 +26,8 @@ class WatchedSearch {
   WatchedSearch(const WatchedSearch&) = delete;
   WatchedSearch& operator=(const WatchedSearch&) = delete;
 
-  // Before the search: every plan that is evaluated goes into this CSV, which appears with finish(), and into
-  // this front.
+  // Before the search: every plan that is evaluated goes into this CSV, which appears with finish().
   void write_all(const std::filesystem::path& path, Overwrite overwrite);
-  void keep_front(PlanFront& front);
 
   const SearchOptions& options() const { return options_; }
 
@@ -39,7 +36,6 @@ class WatchedSearch {
 
  private:
   void take(const PlanCandidate& candidate, const PlanEstimate& estimate);
-  void want_every();
 
   const PlanQuestion& question_;
   SearchOptions options_;
@@ -48,7 +44,6 @@ class WatchedSearch {
   std::optional<ProgressLine> line_;
   std::optional<AtomicFile> csv_;
   std::string lines_;
-  PlanFront* front_ = nullptr;
 };
 
 }  // namespace nadi

@@ -46,6 +46,9 @@ struct FleetAnswer {
   bool stopped = false;
 };
 
+// Every part of a cluster: from none to all of its nodes of each kind.
+Fleet parts_of(const Cluster& cluster);
+
 // Errors (input) name the file and the key; a cluster of another name is what load_cluster() throws.
 Fleet read_fleet(const std::filesystem::path& path);
 

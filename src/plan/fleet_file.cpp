@@ -50,6 +50,15 @@ FleetChoice read_choice(std::string_view name, const JsonValue& value, const Clu
 
 }  // namespace
 
+Fleet parts_of(const Cluster& cluster) {
+  Fleet fleet{.cluster = cluster, .choices = {}};
+  for (std::size_t kind = 0; kind < cluster.kinds.size(); ++kind)
+    if (const auto count = std::ranges::count(cluster.nodes, static_cast<std::int32_t>(kind)); count > 0)
+      fleet.choices.push_back(
+          {.kind = static_cast<std::int32_t>(kind), .most = static_cast<std::int32_t>(count)});
+  return fleet;
+}
+
 Fleet read_fleet(const std::filesystem::path& path) {
   const JsonDocument document = read_json(path);
   const JsonValue root = document.root();

@@ -190,6 +190,12 @@ class KnobChanges {
   PlanSpace around_;
 };
 
+Bytes fullest_memory(const PlanEstimate& estimate) {
+  Bytes most;
+  for (const StageEstimate& stage : estimate.stages) most = std::max(most, stage.memory);
+  return most;
+}
+
 bool same_plan(const PlanCandidate& a, const PlanCandidate& b) {
   return a.plan.tp == b.plan.tp && a.plan.dp == b.plan.dp && a.plan.pp == b.plan.pp &&
          a.plan.sequence_parallel == b.plan.sequence_parallel && a.plan.zero_stage == b.plan.zero_stage &&
@@ -225,6 +231,10 @@ PlanExplanation explain_plan(const PlanQuestion& question, const RankedPlan& pla
     PlanAlternative alternative{.knob = std::move(change.knob), .choice = std::move(change.choice)};
     if (!answer.plans.empty()) {
       if (same_plan(answer.plans[0].candidate, plan.candidate)) continue;
+      // A choice without effect, as selective recomputation of fused attention.
+      if (answer.plans[0].estimate.iteration == plan.estimate.iteration &&
+          fullest_memory(answer.plans[0].estimate) == fullest_memory(plan.estimate))
+        continue;
       alternative.plan = std::move(answer.plans[0]);
     } else if (answer.nearest) {
       alternative.missing_memory = answer.nearest->missing_memory;

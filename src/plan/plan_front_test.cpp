@@ -2,77 +2,43 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
+#include "nadi/cluster/catalogue.h"
+#include "nadi/model/catalogue.h"
 
 namespace nadi {
 namespace {
 
-PlanEstimate front_estimate(std::int64_t time, std::optional<double> dollars) {
-  PlanEstimate estimate;
-  estimate.iteration = Nanoseconds{time};
-  estimate.dollars_per_step = dollars;
-  return estimate;
+PlanQuestion front_question() {
+  return {.config = *find_built_in_model("gpt2"), .cluster = *find_cluster("a100x1-a10x7")};
 }
 
-std::vector<std::pair<std::int64_t, double>> figures_of(const std::vector<RankedPlan>& plans) {
-  std::vector<std::pair<std::int64_t, double>> figures;
-  for (const RankedPlan& plan : plans)
-    figures.emplace_back(plan.estimate.iteration.count(), *plan.estimate.dollars_per_step);
-  return figures;
+// `count` nodes of four A10 for 9.77 dollars an hour each.
+RankedPlan front_plan(std::int32_t count, std::int64_t nanoseconds) {
+  RankedPlan plan;
+  plan.candidate.nodes = {{.kind = 1, .count = count, .devices = 4}};
+  plan.simulated = Nanoseconds{nanoseconds};
+  return plan;
 }
 
-using Figures = std::vector<std::pair<std::int64_t, double>>;
-
-TEST(PlanFront, KeepsWhatNoOtherBeatsInBoth) {
-  PlanFront front({}, 1000);
-  for (const auto& [time, dollars] :
-       Figures{{10, 5.0}, {20, 3.0}, {15, 6.0}, {12, 4.0}, {30, 3.0}, {12, 4.0}})
-    front.add({}, front_estimate(time, dollars));
-  EXPECT_EQ(figures_of(front.best()), (Figures{{10, 5.0}, {12, 4.0}, {20, 3.0}}));
-  // One that is as fast and cheaper takes the place of the other, and one that beats all remains alone.
-  front.add({}, front_estimate(10, 4.5));
-  EXPECT_EQ(figures_of(front.best()), (Figures{{10, 4.5}, {12, 4.0}, {20, 3.0}}));
-  front.add({}, front_estimate(9, 1.0));
-  EXPECT_EQ(figures_of(front.best()), (Figures{{9, 1.0}}));
-  EXPECT_EQ(front.taken(), 8);
+// Money is nodes times time: 4 x 10, 3 x 12 = 36, 2 x 19 = 38 and 1 x 30.
+TEST(ConfirmedFront, HasWhatNoOtherBeatsInBoth) {
+  const ConfirmedFront front = confirmed_front(
+      front_question(),
+      {front_plan(1, 30'000), front_plan(4, 10'000), front_plan(2, 19'000), front_plan(3, 12'000)},
+      [](std::int64_t, std::int64_t) { return true; });
+  ASSERT_EQ(front.best.size(), 3u);
+  EXPECT_EQ(front.best[0].candidate.nodes[0].count, 4);
+  EXPECT_EQ(front.best[1].candidate.nodes[0].count, 3);
+  EXPECT_EQ(front.best[2].candidate.nodes[0].count, 1);
+  ASSERT_EQ(front.behind.size(), 1u);
+  EXPECT_EQ(front.behind[0].candidate.nodes[0].count, 2);
 }
 
-TEST(PlanFront, TakesOnlyWhatFitsAndHasAPrice) {
-  PlanFront front({}, 1000);
-  PlanEstimate large = front_estimate(1, 1.0);
-  large.missing_memory = Bytes{1};
-  front.add({}, large);
-  front.add({}, front_estimate(1, std::nullopt));
-  EXPECT_TRUE(front.best().empty());
-  EXPECT_EQ(front.without_price(), 1);
-}
-
-// 5 dollars for a million tokens are 0.005 dollars for a step of 1,000 tokens.
-TEST(PlanFront, KeepsToLimits) {
-  PlanFront front({.dollars_per_million_tokens = 5.0, .step_time = Nanoseconds{100}}, 1000);
-  front.add({}, front_estimate(90, 0.006));
-  front.add({}, front_estimate(110, 0.001));
-  front.add({}, front_estimate(100, 0.005));
-  EXPECT_EQ(figures_of(front.best()), (Figures{{100, 0.005}}));
-}
-
-TEST(PlanFront, IsThatOfAllPairsAndBounded) {
-  std::mt19937 random(7);
-  PlanFront front({}, 1000);
-  Figures all;
-  for (int i = 0; i < 20'000; ++i) {
-    const auto time = static_cast<std::int64_t>(random() % 1'000'000) + 1;
-    const double dollars = static_cast<double>(random() % 1'000'000 + 1) * 1e-6;
-    all.emplace_back(time, dollars);
-    front.add({}, front_estimate(time, dollars));
-  }
-  Figures expected;
-  std::ranges::sort(all);
-  for (const auto& each : all)
-    if (expected.empty() || each.second < expected.back().second) expected.push_back(each);
-  EXPECT_EQ(figures_of(front.best()), expected);
-  EXPECT_LE(front.behind().size(), PlanFront::kMostBehind);
-  EXPECT_GT(front.behind().size(), PlanFront::kMostBehind / 8);
+TEST(ConfirmedFront, OfEqualsTheFirst) {
+  const ConfirmedFront front = confirmed_front(front_question(), {front_plan(2, 5'000), front_plan(2, 5'000)},
+                                               [](std::int64_t, std::int64_t) { return true; });
+  EXPECT_EQ(front.best.size(), 1u);
+  EXPECT_EQ(front.behind.size(), 1u);
 }
 
 }  // namespace

@@ -21,11 +21,11 @@ double peak_of_devices(const Cluster& cluster, std::span<const NodeRun> nodes, D
 
 // `names` by kind.
 std::string runs_text(const Cluster& cluster, std::span<const NodeRun> nodes,
-                      const std::vector<std::string>& names) {
+                      const std::vector<std::string>& names, std::string_view plus) {
   std::string text;
   for (const NodeRun& run : nodes) {
     const auto kind = static_cast<std::size_t>(run.kind);
-    text += format("{}{} {}", text.empty() ? "" : " + ", run.count, names[kind]);
+    text += format("{}{} {}", text.empty() ? "" : plus, run.count, names[kind]);
     if (run.devices < cluster.kinds[kind].devices) text += format(":{}", run.devices);
   }
   return text;
@@ -79,7 +79,7 @@ PlanFigures plan_figures(const PlanQuestion& question, const SimulatedWork& work
 std::string nodes_text(const Cluster& cluster, std::span<const NodeRun> nodes) {
   std::vector<std::string> names;
   for (const NodeSpec& kind : cluster.kinds) names.push_back(kind.name);
-  return runs_text(cluster, nodes, names);
+  return runs_text(cluster, nodes, names, " + ");
 }
 
 std::string short_nodes_text(const Cluster& cluster, std::span<const NodeRun> nodes) {
@@ -89,7 +89,7 @@ std::string short_nodes_text(const Cluster& cluster, std::span<const NodeRun> no
   std::ranges::sort(sorted);
   if (sorted.front().empty() || std::ranges::adjacent_find(sorted) != sorted.end())
     return nodes_text(cluster, nodes);
-  return runs_text(cluster, nodes, names);
+  return runs_text(cluster, nodes, names, "+");
 }
 
 std::string partition_text(std::span<const std::int64_t> partition) {

@@ -36,7 +36,7 @@ PlanFigures plan_figures(const PlanQuestion& question, const SimulatedWork& work
 // devices, where it has more.
 std::string nodes_text(const Cluster& cluster, std::span<const NodeRun> nodes);
 
-// The same with names up to their first dot, where these differ: "1 p4d + 7 g5".
+// The same with names up to their first dot, where these differ: "1 p4d+7 g5".
 std::string short_nodes_text(const Cluster& cluster, std::span<const NodeRun> nodes);
 
 // "0-11-8-8-8-8-5-0"

@@ -70,7 +70,8 @@ std::string search_words(const PlanView& view) {
                             answer.evaluated == 1 ? " was" : "s were");
   if (view.of_fleet) text += format(" on {} mixes of nodes", with_thousands(view.subclusters));
   if (answer.out_of_memory > 0)
-    text += format(", of which {} do not fit in memory", with_thousands(answer.out_of_memory));
+    text += format("; {} {} not fit in memory", with_thousands(answer.out_of_memory),
+                   answer.out_of_memory == 1 ? "does" : "do");
   text +=
       format("; {} simulated.", answer.simulated == 1 ? "1 was" : with_thousands(answer.simulated) + " were");
   if (answer.stopped) text += " The search was interrupted.";
@@ -163,8 +164,10 @@ ReportTable plans_table(const PlanQuestion& question, const SimulatedWork& work,
                                 {"", "dp", CellKind::kCount},
                                 {"", "pp", CellKind::kCount},
                                 {"", "mbs", CellKind::kCount},
+                                {"", "sp", CellKind::kText},
                                 {"", "recompute", CellKind::kText},
                                 {"", "ZeRO", CellKind::kCount},
+                                {"", "schedule", CellKind::kText},
                                 {"", "partition", CellKind::kText},
                                 {"", "placement", CellKind::kText},
                                 {"", "step", CellKind::kTime},
@@ -173,23 +176,21 @@ ReportTable plans_table(const PlanQuestion& question, const SimulatedWork& work,
                                 {"", "of", CellKind::kBytes, Shown::kIfRoom},
                                 {"", "$/step", CellKind::kFigure},
                                 {"", "MFU", CellKind::kShare, Shown::kIfRoom},
-                                {"", "samples/s", CellKind::kNumber, Shown::kIfRoom},
-                                {"", "schedule", CellKind::kText, Shown::kIfRoom},
-                                {"", "sp", CellKind::kText, Shown::kIfRoom}}};
+                                {"", "samples/s", CellKind::kNumber, Shown::kIfRoom}}};
   for (const RankedPlan& ranked : plans) {
     const PlanCandidate& candidate = ranked.candidate;
     const Plan& plan = candidate.plan;
     const PlanFigures figures = plan_figures(question, work, ranked);
     table.rows.push_back(
         {std::int64_t(table.rows.size()) + 1, plan.tp, plan.dp, plan.pp, candidate.micro_batch_size,
+         plan.sequence_parallel ? ReportCell(std::string("on")) : ReportCell(),
          std::string(to_string(candidate.recompute.granularity)), plan.zero_stage,
+         plan.pp > 1 && plan.schedule != ScheduleKind::k1F1B ? ReportCell(schedule_text(plan)) : ReportCell(),
          plan.pp > 1 ? ReportCell(partition_for_people(plan.partition)) : ReportCell(),
          short_nodes_text(question.cluster, candidate.nodes), figures.time.count(),
          ranked.estimate.iteration.count(), figures.memory.count(), figures.capacity.count(),
          figures.dollars_per_step ? ReportCell(dollars_figure(*figures.dollars_per_step)) : ReportCell(),
-         optional_number(figures.model_flops_utilization), figures.samples_per_second,
-         plan.pp > 1 ? ReportCell(schedule_text(plan)) : ReportCell(),
-         plan.sequence_parallel ? ReportCell(std::string("on")) : ReportCell()});
+         optional_number(figures.model_flops_utilization), figures.samples_per_second});
   }
   return table;
 }

@@ -64,7 +64,7 @@ TEST(PlanTexts, NameNodesAndLayers) {
   const PlanQuestion question = mixed_question();
   const PlanCandidate candidate = mixed_plan().candidate;
   EXPECT_EQ(nodes_text(question.cluster, candidate.nodes), "1 p4d.24xlarge + 7 g5.24xlarge");
-  EXPECT_EQ(short_nodes_text(question.cluster, candidate.nodes), "1 p4d + 7 g5");
+  EXPECT_EQ(short_nodes_text(question.cluster, candidate.nodes), "1 p4d+7 g5");
   const NodeRun half{.kind = 1, .count = 3, .devices = 2};
   EXPECT_EQ(short_nodes_text(question.cluster, std::span(&half, 1)), "3 g5:2");
   EXPECT_EQ(plan_flags_text(question, candidate),

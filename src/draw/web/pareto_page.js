@@ -93,7 +93,7 @@ async function openPareto() {
   const money = /** @type {HTMLSelectElement} */ (element('select', {id: 'money', 'aria-label': 'What money is counted by', onchange: () => plot.setMoney(money.value, kMoneyAxes.find((axis) => axis.key === money.value).name)},
       ...kMoneyAxes.map((axis) => element('option', {value: axis.key}, axis.name))));
   const press = (name, id, title, pressed, change) => {
-    const button = element('button', {class: 'tool', type: 'button', id, title, 'aria-pressed': pressed, onclick: () => {
+    const button = element('button', {class: 'tool', type: 'button', id, title, 'aria-pressed': String(pressed), onclick: () => {
       const on = button.getAttribute('aria-pressed') !== 'true';
       button.setAttribute('aria-pressed', String(on));
       change(on);
