@@ -38,7 +38,7 @@ namespace {
 constexpr std::int64_t kDefaultTop = 10;
 constexpr std::int64_t kMostShown = 10'000;
 // Parts of a cluster that a front is made of: a search each.
-constexpr std::int64_t kMostParts = 4096;
+constexpr std::int64_t kMostParts = 2000;
 
 std::int64_t wanted_top(const Flags& flags) {
   const std::int64_t top = flags.integer("--top").value_or(kDefaultTop);
@@ -345,19 +345,19 @@ class PlanCommand : public Command {
     if (!view.answer.plans[0].estimate.dollars_per_step)
       throw usage_error(format("--pareto: nodes of {} have no price", question.cluster.name),
                         "\"price\": \"9.77 $/h\" of a node in the cluster file gives it one");
-    const Fleet parts = parts_of(question.cluster);
-    double mixes = 1;
-    for (const FleetChoice& choice : parts.choices) mixes *= choice.most + 1;
-    if (mixes > kMostParts)
-      throw usage_error(format("--pareto looks at every part of a cluster, and {} has {:.0f}",
-                               question.cluster.name, mixes),
-                        format("--fleet names fewer; the limit is {}", with_thousands(kMostParts)));
+    const Fleet parts = parts_of(question.cluster, kMostParts);
     WatchedSearch search(question, search_options(flags), console);
     const FleetAnswer found = search_fleet(by_time(question), parts, search.options());
     search.finish();
     ConfirmedFront front = front_of_fleet(question, found, console);
     view.front = std::move(front.best);
-    write_pareto(flags, view, std::move(front.behind), fleet_note(found), console);
+    std::string note = fleet_note(found);
+    for (const FleetChoice& choice : parts.choices)
+      if (choice.step > 1)
+        note += format(" Of {}, every {} nodes were looked at.",
+                       question.cluster.kinds[static_cast<std::size_t>(choice.kind)].name, choice.step);
+    if (note.find(" were looked at.") != std::string::npos) console.info() << "note: " << note << "\n";
+    write_pareto(flags, view, std::move(front.behind), note, console);
   }
 
   static void emit(const Flags& flags, const PlanQuestion& question, const PlanAnswer& answer,

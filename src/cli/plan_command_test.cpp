@@ -164,6 +164,13 @@ TEST_F(PlanCommandTest, DrawsTheFrontOfTimeAndMoney) {
     EXPECT_GT(answer["front"][i]["simulated_s"], answer["front"][i - 1]["simulated_s"]);
     EXPECT_LT(answer["front"][i]["dollars_per_step"], answer["front"][i - 1]["dollars_per_step"]);
   }
+  // The fastest and the cheapest plan are its ends: a search for time alone never meets the latter.
+  const Json cheapest = run_json(std::string(kQuestion) + "--objective cost --top 1")["plans"][0];
+  const Json fastest = run_json(std::string(kQuestion) + "--top 1")["plans"][0];
+  EXPECT_NEAR(answer["front"].front()["simulated_s"].get<double>(), fastest["simulated_s"].get<double>(),
+              1e-6);
+  EXPECT_NEAR(answer["front"].back()["dollars_per_step"].get<double>(),
+              cheapest["dollars_per_step"].get<double>(), 1e-9);
   EXPECT_THAT(read_text("pareto.html"), HasSubstr("data-block=\"plans\""));
   EXPECT_THAT(run(std::string(kQuestion) + "--pareto p2.html").out, HasSubstr("Pareto front"));
   EXPECT_EQ(run(std::string(kQuestion) + "--pareto p.svg").code, 2);

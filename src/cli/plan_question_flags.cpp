@@ -24,6 +24,9 @@ constexpr std::string_view kSpaceGroup = "which plans may be taken";
 constexpr std::int64_t kMostDegree = std::int64_t{1} << 30;
 constexpr std::size_t kMostValues = 1000;
 
+// A CUDA context and NCCL's buffers take one to three of the 80 GiB of a GPU.
+constexpr double kDefaultMemoryShare = 0.95;
+
 constexpr std::array<std::string_view, 3> kObjectives{"time", "cost", "memory"};
 constexpr std::array<std::string_view, 3> kRecomputed{"none", "selective", "full"};
 constexpr std::array<std::string_view, 2> kOffOn{"off", "on"};
@@ -116,7 +119,7 @@ PlanLimits resolve_limits(const Flags& flags, std::int64_t tokens_per_step) {
   if (const auto text = flags.text("--budget"))
     limits.dollars_per_million_tokens = parse_budget(*text, tokens_per_step);
   if (const auto text = flags.text("--deadline")) limits.step_time = parse_deadline(*text, tokens_per_step);
-  limits.memory_share = flags.number("--memory-share").value_or(limits.memory_share);
+  limits.memory_share = flags.number("--memory-share").value_or(kDefaultMemoryShare);
   if (limits.memory_share == 0 || limits.memory_share > 1)
     throw usage_error(format("--memory-share {}: a share above 0 and up to 1", limits.memory_share));
   return limits;
@@ -175,8 +178,10 @@ void add_question_flags(Flags& flags) {
              .group = kGoal});
   flags.add({.names = {"--memory-share"},
              .value = "SHARE",
-             .help = "plans may fill so much of each device's memory, up to 1",
-             .fallback = "1",
+             .help =
+                 "plans may fill so much of each device's memory; the context of a GPU and buffers of NCCL "
+                 "take some",
+             .fallback = format("{}", kDefaultMemoryShare),
              .group = kGoal});
   add_space_flags(flags);
   add_prediction_flags(flags);

@@ -26,7 +26,9 @@ namespace nadi {
 struct FleetChoice {
   std::int32_t kind = 0;  // index into Cluster::kinds
   std::int32_t fewest = 0, most = 0;
+  std::int32_t step = 1;  // between numbers that are looked at; the last one is `most` always
 };
+std::vector<std::int32_t> counts_of(const FleetChoice& choice);
 
 struct Fleet {
   Cluster cluster;  // with the most nodes of each kind
@@ -46,8 +48,8 @@ struct FleetAnswer {
   bool stopped = false;
 };
 
-// Every part of a cluster: from none to all of its nodes of each kind.
-Fleet parts_of(const Cluster& cluster);
+// Parts of a cluster: from none to all of its nodes of each kind, in steps that give `most_mixes` at most.
+Fleet parts_of(const Cluster& cluster, std::int64_t most_mixes);
 
 // Errors (input) name the file and the key; a cluster of another name is what load_cluster() throws.
 Fleet read_fleet(const std::filesystem::path& path);

@@ -50,12 +50,31 @@ FleetChoice read_choice(std::string_view name, const JsonValue& value, const Clu
 
 }  // namespace
 
-Fleet parts_of(const Cluster& cluster) {
+std::vector<std::int32_t> counts_of(const FleetChoice& choice) {
+  std::vector<std::int32_t> counts;
+  for (std::int32_t count = choice.fewest; count < choice.most; count += choice.step) counts.push_back(count);
+  counts.push_back(choice.most);
+  return counts;
+}
+
+Fleet parts_of(const Cluster& cluster, std::int64_t most_mixes) {
   Fleet fleet{.cluster = cluster, .choices = {}};
   for (std::size_t kind = 0; kind < cluster.kinds.size(); ++kind)
     if (const auto count = std::ranges::count(cluster.nodes, static_cast<std::int32_t>(kind)); count > 0)
       fleet.choices.push_back(
           {.kind = static_cast<std::int32_t>(kind), .most = static_cast<std::int32_t>(count)});
+  const auto mixes = [&] {
+    double product = 1;
+    for (const FleetChoice& choice : fleet.choices) product *= static_cast<double>(counts_of(choice).size());
+    return product;
+  };
+  // The kind of which most numbers are looked at gives way first; two of each, none and all, always remain.
+  while (mixes() > static_cast<double>(most_mixes)) {
+    const auto widest = std::ranges::max_element(
+        fleet.choices, {}, [](const FleetChoice& choice) { return counts_of(choice).size(); });
+    if (widest->step >= widest->most) break;
+    ++widest->step;
+  }
   return fleet;
 }
 

@@ -19,7 +19,7 @@ std::vector<std::vector<std::int32_t>> mixes_of(const std::vector<FleetChoice>& 
   for (const FleetChoice& choice : choices) {
     std::vector<std::vector<std::int32_t>> longer;
     for (const std::vector<std::int32_t>& mix : mixes)
-      for (std::int32_t count = choice.fewest; count <= choice.most; ++count) {
+      for (const std::int32_t count : counts_of(choice)) {
         longer.push_back(mix);
         longer.back().push_back(count);
       }

@@ -57,6 +57,24 @@ TEST(FleetFile, TakesAClusterWithinAndKeepsKindsThatItDoesNotName) {
   EXPECT_EQ(fleet.choices[1].most, 1);
 }
 
+TEST(FleetChoice, StepsKeepBothEnds) {
+  EXPECT_EQ(counts_of({.fewest = 0, .most = 3}), (std::vector<std::int32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(counts_of({.fewest = 0, .most = 7, .step = 3}), (std::vector<std::int32_t>{0, 3, 6, 7}));
+  EXPECT_EQ(counts_of({.fewest = 2, .most = 2}), (std::vector<std::int32_t>{2}));
+}
+
+TEST(PartsOfACluster, AreAllOrAGridOfThem) {
+  Cluster cluster =
+      fleet_of(R"({"cluster": "mixed.json", "nodes": {"big": {"most": 99}, "small": {"most": 9}}})").cluster;
+  const Fleet all = parts_of(cluster, 1000);  // 100 x 10
+  EXPECT_EQ(all.choices[0].step, 1);
+  EXPECT_EQ(all.choices[1].step, 1);
+  const Fleet grid = parts_of(cluster, 200);
+  EXPECT_LE(counts_of(grid.choices[0]).size() * counts_of(grid.choices[1]).size(), 200u);
+  EXPECT_EQ(grid.choices[1].step, 1) << "the kind with most nodes gives way";
+  EXPECT_EQ(counts_of(grid.choices[0]).back(), 99);
+}
+
 TEST(FleetFile, RefusesWhatItDoesNotKnow) {
   const auto refused = [](const std::string& text, const char* message) {
     EXPECT_THAT(problem_of(text), HasSubstr(message)) << text;

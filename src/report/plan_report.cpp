@@ -70,8 +70,8 @@ std::string search_words(const PlanView& view) {
                             answer.evaluated == 1 ? " was" : "s were");
   if (view.of_fleet) text += format(" on {} mixes of nodes", with_thousands(view.subclusters));
   if (answer.out_of_memory > 0)
-    text += format("; {} {} not fit in memory", with_thousands(answer.out_of_memory),
-                   answer.out_of_memory == 1 ? "does" : "do");
+    text += format("; {} setting{} not fit in memory", with_thousands(answer.out_of_memory),
+                   answer.out_of_memory == 1 ? " does" : "s do");
   text +=
       format("; {} simulated.", answer.simulated == 1 ? "1 was" : with_thousands(answer.simulated) + " were");
   if (answer.stopped) text += " The search was interrupted.";
