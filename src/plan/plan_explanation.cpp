@@ -41,7 +41,7 @@ std::vector<ExplainedStage> explained_stages(const PlanQuestion& question, const
     stage.computed = computed;
     stage.optimizer = optimizer;
     stage.exposed = ranks.breakdown.exposed();
-    stage.bubble = ranks.breakdown.bubble;
+    stage.bubble = ranks.breakdown.bubble + ranks.breakdown.host;
     stage.longest_wait.clear();
     stage.longest_wait_time = {};
     for (const CommunicationShare& share : ranks.breakdown.communication)

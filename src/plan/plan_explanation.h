@@ -28,8 +28,9 @@ struct ExplainedStage {
   std::string device = {};                     // of that rank
   Nanoseconds computed = {};                   // without the optimizer
   Nanoseconds optimizer = {};
-  Nanoseconds exposed = {};       // communication that computation waited for
-  Nanoseconds bubble = {};        // idle: other stages had not come yet, or had still to finish
+  Nanoseconds exposed = {};  // communication that computation waited for
+  // Idle: other stages had not come yet, or had still to finish; or the host had not launched yet.
+  Nanoseconds bubble = {};
   std::string longest_wait = {};  // kind of communication that it waited for longest: "dp all_reduce"
   Nanoseconds longest_wait_time = {};
   Bytes memory = {}, capacity = {};  // of its fullest device
