@@ -83,7 +83,7 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
                     "traffic[]"),
             without(documented_keys("nadi simulate --json"), "traffic[]"));
   EXPECT_EQ(printed_keys("plan tiny.json --cluster a10-8x4 --global-batch-size 4 --schedule 1f1b --explain 1 "
-                         "--pareto p.html"),
+                         "--pareto plans.html"),
             documented_keys("nadi plan --json"));
   EXPECT_EQ(printed_keys("show tiny.json --tp 2 --pp 2 --device cpu"),
             documented_keys("nadi show MODEL --json"));

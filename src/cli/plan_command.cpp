@@ -122,8 +122,10 @@ void refuse_only_plan(const PlanQuestion& question) {
 }
 
 // The front by the simulator's times, and all other points behind it.
-ConfirmedFront front_of_fleet(const PlanQuestion& question, const FleetAnswer& found, Console& console) {
-  std::vector<RankedPlan> best;
+// `known`: plans that are candidates for it, too.
+ConfirmedFront front_of_fleet(const PlanQuestion& question, const FleetAnswer& found,
+                              std::vector<RankedPlan> known, Console& console) {
+  std::vector<RankedPlan> best = std::move(known);
   for (const std::size_t i : found.front) best.push_back(found.points[i].plan);
   ProgressLine line(console, "plans of the front", steady_clock());
   ConfirmedFront front =
@@ -303,7 +305,7 @@ class PlanCommand : public Command {
     PlanAnswer answer;
     answer.evaluated = found.evaluated;
     answer.stopped = found.stopped;
-    ConfirmedFront front = front_of_fleet(question, found, console);
+    ConfirmedFront front = front_of_fleet(question, found, {}, console);
     answer.plans = front.best;
     answer.plans.insert(answer.plans.end(), front.behind.begin(), front.behind.end());
     rank_by_objective(question, answer.plans, wanted_top(flags));
@@ -349,7 +351,7 @@ class PlanCommand : public Command {
     WatchedSearch search(question, search_options(flags), console);
     const FleetAnswer found = search_fleet(by_time(question), parts, search.options());
     search.finish();
-    ConfirmedFront front = front_of_fleet(question, found, console);
+    ConfirmedFront front = front_of_fleet(question, found, view.answer.plans, console);
     view.front = std::move(front.best);
     std::string note = fleet_note(found);
     for (const FleetChoice& choice : parts.choices)
