@@ -6,8 +6,9 @@
 # to do; takes three to five minutes on two cores.
 #   bench/plan_order.sh BUILD [FOLDER]
 # BUILD is the folder of our build. FOLDER keeps calibration, cluster, plans and logs; without it they are
-# removed. RUNS (5) is how many runs there are: each runs all plans in turn, so that whatever else the machine
-# does meets all of them. STEPS (5) are the measured steps of a plan in a run, after one that is not counted.
+# removed. RUNS (5) is how many runs there are: each runs all plans in turn, twice, so that whatever else the
+# machine does meets all of them; the fastest step of a plan counts. STEPS (5) are the measured steps each time,
+# after one that is not counted.
 # SLOW (3) is how many times as long the slow rank takes, APART (1.1) the least ratio of two predictions.
 set -euo pipefail
 nadi=$(realpath "$1/src/cli/nadi") here=$(realpath "$(dirname "$0")") folder=${2:-}
@@ -23,13 +24,13 @@ export OMP_NUM_THREADS=1
 
 # Twelve layers, so that stages of many sizes are possible; no dropout, whose cost is not what is planned.
 cat >model.json <<'END'
-{"model_type": "gpt2", "vocab_size": 1024, "n_positions": 128, "n_embd": 256, "n_layer": 12, "n_head": 4,
+{"model_type": "gpt2", "vocab_size": 1024, "n_positions": 64, "n_embd": 256, "n_layer": 12, "n_head": 4,
  "attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0}
 END
-step=(--seq-length 128 --global-batch-size 8)
+step=(--seq-length 64 --global-batch-size 8)
 
 echo "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
-"$nadi" calibrate --model model.json --ranks 2 --threads 1 --sizes 1x128 -o machine.json --force \
+"$nadi" calibrate --model model.json --ranks 2 --threads 1 --sizes 1x64 -o machine.json --force \
   >calibration.txt
 "$here/slow_cluster.py" machine.json "$slow" cluster.json
 
@@ -40,15 +41,16 @@ plan() {  # NAME FLAGS...: the best plan of those that the flags allow
     >"$name.plan.txt" 2>&1 || { echo "error: no plan $name: see $folder/$name.plan.txt" >&2; exit 1; }
 }
 # One sequence at a time, in pipelines of one chunk per rank and in data parallelism: what is compared is how the
-# layers are divided between the two ranks.
-same=(--tp 1 --micro-batch-size 1 --recompute none --schedule 1f1b)
-plan best "${same[@]}"
-plan between "${same[@]}" --pp 2 --partition 4-8
-plan even "${same[@]}" --pp 2 --even
-plan data-parallel "${same[@]}" --dp 2 --zero 0
+# layers are divided between the two ranks, and what is computed twice.
+same=(--tp 1 --micro-batch-size 1 --schedule 1f1b)
+plan best "${same[@]}" --recompute none
+plan uneven "${same[@]}" --recompute none --pp 2 --partition 5-7
+plan even "${same[@]}" --recompute none --pp 2 --even
+plan data-parallel "${same[@]}" --recompute none --dp 2 --zero 0
+plan recomputed "${same[@]}" --recompute full --pp 2 --even
 
-# Of all plans, by predicted time: the first, and each that is far enough behind the one before it; three.
-python3 - "$apart" best between even data-parallel >chosen.txt <<'END'
+# The best one, the slowest one, and the one that is farthest from both.
+python3 - "$apart" best uneven even data-parallel recomputed >chosen.txt <<'END'
 import json, re, sys
 apart, names = float(sys.argv[1]), sys.argv[2:]
 seconds = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -65,11 +67,10 @@ for name in names:
     split = f"tp {p['tp']} dp {p['dp']} pp {p['pp']} {'-'.join(map(str, p['partition']))} micro-batch {plan['step']['micro_batch_size']}"
     plans.append((float(number) * seconds[unit], name, places.index(1), split))
 plans.sort()
-taken = []
-for plan in plans:
-    if len(taken) < 3 and (not taken or plan[0] >= taken[-1][0] * apart):
-        taken.append(plan)
-if len(taken) < 3:
+first, last = plans[0], plans[-1]
+middle = max(plans[1:-1], key=lambda plan: min(plan[0] / first[0], last[0] / plan[0]))
+taken = [first, middle, last]
+if min(middle[0] / first[0], last[0] / middle[0]) < apart:
     sys.exit(f"error: no three plans that are {apart} apart: {plans}")
 for plan in taken:
     print(f"{plan[1]}\t{plan[0]}\t{plan[2]}\t{plan[3]}")
@@ -91,17 +92,24 @@ END
 
 failures=0
 for run in $(seq "$runs"); do
-  line="run $run:" order=""
-  previous=0
-  ok=1
-  while IFS=$'\t' read -r name predicted rank split; do
-    seconds=$(measure "$name" "$rank" </dev/null)
-    line+=$(python3 -c "print(f'  $name {1000 * $seconds:.1f} ms ({100 * ($predicted / $seconds - 1):+.0f}%)')")
-    python3 -c "import sys; sys.exit(not $seconds > $previous)" || ok=0
-    previous=$seconds
-  done <chosen.txt
-  [ "$ok" = 1 ] && order="as predicted" || { order="NOT as predicted"; failures=$((failures + 1)); }
-  echo "$line  $order; load $(cut -d' ' -f1 /proc/loadavg)"
+  : >times.txt
+  for round in 1 2; do
+    while IFS=$'\t' read -r name predicted rank split; do
+      printf '%s\t%s\t%s\n' "$name" "$predicted" "$(measure "$name" "$rank" </dev/null)" >>times.txt
+    done <chosen.txt
+  done
+  python3 - "$run" times.txt <<'END' || failures=$((failures + 1))
+import os, sys
+fastest = {}  # in the order of the predictions
+for line in open(sys.argv[2]):
+    name, predicted, seconds = line.split("\t")
+    fastest[name] = (float(predicted), min(float(seconds), fastest.get(name, (0, float("inf")))[1]))
+text = "".join(f"  {name} {1000 * s:.1f} ms ({100 * (p / s - 1):+.0f}%)" for name, (p, s) in fastest.items())
+times = [s for _, s in fastest.values()]
+ordered = times == sorted(times)
+print(f"run {sys.argv[1]}:{text}  {'as' if ordered else 'NOT as'} predicted; load {os.getloadavg()[0]:.1f}")
+sys.exit(not ordered)
+END
 done
 echo "$((runs - failures)) of $runs runs in the predicted order"
 [ "$failures" = 0 ]
