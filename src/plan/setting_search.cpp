@@ -243,10 +243,13 @@ SettingAnswer SettingSearch::run_interleaved(const SettingRequest& request, cons
     answer.evaluated += found.evaluated;
     answer.lower_bound = std::min(answer.lower_bound, found.lower_bound);
     answer.has_room = answer.has_room || found.lower_bound < kNeverEnds;
+    // Of many partitions only some are tried: that none of them fits proves nothing of the others.
+    if (found.lower_bound == kNeverEnds) answer.all_orders = false;
     if (!found.found()) continue;
     answer.nanoseconds = found.nanoseconds;
     answer.candidate = candidate_of(request.setting, runs, found.layers);
   }
+  if (placed.makes.makes.size() > 1) answer.all_orders = false;
   return answer;
 }
 

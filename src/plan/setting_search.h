@@ -38,7 +38,7 @@ struct SettingAnswer {
   std::int64_t nanoseconds = kNeverEnds;
   std::int64_t lower_bound = kNeverEnds;  // nanoseconds; kNeverEnds: nothing fits
   std::int64_t evaluated = 0;
-  bool all_orders = true;  // of kinds of stages were looked at
+  bool all_orders = true;  // of kinds of stages were looked at; else `lower_bound` is of some placements only
   bool placed = false;     // there are nodes for it
   bool has_room = false;   // some partition fits in memory
 };
