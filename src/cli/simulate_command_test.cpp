@@ -52,7 +52,8 @@ TEST(Simulate, RunsAStepAsItsFrameworkDoes) {
   EXPECT_EQ(megatron["framework"], "megatron-2022");
   EXPECT_EQ(megatron["step"]["attention"], "unfused");
   EXPECT_LT(nadi["iteration_time_s"], megatron["iteration_time_s"]);
-  EXPECT_THAT(run(line + "dgx-h100 --framework megatron-2022").out, HasSubstr("megatron-2022: messages"));
+  EXPECT_THAT(run(line + "dgx-h100 --framework megatron-2022").out,
+              HasSubstr("trained by    megatron-2022:"));
   EXPECT_EQ(run("simulate gpt2 --step prefill --cluster h100 --framework nadi").code, 2);
 }
 
