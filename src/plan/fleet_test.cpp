@@ -28,7 +28,7 @@ Fleet fleet_of(const std::string& text) {
   return read_fleet(folder.path() / "fleet.json");
 }
 
-std::string problem_of(const std::string& text) {
+std::string problem_of_fleet(const std::string& text) {
   try {
     fleet_of(text);
   } catch (const Error& error) {
@@ -77,7 +77,7 @@ TEST(PartsOfACluster, AreAllOrAGridOfThem) {
 
 TEST(FleetFile, RefusesWhatItDoesNotKnow) {
   const auto refused = [](const std::string& text, const char* message) {
-    EXPECT_THAT(problem_of(text), HasSubstr(message)) << text;
+    EXPECT_THAT(problem_of_fleet(text), HasSubstr(message)) << text;
   };
   refused("[]", "a fleet is a JSON object");
   refused("{", "");
