@@ -106,6 +106,7 @@ TEST(Completion, KnowsEveryNameOfAValue) {
                                           "CHANGE",
                                           "DEVICE",
                                           "LINK",
+                                          "PRICE",
                                           "RANGE",
                                           "RANKS",
                                           "RATE",

@@ -121,8 +121,7 @@ std::string plan_flags_text(const PlanQuestion& question, const PlanCandidate& c
     text += format(" --recompute {}", to_string(candidate.recompute.granularity));
   text += format(" --dtype {}", name_of(request.dtype));
   if (request.fp8) text += " --fp8";
-  if (!request.fused_attention) text += " --attention unfused";
-  return text;
+  return text + (request.fused_attention ? " --attention fused" : " --attention unfused");
 }
 
 }  // namespace nadi

@@ -151,6 +151,7 @@ std::string question_text(const PlanQuestion& question, const std::string& layer
                             with_thousands(question.request.seq_length), name_of(question.request.dtype));
   if (question.overlap.gradient_dtype)
     text += format(" with gradients reduced in {}", name_of(*question.overlap.gradient_dtype));
+  text += question.request.fused_attention ? ", fused attention" : ", unfused attention";
   if (!layer_times.empty()) text += format(", layer times of {}", layer_times);
   return text;
 }
