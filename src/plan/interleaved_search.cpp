@@ -35,6 +35,7 @@ class InterleavedSearch {
       if (is_promising()) improve(first());
     } else if (first_time_ >= kNeverEnds) {
       answer_.lower_bound = kNeverEnds;
+      answer_.tried = false;
     }
     return answer_;
   }

@@ -93,6 +93,7 @@ struct PartitionAnswer {
   // unless the effort was spent.
   std::int64_t lower_bound = 0;
   std::int64_t evaluated = 0;  // calls of `exact`
+  bool tried = true;           // else nothing fits as far as was looked, and `lower_bound` says nothing
   bool found() const { return !layers.empty(); }
 };
 

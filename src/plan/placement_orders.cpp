@@ -231,6 +231,38 @@ std::vector<std::vector<std::int32_t>> covering_orders(const StageMakes& makes,
   return orders;
 }
 
+std::vector<std::vector<std::int32_t>> all_orders(const StageMakes& makes,
+                                                  std::span<const std::int32_t> nodes, std::size_t most) {
+  std::vector<std::vector<std::int32_t>> orders;
+  std::vector<std::int32_t> order, used(nodes.size());
+  const auto stages = static_cast<std::size_t>(makes.need.stages);
+  const std::function<void()> extend = [&] {
+    if (orders.size() > most) return;
+    if (order.size() >= stages) {
+      orders.emplace_back(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(stages));
+      return;
+    }
+    for (std::size_t i = 0; i < makes.makes.size(); ++i) {
+      const StageMake& make = makes.makes[i];
+      bool enough = true;
+      for (const NodeRun& run : make.nodes) {
+        const auto kind = static_cast<std::size_t>(run.kind);
+        used[kind] += run.count;
+        enough = enough && used[kind] <= nodes[kind];
+      }
+      if (enough) {
+        order.insert(order.end(), static_cast<std::size_t>(make.stages), static_cast<std::int32_t>(i));
+        extend();
+        order.resize(order.size() - static_cast<std::size_t>(make.stages));
+      }
+      for (const NodeRun& run : make.nodes) used[static_cast<std::size_t>(run.kind)] -= run.count;
+    }
+  };
+  extend();
+  if (orders.size() > most) orders.clear();
+  return orders;
+}
+
 std::vector<std::vector<std::int32_t>> node_counts(const StageMakes& makes,
                                                    std::span<const std::int32_t> nodes) {
   std::set<std::vector<std::int32_t>> found;

@@ -50,6 +50,10 @@ std::vector<NodeRun> runs_of(const StageMakes& makes, std::span<const std::int32
 std::vector<std::vector<std::int32_t>> covering_orders(const StageMakes& makes,
                                                        std::span<const std::int32_t> nodes);
 
+// All placements, in ascending order; empty where they are more than `most`.
+std::vector<std::vector<std::int32_t>> all_orders(const StageMakes& makes,
+                                                  std::span<const std::int32_t> nodes, std::size_t most);
+
 // Numbers of nodes of each kind with which the stages can be placed and of which none can be left out.
 std::vector<std::vector<std::int32_t>> node_counts(const StageMakes& makes,
                                                    std::span<const std::int32_t> nodes);

@@ -220,8 +220,12 @@ SettingAnswer SettingSearch::run_few_orders(const SettingRequest& request, Place
 }
 
 SettingAnswer SettingSearch::run_interleaved(const SettingRequest& request, const Placed& placed) {
-  SettingAnswer answer{.placed = true};
-  for (const std::vector<std::int32_t>& order : placed.orders) {
+  // Of many orders of kinds those that have every kind at every stage: near the best, and no proof.
+  constexpr std::size_t kMostOrders = 64;
+  std::vector<std::vector<std::int32_t>> orders = all_orders(placed.makes, request.nodes, kMostOrders);
+  SettingAnswer answer{.all_orders = !orders.empty(), .placed = true};
+  if (orders.empty()) orders = placed.orders;
+  for (const std::vector<std::int32_t>& order : orders) {
     const std::vector<NodeRun> runs = runs_of(placed.makes, order);
     PlanSetting plain = request.setting;
     plain.plan.schedule = ScheduleKind::k1F1B;
@@ -243,13 +247,11 @@ SettingAnswer SettingSearch::run_interleaved(const SettingRequest& request, cons
     answer.evaluated += found.evaluated;
     answer.lower_bound = std::min(answer.lower_bound, found.lower_bound);
     answer.has_room = answer.has_room || found.lower_bound < kNeverEnds;
-    // Of many partitions only some are tried: that none of them fits proves nothing of the others.
-    if (found.lower_bound == kNeverEnds) answer.all_orders = false;
+    answer.all_orders = answer.all_orders && found.tried;
     if (!found.found()) continue;
     answer.nanoseconds = found.nanoseconds;
     answer.candidate = candidate_of(request.setting, runs, found.layers);
   }
-  if (placed.makes.makes.size() > 1) answer.all_orders = false;
   return answer;
 }
 
