@@ -65,22 +65,31 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// Removes the files of a folder and the folder, or a symbolic link. Leaves what it cannot remove, folders
-// within above all.
-void remove_flat(const fs::path& folder) noexcept {
-  if (!is_real_folder(folder)) {
-    unlink(folder.c_str());
-    return;
-  }
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    unlink(entry->path().c_str());
-  rmdir(folder.c_str());
+// Removes a folder with all that is in it, or a symbolic link, which is not followed. Leaves what it cannot
+// remove.
+void remove_tree(const fs::path& folder) noexcept {
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
 }
 
-// Throws unless there is nothing at `target`, a symbolic link, or a folder without folders. Returns whether
-// there is something.
-bool check_replaceable(const fs::path& target) {
+// Throws when a folder within `folder`, at any depth, may not be removed.
+void check_folders_within(const fs::path& target, const fs::path& folder,
+                          const AtomicFolderOptions& options) {
+  for (const fs::path& entry : entries_of(folder)) {
+    if (!is_real_folder(entry)) continue;
+    const fs::path within = entry.lexically_relative(target);
+    if (!options.removable || !options.removable(within))
+      throw Error{ErrorKind::kEnvironment,
+                  {.file = target.string()},
+                  format("the folder holds another folder, '{}', and is not replaced", within.string()),
+                  "move it away, or choose another name"};
+    check_folders_within(target, entry, options);
+  }
+}
+
+// Throws unless there is nothing at `target`, a symbolic link, or a folder that may be replaced. Returns
+// whether there is something.
+bool check_replaceable(const fs::path& target, const AtomicFolderOptions& options) {
   struct stat status {};
   if (lstat(target.c_str(), &status) != 0) {
     if (errno == ENOENT) return false;
@@ -88,14 +97,7 @@ bool check_replaceable(const fs::path& target) {
   }
   if (S_ISLNK(status.st_mode)) return true;
   if (!S_ISDIR(status.st_mode)) throw folder_error(target, "write the folder", ENOTDIR);
-  for (const fs::path& entry : entries_of(target)) {
-    if (is_real_folder(entry))
-      throw Error{
-          ErrorKind::kEnvironment,
-          {.file = target.string()},
-          format("the folder holds another folder, '{}', and is not replaced", entry.filename().string()),
-          "move it away, or choose another name"};
-  }
+  check_folders_within(target, target, options);
   return true;
 }
 
@@ -109,6 +111,18 @@ void sync_file(const fs::path& path) {
   const int failed = fsync(descriptor) == 0 ? 0 : errno;
   ::close(descriptor);
   if (failed != 0) throw folder_error(path, "write", failed);
+}
+
+// All files and folders within, and the folder.
+void sync_tree(const fs::path& folder) {
+  for (const fs::path& entry : entries_of(folder)) {
+    if (is_real_folder(entry)) {
+      sync_tree(entry);
+    } else {
+      sync_file(entry);
+    }
+  }
+  sync_folder(folder);
 }
 
 bool cannot_do_it(int error_number) {
@@ -147,23 +161,23 @@ bool runs(pid_t process) {
 }  // namespace
 
 AtomicFolder::AtomicFolder(fs::path target, AtomicFolderOptions options)
-    : target_(std::move(target)), options_(options) {
+    : target_(std::move(target)), options_(std::move(options)) {
   if (!target_.has_filename()) target_ = target_.parent_path();  // "best_model/"
   if (options_.overwrite == Overwrite::kRefuse && is_there(target_)) throw folder_exists_error(target_);
-  check_replaceable(target_);
+  check_replaceable(target_, options_);
   std::error_code error;
   fs::create_directories(parent_of(target_), error);
   if (error) throw folder_error(parent_of(target_), "create the folder", error.value());
   const fs::path temporary = hidden_sibling(target_, kNewSuffix);
   // Left by a process of the same number: in containers that is the rule.
-  remove_flat(temporary);
+  remove_tree(temporary);
   if (mkdir(temporary.c_str(), 0777) != 0)
     throw folder_error(parent_of(target_), "create a folder in this folder", errno);
   temporary_ = temporary;
 }
 
 AtomicFolder::~AtomicFolder() {
-  if (!committed_) remove_flat(temporary_);
+  if (!committed_) remove_tree(temporary_);
 }
 
 void AtomicFolder::write(const std::string& name, std::string_view contents) {
@@ -171,19 +185,34 @@ void AtomicFolder::write(const std::string& name, std::string_view contents) {
 }
 
 void AtomicFolder::write(const std::string& name, const std::function<void(AtomicFile&)>& fill) {
-  check(!committed_, "AtomicFolder::write() after commit()");
-  check(name == fs::path(name).filename().string(), "the folder is flat: a file's name has no folder");
-  AtomicFile file(temporary_ / name, Overwrite::kRefuse);
+  AtomicFile file(path_of_new(name), Overwrite::kRefuse);
   fill(file);
   file.close(Durability::kLater);
   file.commit();
 }
 
+PositionedFile& AtomicFolder::open(const std::string& name, Bytes size) {
+  const fs::path path = path_of_new(name);
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  if (error) throw folder_error(path.parent_path(), "create the folder", error.value());
+  open_files_.push_back(std::make_unique<PositionedFile>(path, size));
+  return *open_files_.back();
+}
+
+fs::path AtomicFolder::path_of_new(const std::string& name) const {
+  check(!committed_, "a file was added to an AtomicFolder after commit()");
+  const fs::path path(name);
+  check(path.is_relative() && path.has_filename() && path == path.lexically_normal() && *path.begin() != "..",
+        "the name of a file in an AtomicFolder leads out of it");
+  return temporary_ / path;
+}
+
 void AtomicFolder::commit() {
   check(!committed_, "AtomicFolder::commit() called twice");
-  for (const fs::path& file : entries_of(temporary_)) sync_file(file);
-  sync_folder(temporary_);
-  if (options_.overwrite == Overwrite::kRefuse || !check_replaceable(target_)) {
+  open_files_.clear();
+  sync_tree(temporary_);
+  if (options_.overwrite == Overwrite::kRefuse || !check_replaceable(target_, options_)) {
     publish_new();
   } else if (options_.exchange) {
     exchange_with_old();
@@ -213,12 +242,12 @@ void AtomicFolder::exchange_with_old() {
   committed_ = true;
   sync_folder(
       parent_of(target_));  // before the old folder is removed: one of the two must always be on the disk
-  remove_flat(temporary_);
+  remove_tree(temporary_);
 }
 
 void AtomicFolder::replace_in_two_steps() {
   const fs::path aside = hidden_sibling(target_, kOldSuffix);
-  remove_flat(aside);
+  remove_tree(aside);
   if (rename(target_.c_str(), aside.c_str()) != 0) throw folder_error(target_, "write the folder", errno);
   if (rename(temporary_.c_str(), target_.c_str()) != 0) {
     const int failed = errno;
@@ -231,7 +260,7 @@ void AtomicFolder::replace_in_two_steps() {
   }
   committed_ = true;
   sync_folder(parent_of(target_));
-  remove_flat(aside);
+  remove_tree(aside);
 }
 
 int remove_stale_folders(const fs::path& parent) {
@@ -247,7 +276,7 @@ int remove_stale_folders(const fs::path& parent) {
     if (hidden->is_old && !is_there(target)) {
       if (rename(path.c_str(), target.c_str()) != 0) throw folder_error(target, "put the folder back", errno);
     } else {
-      remove_flat(path);
+      remove_tree(path);
     }
     if (!is_there(path)) ++done;
   }

@@ -4,6 +4,8 @@
 //   AtomicFolder folder("runs/a/best_model", {.overwrite = Overwrite::kAllow});
 //   folder.write("config.json", text);
 //   folder.write("model.safetensors", [&](AtomicFile& file) { write_safetensors(file, tensors); });
+//   PositionedFile& file = folder.open("iter_0000001/mp_rank_00/model_optim_rng.pt", size);
+//   file.write_at(0, bytes);  // by several threads, in any order (positioned_file.h)
 //   folder.commit();          // only now does the folder exist, or change
 //
 // Files go to a hidden folder next to the target, ".nadi.<name>.<pid>@<host>.tmp". commit() waits until all
@@ -15,8 +17,9 @@
 // renamed to ".nadi.<name>.<pid>@<host>.old", the new one to the target. A program killed between the two
 // leaves nothing at the target; remove_stale_folders() puts the old one back.
 //
-// These folders are flat, and nothing here removes a folder within a folder: a target that holds one is not
-// ours to replace. Everything else in it goes. A target that is a symbolic link is replaced, not followed.
+// A name with '/' creates the folders within. An existing target that holds a folder is not ours to replace,
+// unless `removable` says of every folder in it, by its path within the target, that it may go. All files in
+// the target go. A target that is a symbolic link is replaced, not followed.
 //
 // Errors: an existing target under kRefuse is Error (usage); a full disk, a missing permission, a target
 // that cannot be replaced are Error (environment). Both name the path, and the old folder is as it was.
@@ -24,16 +27,21 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "nadi/base/atomic_file.h"
+#include "nadi/base/positioned_file.h"
 
 namespace nadi {
 
 struct AtomicFolderOptions {
   Overwrite overwrite = Overwrite::kRefuse;
   bool exchange = true;  // false: replace in two steps even where the file system could in one
+  // Which folders within a target may be removed with it. Not set: none.
+  std::function<bool(const std::filesystem::path&)> removable = {};
 };
 
 class AtomicFolder {
@@ -49,12 +57,19 @@ class AtomicFolder {
   void write(const std::string& name, std::string_view contents);
   void write(const std::string& name, const std::function<void(AtomicFile&)>& fill);
 
+  // A file of exactly this size, which several threads fill. It lives until commit().
+  PositionedFile& open(const std::string& name, Bytes size);
+
+  // The hidden folder, until commit(): for reading back what was written.
+  const std::filesystem::path& hidden_path() const { return temporary_; }
+
   // Called once, last.
   void commit();
 
   const std::filesystem::path& path() const { return target_; }
 
  private:
+  std::filesystem::path path_of_new(const std::string& name) const;
   void publish_new();
   void exchange_with_old();
   void replace_in_two_steps();
@@ -62,6 +77,7 @@ class AtomicFolder {
   std::filesystem::path target_;
   std::filesystem::path temporary_;
   AtomicFolderOptions options_;
+  std::vector<std::unique_ptr<PositionedFile>> open_files_;
   bool committed_ = false;
 };
 

@@ -112,6 +112,45 @@ TEST_F(AtomicFolderTest, DoesNotReplaceWhatIsNotOurs) {
   EXPECT_THAT(file->what(), HasSubstr("Not a directory"));
 }
 
+TEST_F(AtomicFolderTest, FoldersWithin) {
+  {
+    AtomicFolder folder(folder_ / "saved");
+    folder.write("latest.txt", "1");
+    folder.write("iter_1/rank_0/a", "x");
+    folder.open("iter_1/rank_1/a", Bytes{2}).write_at(0, "yz");
+    EXPECT_EQ(read_text(folder.hidden_path() / "iter_1/rank_1/a"), "yz");
+    EXPECT_FALSE(fs::exists(folder_ / "saved"));
+    folder.commit();
+  }
+  EXPECT_EQ(read_text(folder_ / "saved/iter_1/rank_0/a"), "x");
+  EXPECT_EQ(read_text(folder_ / "saved/iter_1/rank_1/a"), "yz");
+  {
+    AtomicFolder folder(folder_ / "dropped");
+    folder.open("iter_1/rank_1/a", Bytes{2}).write_at(0, "yz");
+  }
+  EXPECT_EQ(entries(folder_), 1);
+}
+
+TEST_F(AtomicFolderTest, ReplacesFoldersThatItMay) {
+  const AtomicFolderOptions options{.overwrite = Overwrite::kAllow, .removable = [](const fs::path& within) {
+                                      return within.begin()->string().starts_with("iter_");
+                                    }};
+  write_text(folder_ / "saved/iter_1/rank_0/a", "old");
+  {
+    AtomicFolder folder(folder_ / "saved", options);
+    folder.write("iter_2/rank_0/a", "new");
+    folder.commit();
+  }
+  EXPECT_EQ(entries(folder_), 1);
+  EXPECT_EQ(entries(folder_ / "saved"), 1);
+  EXPECT_EQ(read_text(folder_ / "saved/iter_2/rank_0/a"), "new");
+  write_text(folder_ / "saved/photos/cat.jpg", "x");
+  const auto error = error_of([&] { AtomicFolder(folder_ / "saved", options); });
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->what(), HasSubstr("holds another folder, 'photos'"));
+  EXPECT_EQ(read_text(folder_ / "saved/photos/cat.jpg"), "x");
+}
+
 TEST_F(AtomicFolderTest, ALinkIsReplacedAndNotFollowed) {
   write_text(folder_ / "elsewhere/a", "1");
   fs::create_directory_symlink("elsewhere", folder_ / "best_model");
