@@ -1,0 +1,45 @@
+// The names of a whole model's tensors by their part in a transformer, for each architecture: what
+// shard_layout.cpp packs and splits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nadi/model/model_config.h"
+
+namespace nadi {
+
+// A linear layer, or the part of one that is packed with others: "<name>.weight", and "<name>.bias" where the
+// model has it.
+struct WholeLinear {
+  std::string name;
+  std::int64_t first_output = 0;  // of the part
+  bool transposed = false;        // stored [in, out]
+};
+
+struct WholeLayerNames {
+  std::string input_norm, mlp_norm;
+  WholeLinear query, key, value, proj;
+  std::vector<WholeLinear> fc1;  // gate and up of a SwiGLU; else one
+  WholeLinear fc2;
+};
+
+// Empty where the architecture has no such part. Names of matrices with ".weight", of norms and linear layers
+// without.
+struct WholeNames {
+  std::string words;
+  std::string positions = {};
+  std::string token_types = {};
+  std::string final_norm;
+  std::string output;  // where it is not tied
+  // BERT:
+  std::string output_bias = {};
+  std::string head_dense = {}, head_norm = {};  // before the output layer
+  std::string pooler = {}, binary_head = {};    // only in files: our BERT has none
+};
+
+WholeNames whole_names(const ModelConfig& config);
+WholeLayerNames whole_layer_names(const ModelConfig& config, std::int64_t layer);
+
+}  // namespace nadi
