@@ -42,7 +42,13 @@ PositionedFile::PositionedFile(std::filesystem::path path, Bytes size) : path_(s
 }
 
 PositionedFile::~PositionedFile() {
-  ::close(descriptor_);
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void PositionedFile::close() {
+  check(descriptor_ >= 0, "PositionedFile::close() called twice");
+  // Some network file systems report only now that a write failed.
+  if (::close(std::exchange(descriptor_, -1)) != 0) throw positioned_error(path_, "write", errno);
 }
 
 void PositionedFile::write_at(std::int64_t offset, std::string_view bytes) {

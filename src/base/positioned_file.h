@@ -3,7 +3,7 @@
 //   PositionedFile file(path, Bytes{header.size() + data.size()});
 //   file.write_at(0, header);                          // by one thread
 //   file.write_at(header.size(), data);                // by another
-//   // the destructor closes it; the caller syncs and publishes (atomic_folder.h)
+//   file.close();                                      // the caller syncs and publishes (atomic_folder.h)
 //
 // The room is reserved on the disk at once, so that a full disk is noticed before the work is done. Each part
 // is sent to the disk when it is written: the disk is kept busy, and little is left for the final sync. At
@@ -37,6 +37,9 @@ class PositionedFile {
   // Thread-safe. Parts lie within the file and do not overlap.
   void write_at(std::int64_t offset, std::span<const std::byte> bytes);
   void write_at(std::int64_t offset, std::string_view bytes);
+
+  // Called once, when all parts are written; else the destructor does it.
+  void close();
 
   const std::filesystem::path& path() const { return path_; }
   Bytes size() const { return size_; }

@@ -27,6 +27,7 @@ TEST_F(PositionedFileTest, PartsInAnyOrder) {
   file.write_at(7, "hij");
   file.write_at(0, "abc");
   file.write_at(3, "defg");
+  file.close();
   EXPECT_EQ(read_text(folder_ / "a"), "abcdefghij");
 }
 
