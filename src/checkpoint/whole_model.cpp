@@ -1,10 +1,49 @@
 #include "nadi/checkpoint/whole_model.h"
 
+#include <cstring>
+
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 
 namespace nadi {
+
+namespace {
+
+// `out` is the element of the piece's first row and column; its rows are `row_bytes` apart.
+void copy_piece(const MappedPiece& piece, std::int64_t element, std::byte* out, std::int64_t row_bytes) {
+  for (std::int64_t i = 0; i < piece.block.rows; ++i, out += row_bytes) {
+    const std::byte* from = piece.data + i * piece.row_stride;
+    if (piece.column_stride == element) {
+      std::memcpy(out, from, static_cast<std::size_t>(piece.block.columns * element));
+    } else {
+      for (std::int64_t j = 0; j < piece.block.columns; ++j)
+        std::memcpy(out + j * element, from + j * piece.column_stride, static_cast<std::size_t>(element));
+    }
+  }
+}
+
+}  // namespace
+
+void WholeModel::read(const WholeTensor& tensor, const TensorBlock& block, std::span<std::byte> out) const {
+  check(out.size() == tensor.bytes_of(block), "the memory has the size of the block");
+  const std::int64_t element = size_of(tensor.dtype), row_bytes = block.columns * element;
+  for (const MappedPiece& piece : pieces(tensor, block))
+    copy_piece(piece, element,
+               out.data() + (piece.block.row - block.row) * row_bytes +
+                   (piece.block.column - block.column) * element,
+               row_bytes);
+}
+
+std::optional<std::span<const std::byte>> WholeModel::view(const WholeTensor& tensor,
+                                                           const TensorBlock& block) const {
+  const std::vector<MappedPiece> all = pieces(tensor, block);
+  if (all.size() != 1) return std::nullopt;
+  const std::int64_t element = size_of(tensor.dtype);
+  const bool follow = (all[0].column_stride == element || block.columns == 1) &&
+                      (all[0].row_stride == block.columns * element || block.rows == 1);
+  return follow ? std::optional(std::span(all[0].data, tensor.bytes_of(block))) : std::nullopt;
+}
 
 const WholeTensor* WholeModel::find(std::string_view name) const {
   std::call_once(indexed_, [&] {

@@ -63,6 +63,15 @@ struct WholeTensor {
   }
 };
 
+// A rectangle of a tensor as it lies in a mapped file: its element (i, j) is at
+// data + i * row_stride + j * column_stride, strides in bytes.
+struct MappedPiece {
+  TensorBlock block = {};  // in the tensor
+  const std::byte* data = nullptr;
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 0;
+};
+
 // Adam's numbers and the schedule of learning rate and weight decay, as Megatron counts them: in samples.
 struct ScheduleNumbers {
   double max_rate = 0;
@@ -110,17 +119,19 @@ class WholeModel {
   // Parameters in the order of the model, then optimizer state in the same order; then whatever else the
   // source has that the model does not ask for (poolers, masks), as the source names it.
   virtual std::span<const WholeTensor> tensors() const = 0;
-  // The block's elements, row by row, in the tensor's own type. `out` has exactly their size; the block lies
-  // within stored_rows.
-  virtual void read(const WholeTensor& tensor, const TensorBlock& block, std::span<std::byte> out) const = 0;
-  // The same without a copy, where the elements follow each other in a mapped file; nothing where they do
-  // not. Rows of the view may be unaligned. Valid as long as the model.
-  virtual std::optional<std::span<const std::byte>> view(const WholeTensor& tensor,
-                                                         const TensorBlock& block) const = 0;
+  // Where the elements of a block lie in mapped files: every one in exactly one piece. The block lies within
+  // stored_rows. Valid as long as the model.
+  virtual std::vector<MappedPiece> pieces(const WholeTensor& tensor, const TensorBlock& block) const = 0;
   // Of a checkpoint of a training; nothing for weights alone.
   virtual const std::optional<TrainingProgress>& progress() const = 0;
   // In words: "Hugging Face folder", "Megatron-LM checkpoint (torch), tp 2, pp 2".
   virtual std::string kind() const = 0;
+
+  // The block's elements, row by row, in the tensor's own type. `out` has exactly their size.
+  void read(const WholeTensor& tensor, const TensorBlock& block, std::span<std::byte> out) const;
+  // The same without a copy, where the elements follow each other in a mapped file; nothing where they do
+  // not. It may be unaligned.
+  std::optional<std::span<const std::byte>> view(const WholeTensor& tensor, const TensorBlock& block) const;
 
   // nullptr when there is none of that name. at() throws Error (input) with the nearest name.
   const WholeTensor* find(std::string_view name) const;

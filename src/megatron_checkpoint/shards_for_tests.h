@@ -1,0 +1,99 @@
+// For tests: a model whose elements are all different numbers, and its shards in memory.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "nadi/checkpoint/whole_parameters.h"
+#include "nadi/megatron_checkpoint/block_source.h"
+#include "nadi/megatron_checkpoint/whole_names.h"
+
+namespace nadi {
+
+class ModelInMemory {
+ public:
+  // Tensors of the vocabulary have rows up to a multiple of 16, as a model of Megatron's has.
+  explicit ModelInMemory(const ModelConfig& config) : config_(config) {
+    const WholeNames names = whole_names(config);
+    const std::set<std::string> padded{names.words, names.output, names.output_bias};
+    for (const WantedTensor& parameter : whole_parameters(config)) {
+      const bool pads = padded.contains(parameter.name);
+      const std::int64_t rows = pads ? (parameter.shape[0] + 15) / 16 * 16 : parameter.shape[0];
+      const std::int64_t columns = parameter.shape.rank() > 1 ? parameter.shape[1] : 1;
+      first_[parameter.name] = {count_, columns};
+      count_ += rows * columns;
+    }
+  }
+
+  const ModelConfig& config() const { return config_; }
+
+  float element(const std::string& tensor, std::int64_t row, std::int64_t column) const {
+    const auto& [first, columns] = first_.at(tensor);
+    return static_cast<float>(first + row * columns + column);
+  }
+
+  std::vector<float> elements(const std::string& tensor, const TensorBlock& block) const {
+    std::vector<float> out;
+    for (std::int64_t i = 0; i < block.rows; ++i)
+      for (std::int64_t j = 0; j < block.columns; ++j)
+        out.push_back(element(tensor, block.row + i, block.column + j));
+    return out;
+  }
+
+  // The tensor of a shard, element for element.
+  std::vector<float> elements(const ShardTensor& shard) const {
+    std::vector<float> out;
+    for (const ShardBlock& b : shard.blocks)
+      for (std::int64_t copy = 0; copy < std::max<std::int64_t>(1, b.padding); ++copy)
+        for (std::int64_t i = 0; i < (b.transposed ? b.block.columns : b.block.rows); ++i)
+          for (std::int64_t j = 0; j < (b.transposed ? b.block.rows : b.block.columns); ++j)
+            out.push_back(b.transposed ? element(b.tensor, b.block.row + j, b.block.column + i)
+                                       : element(b.tensor, b.block.row + i, b.block.column + j));
+    return out;
+  }
+
+  // These tensors in memory, which stays as long as this object.
+  BlockSource::Contents mapped(const std::vector<ShardTensor>& tensors, const std::string& file = "chunks") {
+    BlockSource::Contents contents{.config = config_, .shards = {}, .kind = "in memory", .file = file};
+    for (const ShardTensor& tensor : tensors) {
+      memory_.push_back(elements(tensor));
+      contents.shards.push_back({.tensor = tensor,
+                                 .dtype = FileDType::kF32,
+                                 .data = reinterpret_cast<const std::byte*>(memory_.back().data()),
+                                 .file = file});
+    }
+    return contents;
+  }
+
+  // All ranks of a split, with padded rows of their own.
+  BlockSource::Contents shards(MegatronSplit split) {
+    split.whole_vocabulary = split.padded_vocabulary;
+    const ShardLayout layout(config_, split);
+    BlockSource::Contents all{.config = config_, .shards = {}, .kind = "in memory", .file = "folder"};
+    for (std::int64_t pp = 0; pp < split.pp; ++pp)
+      for (std::int64_t tp = 0; tp < split.tp; ++tp)
+        for (const ShardChunk& chunk : layout.rank({.tp = tp, .pp = pp})) {
+          BlockSource::Contents one = mapped(chunk.tensors, shard_folder(split, {.tp = tp, .pp = pp}));
+          std::ranges::move(one.shards, std::back_inserter(all.shards));
+        }
+    return all;
+  }
+
+ private:
+  struct PlaceInModel {
+    std::int64_t first = 0;
+    std::int64_t columns = 1;
+  };
+  ModelConfig config_;
+  std::map<std::string, PlaceInModel> first_;
+  std::int64_t count_ = 0;
+  std::deque<std::vector<float>> memory_;
+};
+
+}  // namespace nadi
