@@ -69,7 +69,7 @@ std::int64_t padded_vocabulary(std::int64_t vocabulary, std::int64_t tp, std::in
 
 // A rectangle of a whole tensor as that is stored.
 struct ShardBlock {
-  std::string tensor;       // of the whole model
+  std::string tensor = {};  // of the whole model
   TensorBlock block = {};   // in the whole tensor
   bool transposed = false;  // the shard has the rectangle's columns as its rows
   // Rows added to a vocabulary: so many copies of the rectangle's only row. No part of the whole.

@@ -1,0 +1,285 @@
+#include "nadi/checkpoint_conversion/file_filling.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <vector>
+
+#include "nadi/base/atomic_folder.h"
+#include "nadi/base/crc32.h"
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/checkpoint_conversion/block_copy.h"
+#include "nadi/checkpoint_conversion/fill_schedule.h"
+#include "nadi/checkpoint_conversion/task_threads.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Read ahead of the threads: a quarter of a second of a fast disk.
+constexpr std::int64_t kReadAhead = std::int64_t{64} << 20;
+
+// Asks the system to load the parts of the source that come next. All files that have a part of the same rows
+// ask for them once.
+class ReadAhead {
+ public:
+  ReadAhead(const WholeModel& model, std::span<const FillTask> tasks) : model_(model), tasks_(tasks) {}
+
+  // Task `current` starts now.
+  void advance(std::size_t current) {
+    const std::lock_guard lock(mutex_);
+    if (next_ < current) next_ = current;
+    while (passed_ < current) ahead_ -= asked_bytes_[passed_++];
+    while (next_ < tasks_.size() && ahead_ < kReadAhead) {
+      const std::int64_t asked = ask(tasks_[next_++]);
+      asked_bytes_.resize(next_);
+      asked_bytes_[next_ - 1] = asked;
+      ahead_ += asked;
+    }
+  }
+
+ private:
+  std::int64_t ask(const FillTask& task) {
+    if (task.tensor == nullptr) return 0;
+    const WholeTensor& tensor = *task.tensor;
+    // Whole rows, whatever columns the task takes: the other columns follow soon.
+    TensorBlock rows = task.block.block;
+    rows.column = 0;
+    rows.columns = tensor.columns();
+    if (&tensor == last_tensor_) {
+      const std::int64_t first = std::max(rows.row, last_row_);
+      rows.rows -= first - rows.row;
+      rows.row = first;
+      if (rows.rows <= 0) return 0;
+    }
+    auto view = model_.view(tensor, rows);
+    if (view) {
+      last_tensor_ = &tensor;
+      last_row_ = rows.row + rows.rows;
+    } else {
+      view = model_.view(tensor, task.block.block);  // in pieces: this one may be whole
+    }
+    if (!view || view->empty()) return 0;
+    static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto begin = reinterpret_cast<std::uintptr_t>(view->data()) / page * page;
+    const auto end = reinterpret_cast<std::uintptr_t>(view->data() + view->size());
+    // Only a wish: memory that is not of a file is refused.
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_WILLNEED);
+    return static_cast<std::int64_t>(view->size());
+  }
+
+  const WholeModel& model_;
+  const std::span<const FillTask> tasks_;
+  std::mutex mutex_;                       // guards what follows
+  std::vector<std::int64_t> asked_bytes_;  // by task
+  std::size_t next_ = 0;                   // the first task that was not asked for
+  std::size_t passed_ = 0;                 // tasks before it have started
+  std::int64_t ahead_ = 0;                 // bytes that were asked for by tasks that have not started
+  const WholeTensor* last_tensor_ = nullptr;
+  std::int64_t last_row_ = 0;  // rows of it before this one were asked for
+};
+
+// AtomicFolder is used by one thread at a time.
+struct SharedFolder {
+  AtomicFolder& folder;
+  std::mutex mutex = {};
+};
+
+// A file while it is filled: opened at its first task and closed after its last, so that the number of open
+// files does not grow with the target.
+class FileBeingFilled {
+ public:
+  FileBeingFilled(const TargetFile& target, SharedFolder& folder, std::size_t tasks)
+      : target_(target),
+        folder_(folder),
+        tasks_left_(tasks),
+        sums_(target.ending ? target.places.size() : 0) {}
+
+  void start() {
+    const std::lock_guard lock(mutex_);
+    if (file_ != nullptr) return;
+    const std::lock_guard folder_lock(folder_.mutex);
+    file_ = &folder_.folder.open(target_.name, target_.size);
+  }
+
+  void write(const FillTask& task, std::span<const std::byte> bytes) {
+    file_->write_at(task.offset, bytes);
+    if (!sums_.empty()) {
+      const Sum sum{.offset = task.offset, .size = bytes.size(), .crc = crc32(bytes)};
+      const std::lock_guard lock(mutex_);
+      sums_[task.place].push_back(sum);
+    }
+  }
+
+  // After the last task the bytes around the places are written.
+  void end_task() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (tasks_left_ > 0 && --tasks_left_ > 0) return;
+    }
+    finish();
+  }
+
+  void finish() {
+    for (const ReadyBytes& ready : target_.ready) file_->write_at(ready.offset, ready.bytes);
+    if (target_.ending)
+      for (const ReadyBytes& ready : target_.ending(checksums())) file_->write_at(ready.offset, ready.bytes);
+    file_->close();
+  }
+
+ private:
+  struct Sum {
+    std::int64_t offset = 0;
+    std::size_t size = 0;
+    std::uint32_t crc = 0;
+  };
+
+  std::vector<std::uint32_t> checksums() {
+    std::vector<std::uint32_t> result;
+    for (std::vector<Sum>& parts : sums_) {
+      std::ranges::sort(parts, {}, &Sum::offset);
+      std::uint32_t sum = 0;
+      for (const Sum& part : parts) sum = crc32_of_both(sum, part.crc, part.size);
+      result.push_back(sum);
+    }
+    return result;
+  }
+
+  const TargetFile& target_;
+  SharedFolder& folder_;
+  PositionedFile* file_ = nullptr;
+  std::mutex mutex_;  // guards what follows
+  std::size_t tasks_left_;
+  std::vector<std::vector<Sum>> sums_;  // by place
+};
+
+std::span<const std::byte> bytes_of_task(BlockCopy& copy, const FillTask& task) {
+  if (task.tensor == nullptr) return copy.zeros(static_cast<std::size_t>(task.bytes()));
+  return copy.bytes(*task.tensor, task.block, task.dtype);
+}
+
+std::vector<std::size_t> tasks_by_file(std::span<const FillTask> tasks, std::size_t files) {
+  std::vector<std::size_t> counts(files);
+  for (const FillTask& task : tasks) ++counts[task.file];
+  return counts;
+}
+
+// A written file that is read again.
+class WrittenFile {
+ public:
+  explicit WrittenFile(const fs::path& path)
+      : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (descriptor_ < 0) throw failed("open", errno);
+    // What is still on its way to the disk cannot be dropped; then the rest comes from the disk.
+    fsync(descriptor_);
+    posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED);
+  }
+  ~WrittenFile() { ::close(descriptor_); }
+  WrittenFile(const WrittenFile&) = delete;
+  WrittenFile& operator=(const WrittenFile&) = delete;
+
+  void compare(std::int64_t offset, std::span<const std::byte> expected,
+               std::vector<std::byte>& buffer) const {
+    buffer.resize(expected.size());
+    for (std::size_t done = 0; done < buffer.size();) {
+      const ssize_t count = ::pread(descriptor_, buffer.data() + done, buffer.size() - done,
+                                    offset + static_cast<std::int64_t>(done));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw failed("read", errno);
+      if (count == 0) throw failed("read", ENODATA);
+      done += static_cast<std::size_t>(count);
+    }
+    if (std::memcmp(buffer.data(), expected.data(), expected.size()) == 0) return;
+    const auto differs = std::ranges::mismatch(buffer, expected).in1 - buffer.begin();
+    throw Error{ErrorKind::kEnvironment,
+                {.file = path_.string(), .byte = offset + differs},
+                "what was read back is not what was written",
+                "check the disk and the memory of this machine"};
+  }
+
+ private:
+  Error failed(std::string_view action, int error_number) const {
+    return {ErrorKind::kEnvironment,
+            {.file = path_.string()},
+            format("cannot {} what was written: {}", action, std::generic_category().message(error_number))};
+  }
+
+  fs::path path_;
+  int descriptor_;
+};
+
+}  // namespace
+
+Bytes filled_bytes(std::span<const TargetFile> files) {
+  std::int64_t sum = 0;
+  for (const TargetFile& file : files)
+    for (const FilledPlace& place : file.places) sum += place.bytes();
+  return Bytes{sum};
+}
+
+void fill_files(const WholeModel& model, std::span<const TargetFile> files, AtomicFolder& folder,
+                const FillOptions& options) {
+  const std::vector<FillTask> tasks = fill_schedule(model, files);
+  const std::vector<std::size_t> counts = tasks_by_file(tasks, files.size());
+  SharedFolder shared{.folder = folder};
+  std::vector<std::unique_ptr<FileBeingFilled>> open;
+  for (std::size_t file = 0; file < files.size(); ++file) {
+    open.push_back(std::make_unique<FileBeingFilled>(files[file], shared, counts[file]));
+    if (counts[file] > 0) continue;
+    open.back()->start();
+    open.back()->finish();
+  }
+  ReadAhead read_ahead(model, tasks);
+  std::vector<BlockCopy> copies(static_cast<std::size_t>(options.threads), BlockCopy(model));
+  run_tasks({.tasks = tasks.size(),
+             .threads = options.threads,
+             .total = filled_bytes(files),
+             .run =
+                 [&](std::size_t task, std::size_t thread) {
+                   read_ahead.advance(task);
+                   FileBeingFilled& file = *open[tasks[task].file];
+                   file.start();
+                   file.write(tasks[task], bytes_of_task(copies[thread], tasks[task]));
+                   file.end_task();
+                   return Bytes{tasks[task].bytes()};
+                 },
+             .progress = options.progress});
+}
+
+void check_files(const WholeModel& model, std::span<const TargetFile> files, const fs::path& folder,
+                 const FillOptions& options) {
+  const std::vector<FillTask> tasks = fill_schedule(model, files);
+  std::vector<std::unique_ptr<WrittenFile>> written;
+  std::vector<std::byte> buffer;
+  for (const TargetFile& file : files) {
+    written.push_back(std::make_unique<WrittenFile>(folder / file.name));
+    for (const ReadyBytes& ready : file.ready)
+      written.back()->compare(ready.offset, std::as_bytes(std::span(ready.bytes)), buffer);
+  }
+  ReadAhead read_ahead(model, tasks);
+  std::vector<BlockCopy> copies(static_cast<std::size_t>(options.threads), BlockCopy(model));
+  std::vector<std::vector<std::byte>> buffers(static_cast<std::size_t>(options.threads));
+  run_tasks({.tasks = tasks.size(),
+             .threads = options.threads,
+             .total = filled_bytes(files),
+             .run =
+                 [&](std::size_t task, std::size_t thread) {
+                   read_ahead.advance(task);
+                   const FillTask& part = tasks[task];
+                   written[part.file]->compare(part.offset, bytes_of_task(copies[thread], part),
+                                               buffers[thread]);
+                   return Bytes{part.bytes()};
+                 },
+             .progress = options.progress});
+}
+
+}  // namespace nadi
