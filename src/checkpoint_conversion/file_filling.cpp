@@ -61,20 +61,19 @@ class ReadAhead {
       rows.row = first;
       if (rows.rows <= 0) return 0;
     }
-    auto view = model_.view(tensor, rows);
-    if (view) {
-      last_tensor_ = &tensor;
-      last_row_ = rows.row + rows.rows;
-    } else {
-      view = model_.view(tensor, task.block.block);  // in pieces: this one may be whole
-    }
-    if (!view || view->empty()) return 0;
+    last_tensor_ = &tensor;
+    last_row_ = rows.row + rows.rows;
     static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    const auto begin = reinterpret_cast<std::uintptr_t>(view->data()) / page * page;
-    const auto end = reinterpret_cast<std::uintptr_t>(view->data() + view->size());
-    // Only a wish: memory that is not of a file is refused.
-    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_WILLNEED);
-    return static_cast<std::int64_t>(view->size());
+    for (const MappedPiece& piece : model_.pieces(tensor, rows)) {
+      if (piece.block.elements() == 0) continue;
+      const std::byte* last = piece.data + (piece.block.rows - 1) * piece.row_stride +
+                              (piece.block.columns - 1) * piece.column_stride;
+      const auto begin = reinterpret_cast<std::uintptr_t>(piece.data) / page * page;
+      const auto end = reinterpret_cast<std::uintptr_t>(last + size_of(tensor.dtype));
+      // Only a wish: memory that is not of a file is refused.
+      madvise(reinterpret_cast<void*>(begin), end - begin, MADV_WILLNEED);
+    }
+    return static_cast<std::int64_t>(tensor.bytes_of(rows));
   }
 
   const WholeModel& model_;

@@ -1,9 +1,7 @@
 // For tests: a whole model in memory, whose elements are counted from 0 in each tensor.
 #pragma once
 
-#include <algorithm>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,24 +31,24 @@ class MemoryModel : public WholeModel {
     tensors_.push_back(std::move(tensor));
   }
 
-  // Whether view() hands out rows.
+  // Whether a block is one piece; else each of its rows is one.
   bool views = true;
 
   const ModelConfig& config() const override { return config_; }
   std::span<const WholeTensor> tensors() const override { return tensors_; }
-  void read(const WholeTensor& tensor, const TensorBlock& block, std::span<std::byte> out) const override {
-    const std::vector<std::byte>& data = data_.at(tensor.name);
+  std::vector<MappedPiece> pieces(const WholeTensor& tensor, const TensorBlock& block) const override {
     const std::int64_t width = size_of(tensor.dtype);
+    const std::int64_t stride = tensor.columns() * width;
+    const std::byte* data = data_.at(tensor.name).data() + block.row * stride + block.column * width;
+    if (views) return {{.block = block, .data = data, .row_stride = stride, .column_stride = width}};
+    std::vector<MappedPiece> rows;
     for (std::int64_t row = 0; row < block.rows; ++row)
-      std::copy_n(data.begin() + ((block.row + row) * tensor.columns() + block.column) * width,
-                  block.columns * width, out.begin() + row * block.columns * width);
-  }
-  std::optional<std::span<const std::byte>> view(const WholeTensor& tensor,
-                                                 const TensorBlock& block) const override {
-    if (!views || block.columns != tensor.columns()) return std::nullopt;
-    const std::int64_t row = tensor.columns() * size_of(tensor.dtype);
-    return std::span(data_.at(tensor.name))
-        .subspan(static_cast<std::size_t>(block.row * row), static_cast<std::size_t>(block.rows * row));
+      rows.push_back(
+          {.block = {.row = block.row + row, .rows = 1, .column = block.column, .columns = block.columns},
+           .data = data + row * stride,
+           .row_stride = stride,
+           .column_stride = width});
+    return rows;
   }
   const std::optional<TrainingProgress>& progress() const override { return progress_; }
   std::string kind() const override { return "a model in memory"; }
