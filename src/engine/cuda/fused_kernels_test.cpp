@@ -114,46 +114,58 @@ constexpr GradCase kGradCases[]{{.add = true},
                                 {.dropout = true, .sum = true},
                                 {.sum = true}};
 
-void check_norm_grad(Norm norm, const GradCase& c) {
-  for_all_rows([&](const Rows& rows, DType dtype) {
-    SCOPED_TRACE(format("add {}, dropout {}, sum {}, accumulate {}", c.add, c.dropout, c.sum, c.accumulate));
-    Problem p;
-    const Shape width{rows.width};
-    const TensorId x = p.parameter("x", rows.shape(), dtype);
-    const TensorId weight = p.parameter("weight", width, dtype);
-    const TensorId dy = p.parameter("dy", rows.shape(), dtype);
-    const TensorId scale = p.normal_input("scale", Shape{rows.batch, rows.tokens});
-    const auto gradient = [&](const std::string& name) {
-      return c.accumulate ? OpOutput{p.parameter(name, width), true} : OpOutput{p.parameter(name, width)};
-    };
-    TensorId dx = kNoTensor;
-    if (norm == Norm::kLayer) {
-      const TensorId mean = p.normal_input("mean", Shape{rows.batch, rows.tokens});
-      dx = p.builder.add_one({.kind = OpKind::kLayerNormGrad,
-                              .inputs = {x, weight, mean, scale, dy},
-                              .into = {{}, gradient("dweight"), gradient("dbias")}});
-    } else {
-      dx = p.builder.add_one({.kind = OpKind::kRmsNormGrad,
-                              .inputs = {x, weight, scale, dy},
-                              .into = {{}, gradient("dweight")}});
-    }
-    if (c.add) dx = add(p.builder, dx, p.parameter("residual", rows.shape(), dtype));
-    if (c.dropout)
-      dx = dropout(p.builder, {.x = dx, .random = p.random(3), .rate = 0.1, .purpose = "residual"});
-    if (c.sum)
-      p.builder.add({.kind = OpKind::kSumRows,
-                     .inputs = {dx},
-                     .attributes = {{"kept_axes", std::int64_t{1}}},
-                     .into = {gradient("sum")}});
-    expect_fused(p, FusedKind::kNormGradSum);
-  });
+void check_norm_grad(Norm norm, const GradCase& c, const Rows& rows, DType dtype) {
+  SCOPED_TRACE(format("add {}, dropout {}, sum {}, accumulate {}", c.add, c.dropout, c.sum, c.accumulate));
+  Problem p;
+  const Shape width{rows.width};
+  const TensorId x = p.parameter("x", rows.shape(), dtype);
+  const TensorId weight = p.parameter("weight", width, dtype);
+  const TensorId dy = p.parameter("dy", rows.shape(), dtype);
+  const TensorId scale = p.normal_input("scale", Shape{rows.batch, rows.tokens});
+  const auto gradient = [&](const std::string& name) {
+    return c.accumulate ? OpOutput{p.parameter(name, width), true} : OpOutput{p.parameter(name, width)};
+  };
+  TensorId dx = kNoTensor;
+  if (norm == Norm::kLayer) {
+    const TensorId mean = p.normal_input("mean", Shape{rows.batch, rows.tokens});
+    dx = p.builder.add_one({.kind = OpKind::kLayerNormGrad,
+                            .inputs = {x, weight, mean, scale, dy},
+                            .into = {{}, gradient("dweight"), gradient("dbias")}});
+  } else {
+    dx = p.builder.add_one(
+        {.kind = OpKind::kRmsNormGrad, .inputs = {x, weight, scale, dy}, .into = {{}, gradient("dweight")}});
+  }
+  if (c.add) dx = add(p.builder, dx, p.parameter("residual", rows.shape(), dtype));
+  if (c.dropout)
+    dx = dropout(p.builder, {.x = dx, .random = p.random(3), .rate = 0.1, .purpose = "residual"});
+  if (c.sum)
+    p.builder.add({.kind = OpKind::kSumRows,
+                   .inputs = {dx},
+                   .attributes = {{"kept_axes", std::int64_t{1}}},
+                   .into = {gradient("sum")}});
+  expect_fused(p, FusedKind::kNormGradSum);
+}
+
+void check_norm_grads(Norm norm, const GradCase& c) {
+  for_all_rows([&](const Rows& rows, DType dtype) { check_norm_grad(norm, c, rows, dtype); });
 }
 
 TEST(NormGradSum, OfLayerNorm) {
-  for (const GradCase& c : kGradCases) check_norm_grad(Norm::kLayer, c);
+  for (const GradCase& c : kGradCases) check_norm_grads(Norm::kLayer, c);
 }
 TEST(NormGradSum, OfRmsNorm) {
-  for (const GradCase& c : kGradCases) check_norm_grad(Norm::kRms, c);
+  for (const GradCase& c : kGradCases) check_norm_grads(Norm::kRms, c);
+}
+
+// So many that every warp goes through several, with others under way.
+TEST(NormGradSum, OfManyRows) {
+  for (const Rows& rows : {Rows{1, 5003, 768}, Rows{1, 7001, 64}, Rows{1, 1999, 2048}}) {
+    check_norm_grad(Norm::kLayer, {.add = true, .sum = true}, rows, DType::kBF16);
+    check_norm_grad(Norm::kRms, {.add = true}, rows, DType::kBF16);
+  }
+  check_norm_grad(Norm::kLayer, {.sum = true}, {1, 5003, 768}, DType::kBF16);
+  check_norm_grad(Norm::kLayer, {.sum = true}, {1, 5003, 768}, DType::kF32);
+  check_norm_grad(Norm::kLayer, {.sum = true}, {1, 5003, 768}, DType::kF16);
 }
 
 void check_gelu_grad_sums(const Rows& rows, DType dtype) {

@@ -10,6 +10,7 @@
 #include "nadi/base/round_up.h"
 #include "nadi/engine/cuda/joined_runs.h"
 #include "nadi/engine/cuda/kernel_needs.h"
+#include "nadi/engine/cuda/loss_with_gradient.h"
 #include "nadi/engine/kernel_plan.h"
 #include "nadi/graph/ops/matmul.h"
 
@@ -193,6 +194,21 @@ constexpr std::array kRules{
 // Of variables that lie one after the other one call does all.
 constexpr std::array kUpdateKinds{OpKind::kFill, OpKind::kAdamW, OpKind::kSgd};
 
+// Both kernels of each.
+std::vector<FusedOps> losses_with_gradients(const Program& program, std::size_t g,
+                                            const DeviceTraits& traits) {
+  std::vector<FusedOps> losses;
+  const std::span<const Op> ops = program.graphs[g].ops();
+  for (std::uint32_t i = 0; i < ops.size(); ++i) {
+    if (ops[i].kind != OpKind::kCrossEntropy) continue;
+    const std::optional<GradientOfLoss> gradient = gradient_with_loss(program, g, i, traits);
+    if (!gradient) continue;
+    losses.push_back({i, i + 1, FusedKind::kLossWithGradient, gradient->first, gradient->end});
+    losses.push_back({gradient->first, gradient->end, FusedKind::kGradientOfLoss});
+  }
+  return losses;
+}
+
 std::vector<std::uint32_t> count_readers(const Graph& graph) {
   std::vector<std::uint32_t> readers(graph.tensors().size(), 0);
   for (const Op& op : graph.ops())
@@ -217,6 +233,10 @@ std::string_view to_string(FusedKind kind) {
       return "gelu_grad_sums";
     case FusedKind::kLossGradSums:
       return "loss_grad_sums";
+    case FusedKind::kLossWithGradient:
+      return "loss_with_gradient";
+    case FusedKind::kGradientOfLoss:
+      return "gradient_of_loss";
     case FusedKind::kMatmulAdd:
       return "matmul_add";
     case FusedKind::kEmbeddingsSum:
@@ -235,13 +255,18 @@ std::string_view to_string(FusedKind kind) {
   unreachable();
 }
 
-std::vector<FusedOps> fused_ops(const Program& program, std::size_t g, const DeviceTraits&) {
+std::vector<FusedOps> fused_ops(const Program& program, std::size_t g, const DeviceTraits& traits) {
   const Graph& graph = program.graphs[g];
   const std::vector<std::uint32_t> readers = count_readers(graph);
   const JoinedRuns runs(program, g);
   std::vector<FusedOps> fused;
   for (const OpRun& run : neighbouring_ops(program, g, kUpdateKinds))
     fused.push_back({run.first, run.end, FusedKind::kUpdates});
+  const std::vector<FusedOps> losses = losses_with_gradients(program, g, traits);
+  fused.insert(fused.end(), losses.begin(), losses.end());
+  const auto is_taken = [&](std::uint32_t op) {
+    return std::ranges::any_of(losses, [op](const FusedOps& of) { return of.first <= op && op < of.end; });
+  };
   std::vector<std::uint32_t> ops;
   for (const Section& section : program.sections) {
     if (section.graph != g) continue;
@@ -249,9 +274,12 @@ std::vector<FusedOps> fused_ops(const Program& program, std::size_t g, const Dev
     for (std::uint32_t i = section.first_op; i < section.end_op; ++i)
       if (definition(graph.ops()[i].kind).op_class != OpClass::kView) ops.push_back(i);
     for (std::size_t at = 0; at < ops.size();) {
-      const OpChain chain(runs, std::span(ops).subspan(at), readers);
+      const std::span behind = std::span(ops).subspan(at);
+      const auto until = std::ranges::find_if(behind, is_taken);
+      const OpChain chain(runs, {behind.begin(), until}, readers);
       std::size_t taken = 0;
       for (const Rule& rule : kRules) {
+        if (chain.ops().empty()) break;
         taken = rule.match(chain);
         if (taken == 0) continue;
         fused.push_back({ops[at], ops[at + taken - 1] + 1, rule.kind});
@@ -283,6 +311,11 @@ std::int64_t fused_workspace(const Graph& graph, const FusedOps& ops, const Devi
       product = kProductWorkspace;
     else
       sum += needs.workspace(OpView{graph, op}, traits);
+  }
+  if (ops.kind == FusedKind::kLossWithGradient && ops.ahead_end - ops.ahead_first > 1) {
+    const Tensor& logits = graph.tensor(graph.ops()[ops.first].inputs[0]);
+    const std::int64_t columns = logits.shape[-1];
+    sum += loss_sums_workspace(logits.shape.elements() / columns, columns, traits);
   }
   return sum + product;
 }

@@ -20,14 +20,17 @@
 namespace nadi::cuda {
 
 enum class FusedKind : std::uint8_t {
-  kNone,           // a single op
-  kUpdates,        // adamw, sgd or fill of variables that lie one after the other
-  kResidualNorm,   // [dropout] add (layer_norm | rms_norm)
-  kNormGradSum,    // (layer_norm_grad | rms_norm_grad) [add] [dropout] [sum_rows]: two of them at least
-  kGeluGradSums,   // gelu_grad sum_rows
-  kLossGradSums,   // cross_entropy_grad sum_rows
-  kMatmulAdd,      // matmul add: the product is added to the other summand
-  kEmbeddingsSum,  // embedding embedding add [embedding add]
+  kNone,          // a single op
+  kUpdates,       // adamw, sgd or fill of variables that lie one after the other
+  kResidualNorm,  // [dropout] add (layer_norm | rms_norm)
+  kNormGradSum,   // (layer_norm_grad | rms_norm_grad) [add] [dropout] [sum_rows]: two of them at least
+  kGeluGradSums,  // gelu_grad sum_rows
+  kLossGradSums,  // cross_entropy_grad sum_rows
+  // In two places (loss_with_gradient.h):
+  kLossWithGradient,  // cross_entropy, which computes those of the other, too
+  kGradientOfLoss,    // cross_entropy_grad [sum_rows]
+  kMatmulAdd,         // matmul add: the product is added to the other summand
+  kEmbeddingsSum,     // embedding embedding add [embedding add]
   // Products that share a factor (joined_runs.h):
   kJoinedResults,    // matmul [rotary] matmul [rotary] ...
   kJoinedGradients,  // the same of [rotary] [sum_rows] [matmul [add]] [matmul] for each
@@ -43,6 +46,9 @@ struct FusedOps {
   std::uint32_t first = 0;  // of the graph
   std::uint32_t end = 0;
   FusedKind kind = FusedKind::kNone;
+  // Ops further on that it computes, too; none where these are equal.
+  std::uint32_t ahead_first = 0;
+  std::uint32_t ahead_end = 0;
 };
 
 // In order, of the ops of graph number `graph` of the program. Ops that are in none are kernels of their own.

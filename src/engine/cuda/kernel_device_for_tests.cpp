@@ -136,6 +136,12 @@ TensorPlaces places_of(const Program& program, const cuda::PreparedGraph& prepar
                              rounded_up(place.offset + place.size + place.spare + kGuard, kDeviceAlignment));
     }
   }
+  if (misaligned) return places;
+  // As the memory plan has it, which gradients that are computed ahead need.
+  for (const cuda::PreparedKernel& kernel : prepared.kernels())
+    if (kernel.fused == cuda::FusedKind::kGradientOfLoss)
+      places.tensors[index(kernel.ops[0].outputs[0].root)] =
+          places.tensors[index(kernel.ops[0].inputs[0].root)];
   return places;
 }
 
@@ -281,11 +287,14 @@ TensorBytes run_on_device(const Graph& graph, const TensorBytes& given, const Ke
                                  std::span(after).subspan(static_cast<std::size_t>(place.offset),
                                                           static_cast<std::size_t>(place.size)));
   }
-  // Gradients that are joined are turned in place.
-  for (const cuda::PreparedKernel& kernel : prepared.kernels())
+  // Gradients that are joined are turned in place, and those of losses take the place of logits.
+  for (const cuda::PreparedKernel& kernel : prepared.kernels()) {
+    if (kernel.fused == cuda::FusedKind::kGradientOfLoss && !run.misaligned)
+      results[index(kernel.ops[0].inputs[0].root)].clear();
     for (std::uint32_t i = kernel.first_op; i < kernel.end_op; ++i)
       if (kernel.fused == cuda::FusedKind::kJoinedGradients && graph.ops()[i].kind == OpKind::kRotary)
         results[index(graph.ops()[i].inputs[0])].clear();
+  }
   return results;
 }
 

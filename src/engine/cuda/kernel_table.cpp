@@ -100,6 +100,10 @@ Kernel kernel_of(FusedKind fused) {
       return gelu_grad_sums_kernel;
     case FusedKind::kLossGradSums:
       return loss_grad_sums_kernel;
+    case FusedKind::kLossWithGradient:
+      return loss_with_gradient_kernel;
+    case FusedKind::kGradientOfLoss:
+      return gradient_of_loss_kernel;
     case FusedKind::kMatmulAdd:
       return matmul_add_kernel;
     case FusedKind::kEmbeddingsSum:

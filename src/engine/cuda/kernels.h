@@ -40,7 +40,6 @@ void norm_grad_sum_kernel(const KernelCall& call);
 void gelu_kernel(const KernelCall& call);
 void gelu_grad_kernel(const KernelCall& call);
 void gelu_grad_sums_kernel(const KernelCall& call);
-void loss_grad_sums_kernel(const KernelCall& call);
 void swiglu_kernel(const KernelCall& call);
 void swiglu_grad_kernel(const KernelCall& call);
 
@@ -77,6 +76,11 @@ void cross_entropy_grad_kernel(const KernelCall& call);
 void vocab_max_kernel(const KernelCall& call);
 void vocab_sums_kernel(const KernelCall& call);
 void sharded_cross_entropy_kernel(const KernelCall& call);
+
+// loss_grad_sums_kernel.cu, loss_with_gradient_kernel.cu
+void loss_grad_sums_kernel(const KernelCall& call);
+void loss_with_gradient_kernel(const KernelCall& call);
+void gradient_of_loss_kernel(const KernelCall& call);
 
 // optimizer_kernels.cu
 void adamw_kernel(const KernelCall& call);

@@ -89,4 +89,8 @@ __device__ void walk_row(const T* row, int count, const Visit& visit) {
   }
 }
 
+// Output 0 of the call's first op: the sum of the rows' losses, which its workspace begins with, over the
+// count (loss_kernels.cu).
+void put_loss(const KernelCall& call);
+
 }  // namespace nadi::cuda

@@ -90,15 +90,6 @@ __global__ void __launch_bounds__(1024)
   *loss = accumulate ? *loss + value : value;
 }
 
-// Output 0: the sum of the rows' losses over the count.
-void put_loss(const KernelCall& call) {
-  const OpCall& op = call.op();
-  sum_losses<<<1, 1024, 0, call.stream>>>(reinterpret_cast<const double*>(call.workspace.data()),
-                                          op.inputs[kTargets].elements(), op.in<float>(kCount),
-                                          op.out<float>(0), op.accumulates(0));
-  check_launch(call);
-}
-
 template <class T>
 __device__ void put_zeros(T* row, int count) {
   constexpr int kVector = kVectorOf<T>;
@@ -213,6 +204,14 @@ void launch_rows(const KernelCall& call, const Launch& launch, std::int64_t usua
 }
 
 }  // namespace
+
+void put_loss(const KernelCall& call) {
+  const OpCall& op = call.op();
+  sum_losses<<<1, 1024, 0, call.stream>>>(reinterpret_cast<const double*>(call.workspace.data()),
+                                          op.inputs[kTargets].elements(), op.in<float>(kCount),
+                                          op.out<float>(0), op.accumulates(0));
+  check_launch(call);
+}
 
 // Output 1 is, per row, log of the sum of exp(logit) over the vocabulary.
 void cross_entropy_kernel(const KernelCall& call) {

@@ -5,7 +5,10 @@
 // With n = (x - mean) * scale and g = dy * weight:
 //   dx = (g - mean(g) - n mean(g n)) * scale,   d weight = sum of dy n,   d bias = sum of dy.
 // RMS norm has no mean: it counts as 0, and mean(g) is left out.
+#include <algorithm>
+
 #include "nadi/engine/cuda/column_sums.cuh"
+#include "nadi/engine/cuda/copies_ahead.cuh"
 #include "nadi/engine/cuda/cuda_error.h"
 #include "nadi/engine/cuda/dropout_mask.cuh"
 #include "nadi/engine/cuda/kernels.h"
@@ -31,21 +34,99 @@ struct NormGradient {
   // [sums, blocks, columns]: of d weight, d bias (layer norm), and the result over rows where asked for.
   float* partials;
   bool sums_result;
+  int rows_ahead;  // that are fetched while one is computed with, where they are in shared memory
 };
 
-// What a thread has of a row before it computes anything.
+// Which columns a thread has: vector k of a row.
+struct NormColumns {
+  int team_threads, thread;
+  __device__ int of(int k, int vector) const { return (k * team_threads + thread) * vector; }
+};
+
+// What a thread has of a row before it computes anything. Of rows of any type the next one is under way in
+// the same registers, vector by vector.
 template <class Rows, int kVectors>
 struct RawRow {
   typename Rows::Raw x[kVectors], dy[kVectors], other[kVectors];
 
-  // Vector k of them.
-  __device__ void load(const NormGradient& norm, std::int64_t row, int column, int k) {
-    if (column >= norm.columns) return;
+  __device__ RawRow(const NormGradient&, std::byte*) {}
+  __device__ void begin(const NormGradient& norm, std::int64_t row, std::int64_t,
+                        const NormColumns& columns) {
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k) load(norm, row, columns, k);
+  }
+  __device__ void take(const NormGradient&, std::int64_t, std::int64_t, const NormColumns&) {}
+  // The row has been computed with.
+  __device__ void done_with(const NormGradient& norm, std::int64_t next, const NormColumns& columns, int k) {
+    load(norm, next, columns, k);
+  }
+
+ private:
+  __device__ void load(const NormGradient& norm, std::int64_t row, const NormColumns& columns, int k) {
+    const int column = columns.of(k, Rows::kVector);
+    if (row >= norm.rows || column >= norm.columns) return;
     const std::int64_t at = row * norm.columns + column;
     x[k] = Rows::load(norm.x, at, norm.columns - column);
     dy[k] = Rows::load(norm.dy, at, norm.columns - column);
     if (norm.other.data != nullptr) other[k] = Rows::load(norm.other, at, norm.columns - column);
   }
+};
+
+// Of others up to two rows are under way to shared memory. A thread reads what it has fetched itself, so that
+// it waits for nobody.
+template <class T, int kVectors>
+struct RawRow<SameType<T>, kVectors> {
+  using Rows = SameType<T>;
+  Packed<T> x[kVectors], dy[kVectors], other[kVectors];
+
+  __device__ RawRow(const NormGradient& norm, std::byte* shared)
+      : own_(reinterpret_cast<uint4*>(shared) + threadIdx.x), operands_(norm.other.data != nullptr ? 3 : 2) {}
+  __device__ void begin(const NormGradient& norm, std::int64_t row, std::int64_t step,
+                        const NormColumns& columns) {
+    for (int i = 0; i < norm.rows_ahead; ++i) fetch(norm, row + i * step, columns);
+  }
+  __device__ void take(const NormGradient& norm, std::int64_t row, std::int64_t step,
+                       const NormColumns& columns) {
+    fetch(norm, row + norm.rows_ahead * step, columns);
+    if (norm.rows_ahead == 2)
+      wait_for_copies<2>();
+    else if (norm.rows_ahead == 1)
+      wait_for_copies<1>();
+    else
+      wait_for_copies<0>();
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k) {
+      x[k] = load_packed(reinterpret_cast<const T*>(place(taken_, 0, k)));
+      dy[k] = load_packed(reinterpret_cast<const T*>(place(taken_, 1, k)));
+      if (operands_ == 3) other[k] = load_packed(reinterpret_cast<const T*>(place(taken_, 2, k)));
+    }
+    taken_ = taken_ == norm.rows_ahead ? 0 : taken_ + 1;
+  }
+  __device__ void done_with(const NormGradient&, std::int64_t, const NormColumns&, int) {}
+
+ private:
+  __device__ uint4* place(int row, int operand, int k) const {
+    return own_ + ((row * operands_ + operand) * kVectors + k) * static_cast<int>(blockDim.x);
+  }
+  __device__ void fetch(const NormGradient& norm, std::int64_t row, const NormColumns& columns) {
+    if (row < norm.rows) {
+#pragma unroll
+      for (int k = 0; k < kVectors; ++k) {
+        const int column = columns.of(k, Rows::kVector);
+        if (column >= norm.columns) break;
+        const std::int64_t at = row * norm.columns + column;
+        copy_ahead(place(fetched_, 0, k), static_cast<const T*>(norm.x.data) + at);
+        copy_ahead(place(fetched_, 1, k), static_cast<const T*>(norm.dy.data) + at);
+        if (operands_ == 3) copy_ahead(place(fetched_, 2, k), static_cast<const T*>(norm.other.data) + at);
+      }
+    }
+    end_of_copies();
+    fetched_ = fetched_ == norm.rows_ahead ? 0 : fetched_ + 1;
+  }
+
+  uint4* own_;
+  int operands_;
+  int fetched_ = 0, taken_ = 0;  // places of the rows
 };
 
 // Of one array of sums: those of the block's teams are added in shared memory, and become the block's part.
@@ -87,26 +168,26 @@ __global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer>, 1)
   constexpr int kVector = Rows::kVector;
   constexpr bool kSumsResult = kLayer || std::is_same_v<Rows, AnyType>;
   let_next_begin();  // the sum of the blocks' parts
-  extern __shared__ float shared[];
+  extern __shared__ __align__(16) std::byte shared[];
   __shared__ SumScratch scratch;
   const int team_threads = norm.warps * kWarp;
   const int team = norm.teams == 1 ? 0 : static_cast<int>(threadIdx.x) / team_threads;
   const int thread = static_cast<int>(threadIdx.x) - team * team_threads;
-  const auto column_of = [&](int k) { return (k * team_threads + thread) * kVector; };
+  const NormColumns columns{team_threads, thread};
+  const auto column_of = [&](int k) { return columns.of(k, kVector); };
   TeamSums<true> team_sums(scratch, norm.warps, team);
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * norm.teams;
   float weight_sums[kVectors][kVector] = {}, bias_sums[kVectors][kVector] = {};
   float result_sums[kVectors][kVector] = {};
 
   typename Rows::Raw weight[kVectors];
-  RawRow<Rows, kVectors> raw;
+  RawRow<Rows, kVectors> raw(norm, shared);
   std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * norm.teams + team;
+  raw.begin(norm, row, step, columns);
 #pragma unroll
-  for (int k = 0; k < kVectors; ++k) {
-    if (row < norm.rows) raw.load(norm, row, column_of(k), k);
+  for (int k = 0; k < kVectors; ++k)
     if (column_of(k) < norm.columns)
       weight[k] = Rows::load(norm.weight, column_of(k), norm.columns - column_of(k));
-  }
   float next_mean = 0, next_scale = 0;
   const auto load_statistics = [&](std::int64_t of_row) {
     if (of_row >= norm.rows) return;
@@ -116,6 +197,7 @@ __global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer>, 1)
   load_statistics(row);
   for (; row < norm.rows; row += step) {
     const float mean = next_mean, scale = next_scale;
+    raw.take(norm, row, step, columns);
     float2 sums{0, 0};  // of g and of g n
 #pragma unroll
     for (int k = 0; k < kVectors; ++k) {
@@ -155,8 +237,7 @@ __global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer>, 1)
         if (norm.sum.data != nullptr) Rows::store(norm.sum, at, left, dx);
         Rows::round(norm.sum, dx);
       }
-      // These registers are free: the next row is under way while this one is finished.
-      if (row + step < norm.rows) raw.load(norm, row + step, column, k);
+      raw.done_with(norm, row + step, columns, k);
       if (kDrops && norm.dropout.mask.random != nullptr) {
         float factors[kVector];
         const std::int64_t number =
@@ -173,24 +254,30 @@ __global__ void __launch_bounds__(kMostThreads<Rows, kVectors, kLayer>, 1)
     }
   }
 
-  leave_sums<Rows>(norm, team, thread, shared, 0, weight_sums);
-  if (kLayer) leave_sums<Rows>(norm, team, thread, shared, 1, bias_sums);
+  leave_sums<Rows>(norm, team, thread, reinterpret_cast<float*>(shared), 0, weight_sums);
+  if (kLayer) leave_sums<Rows>(norm, team, thread, reinterpret_cast<float*>(shared), 1, bias_sums);
   if (kSumsResult && norm.sums_result)
-    leave_sums<Rows>(norm, team, thread, shared, kLayer ? 2 : 1, result_sums);
+    leave_sums<Rows>(norm, team, thread, reinterpret_cast<float*>(shared), kLayer ? 2 : 1, result_sums);
 }
 
 void launch_gradient(const KernelCall& call, NormGradient& norm, PartialSums& sums) {
   const bool layer = norm.mean != nullptr, drops = norm.dropout.mask.random != nullptr;
   sums.part_count = NormTeams::parts(norm.rows, call.device.traits());
-  const auto launch = [&](auto kernel, const NormTeams& teams, int vector) {
+  const auto launch = [&](auto kernel, const NormTeams& teams, int vector, bool in_shared) {
     norm.warps = teams.warps;
     norm.teams = teams.teams;
-    const std::size_t shared = teams.teams * teams.team_sums(vector) * sizeof(float);
+    std::int64_t shared = teams.teams * teams.team_sums(vector) * std::int64_t{sizeof(float)};
+    if (in_shared) {
+      const int operands = norm.other.data != nullptr ? 3 : 2;
+      norm.rows_ahead = teams.rows_ahead(operands, call.device.traits());
+      shared = std::max(shared, teams.row_bytes(operands) * (norm.rows_ahead + 1));
+    }
     if (shared > NormTeams::kSharedMemory)
       check_cuda(
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
           "setting the shared memory of a kernel");
-    kernel<<<static_cast<unsigned>(sums.part_count), teams.threads(), shared, call.stream>>>(norm);
+    kernel<<<static_cast<unsigned>(sums.part_count), teams.threads(), static_cast<std::size_t>(shared),
+             call.stream>>>(norm);
   };
   const DType dtype = norm.x.dtype;
   const auto vector = static_cast<int>(16 / size_of(dtype));
@@ -203,19 +290,19 @@ void launch_gradient(const KernelCall& call, NormGradient& norm, PartialSums& su
     with_rows<1, 2, 3>(teams, dtype, [&](auto rows, auto vectors) {
       using Rows = decltype(rows);
       if (!layer)
-        launch(norm_gradient<Rows, vectors(), false, false>, teams, vector);
+        launch(norm_gradient<Rows, vectors(), false, false>, teams, vector, true);
       else if (drops)
-        launch(norm_gradient<Rows, vectors(), true, true>, teams, vector);
+        launch(norm_gradient<Rows, vectors(), true, true>, teams, vector, true);
       else
-        launch(norm_gradient<Rows, vectors(), true, false>, teams, vector);
+        launch(norm_gradient<Rows, vectors(), true, false>, teams, vector, true);
     });
   else
     with_any_rows(any, [&](auto rows, auto vectors) {
       using Rows = decltype(rows);
       if (layer)
-        launch(norm_gradient<Rows, vectors(), true, true>, any, Rows::kVector);
+        launch(norm_gradient<Rows, vectors(), true, true>, any, Rows::kVector, false);
       else
-        launch(norm_gradient<Rows, vectors(), false, true>, any, Rows::kVector);
+        launch(norm_gradient<Rows, vectors(), false, true>, any, Rows::kVector, false);
     });
   check_launch(call);
   finish_column_sums(call, sums);

@@ -73,6 +73,15 @@ struct NormTeams {
   // apart, so that neither writing nor reading them in the order of columns meets in one bank.
   int team_sums(int vector) const { return vectors * vector * (warps * 32 + 4); }
 
+  // Of the gradient, vectors of 16 bytes: what the block's rows take of all their operands, and how many more
+  // than those that are computed with have a place in shared memory.
+  std::int64_t row_bytes(int operands) const { return std::int64_t{16} * operands * vectors * threads(); }
+  int rows_ahead(int operands, const DeviceTraits& traits) const {
+    constexpr std::int64_t kMost = 2, kOwn = 1024;  // bytes of the sums over rows
+    return static_cast<int>(
+        std::min((traits.shared_memory_per_block - kOwn) / row_bytes(operands) - 1, kMost));
+  }
+
   // Blocks of the gradient, each of which goes through many rows.
   static std::int64_t parts(std::int64_t rows, const DeviceTraits& traits) {
     return std::max<std::int64_t>(1, std::min<std::int64_t>(rows, traits.multiprocessors));

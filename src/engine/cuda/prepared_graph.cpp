@@ -111,9 +111,13 @@ PreparedKernel PreparedGraph::prepare(const FusedOps& ops, const PrepareOptions&
       joined_.join(graph_, {ops.first, ops.end}, kernel.ops.front().inputs, kernel.ops.front().outputs);
     return kernel;
   }
-  for (std::uint32_t i = ops.first; i < ops.end; ++i)
-    if (definition(graph_.ops()[i].kind).op_class != OpClass::kView)
-      kernel.ops.push_back(prepare_op(i, true, kernel));
+  const auto add_ops = [&](std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t i = from; i < to; ++i)
+      if (definition(graph_.ops()[i].kind).op_class != OpClass::kView)
+        kernel.ops.push_back(prepare_op(i, true, kernel));
+  };
+  add_ops(ops.first, ops.end);
+  add_ops(ops.ahead_first, ops.ahead_end);
   return kernel;
 }
 

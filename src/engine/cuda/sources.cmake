@@ -8,6 +8,7 @@ set(cuda_planning_sources
   cuda/joined_runs.cpp
   cuda/kernel_needs.cpp
   cuda/lookup_workspace.cpp
+  cuda/loss_with_gradient.cpp
   cuda/loss_workspace.cpp
   cuda/norm_workspace.cpp
   cuda/optimizer_workspace.cpp
@@ -51,6 +52,7 @@ if(NADI_HAS_CUDA)
     cuda/lookup_kernels.cu
     cuda/loss_grad_sums_kernel.cu
     cuda/loss_kernels.cu
+    cuda/loss_with_gradient_kernel.cu
     cuda/matmul_kernel.cpp
     cuda/matrix_products.cpp
     cuda/matrix_stack.cpp
