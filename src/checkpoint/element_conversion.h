@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "nadi/base/half.h"
-#include "nadi/checkpoint/file_dtype.h"
+#include "nadi/graph/file_dtype.h"
 
 namespace nadi {
 

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "nadi/base/units.h"
-#include "nadi/checkpoint/file_dtype.h"
+#include "nadi/graph/file_dtype.h"
 #include "nadi/graph/shape.h"
 
 namespace nadi {

@@ -26,7 +26,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nadi/checkpoint/file_dtype.h"
+#include "nadi/graph/file_dtype.h"
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/graph/shape.h"
 #include "nadi/model/model_config.h"

@@ -19,7 +19,7 @@
 
 #include "nadi/base/units.h"
 #include "nadi/data/indexed_dataset_format.h"
-#include "nadi/data/mapped_file.h"
+#include "nadi/base/mapped_file.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "nadi/base/atomic_file.h"
-#include "nadi/data/mapped_file.h"
+#include "nadi/base/mapped_file.h"
 
 namespace nadi {
 

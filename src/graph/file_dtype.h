@@ -11,7 +11,7 @@
 
 namespace nadi {
 
-// In the order in which the safetensors library sorts them, least aligned first.
+// In the order in which the safetensors library sorts them, least aligned first. That library has no kC128.
 enum class FileDType : std::uint8_t {
   kBool,  // one byte each
   kU8,
@@ -25,15 +25,17 @@ enum class FileDType : std::uint8_t {
   kI32,
   kU32,
   kF32,
+  kC64,  // complex: two f32
   kF64,
   kI64,
   kU64,
+  kC128,  // complex: two f64
 };
 
 std::int64_t size_of(FileDType dtype);        // in bytes
 std::string_view to_string(FileDType dtype);  // as in safetensors files: "F32", "BF16", "F8_E4M3", "BOOL"
 
-// The other way; nothing when there is none of that name. All names, for messages.
+// The other way; nothing when safetensors has none of that name. All of its names, for messages.
 std::optional<FileDType> file_dtype_named(std::string_view name);
 std::span<const std::string_view> file_dtype_names();
 

@@ -1,4 +1,4 @@
-#include "nadi/data/mapped_file.h"
+#include "nadi/base/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "load() takes bytes as they are");
 
-Error cannot_read(const std::filesystem::path& path, int error_number) {
+Error cannot_map(const std::filesystem::path& path, int error_number) {
   return input_error({.file = path.string()},
                      format("cannot read: {}", std::generic_category().message(error_number)));
 }
@@ -28,7 +28,7 @@ class Descriptor {
  public:
   explicit Descriptor(const std::filesystem::path& path)
       : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (number_ < 0) throw cannot_read(path, errno);
+    if (number_ < 0) throw cannot_map(path, errno);
   }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
@@ -45,14 +45,14 @@ class Descriptor {
 MappedFile::MappedFile(const std::filesystem::path& path) {
   const Descriptor file(path);  // the mapping outlives it
   struct stat status {};
-  if (::fstat(file.number(), &status) != 0) throw cannot_read(path, errno);
+  if (::fstat(file.number(), &status) != 0) throw cannot_map(path, errno);
   if (S_ISDIR(status.st_mode)) throw WrongFileKind(path.string(), FileKind::kFolder, "a file");
   if (!S_ISREG(status.st_mode))
     throw input_error({.file = path.string()}, "cannot read: this is no regular file");
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return;  // cannot be mapped
   void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.number(), 0);
-  if (mapped == MAP_FAILED) throw cannot_read(path, errno);
+  if (mapped == MAP_FAILED) throw cannot_map(path, errno);
   bytes_ = {static_cast<const std::byte*>(mapped), size};
 }
 

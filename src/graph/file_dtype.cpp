@@ -1,4 +1,4 @@
-#include "nadi/checkpoint/file_dtype.h"
+#include "nadi/graph/file_dtype.h"
 
 #include <array>
 
@@ -8,10 +8,12 @@ namespace nadi {
 namespace {
 
 // At the position of their FileDType.
-constexpr std::array<std::string_view, 15> kNames{"BOOL", "U8",  "I8",  "F8_E5M2", "F8_E4M3",
-                                                  "I16",  "U16", "F16", "BF16",    "I32",
-                                                  "U32",  "F32", "F64", "I64",     "U64"};
-static_assert(kNames[static_cast<std::size_t>(FileDType::kU64)] == "U64");
+constexpr std::array<std::string_view, 17> kFileDTypeNames{"BOOL", "U8",  "I8",   "F8_E5M2", "F8_E4M3", "I16",
+                                                           "U16",  "F16", "BF16", "I32",     "U32",     "F32",
+                                                           "C64",  "F64", "I64",  "U64",     "C128"};
+static_assert(kFileDTypeNames[static_cast<std::size_t>(FileDType::kC128)] == "C128");
+
+constexpr auto kSafetensorsNames = std::span(kFileDTypeNames).first<16>();
 
 }  // namespace
 
@@ -32,26 +34,29 @@ std::int64_t size_of(FileDType dtype) {
     case FileDType::kU32:
     case FileDType::kF32:
       return 4;
+    case FileDType::kC64:
     case FileDType::kF64:
     case FileDType::kI64:
     case FileDType::kU64:
       return 8;
+    case FileDType::kC128:
+      return 16;
   }
   unreachable();
 }
 
 std::string_view to_string(FileDType dtype) {
-  return kNames[static_cast<std::size_t>(dtype)];
+  return kFileDTypeNames[static_cast<std::size_t>(dtype)];
 }
 
 std::optional<FileDType> file_dtype_named(std::string_view name) {
-  for (std::size_t i = 0; i < kNames.size(); ++i)
-    if (kNames[i] == name) return static_cast<FileDType>(i);
+  for (std::size_t i = 0; i < kSafetensorsNames.size(); ++i)
+    if (kSafetensorsNames[i] == name) return static_cast<FileDType>(i);
   return std::nullopt;
 }
 
 std::span<const std::string_view> file_dtype_names() {
-  return kNames;
+  return kSafetensorsNames;
 }
 
 FileDType file_dtype(DType dtype) {
