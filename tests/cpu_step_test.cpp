@@ -181,7 +181,8 @@ StepRequest request(StepRequest changed = {}) {
 
 class CpuStep : public testing::TestWithParam<Architecture> {};
 INSTANTIATE_TEST_SUITE_P(All, CpuStep,
-                         testing::Values(Architecture::kGpt2, Architecture::kBert, Architecture::kLlama),
+                         testing::Values(Architecture::kGpt2, Architecture::kBert, Architecture::kLlama,
+                                         Architecture::kMistral, Architecture::kQwen2),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 // Dropout is on: the engines draw the same numbers.

@@ -109,7 +109,8 @@ double difference(const std::map<std::string, Doubles>& a, const std::map<std::s
 
 class TinyModel : public testing::TestWithParam<Architecture> {};
 INSTANTIATE_TEST_SUITE_P(All, TinyModel,
-                         testing::Values(Architecture::kGpt2, Architecture::kBert, Architecture::kLlama),
+                         testing::Values(Architecture::kGpt2, Architecture::kBert, Architecture::kLlama,
+                                         Architecture::kMistral, Architecture::kQwen2),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 // Central differences over every element of every parameter. Measure: |analytic - numeric| / |analytic|,
@@ -228,7 +229,8 @@ TEST_P(TinyModel, AnOverflowHalvesTheLossScaleAndSkipsTheStep) {
 // ones, or drawn ones.
 class Generate : public testing::TestWithParam<std::tuple<Architecture, bool>> {};
 INSTANTIATE_TEST_SUITE_P(All, Generate,
-                         testing::Combine(testing::Values(Architecture::kGpt2, Architecture::kLlama),
+                         testing::Combine(testing::Values(Architecture::kGpt2, Architecture::kLlama,
+                                                          Architecture::kMistral, Architecture::kQwen2),
                                           testing::Bool()),
                          [](const auto& tested) {
                            return std::string(to_string(std::get<0>(tested.param))) +

@@ -179,8 +179,8 @@ TEST(PlanDeadlock, NoneIn200RandomPlans) {
   std::mt19937 random(11);
   std::int64_t ranks = 0;
   for (int trial = 0; trial < 200; ++trial) {
-    const Architecture architecture =
-        std::vector{Architecture::kGpt2, Architecture::kBert, Architecture::kLlama}[trial % 3];
+    const Architecture architecture = std::vector{Architecture::kGpt2, Architecture::kBert,
+                                                  Architecture::kLlama, Architecture::kQwen2}[trial % 4];
     const Plan plan = random_plan(random);
     ranks += plan.world_size();
     const Stages stages = stages_of(tiny_model(architecture, 12), plan);

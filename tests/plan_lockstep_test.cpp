@@ -125,7 +125,8 @@ class Cluster {
 class PlanLockstep : public testing::TestWithParam<std::tuple<Architecture, PlanCase>> {};
 INSTANTIATE_TEST_SUITE_P(All, PlanLockstep,
                          testing::Combine(testing::Values(Architecture::kGpt2, Architecture::kBert,
-                                                          Architecture::kLlama),
+                                                          Architecture::kLlama, Architecture::kMistral,
+                                                          Architecture::kQwen2),
                                           testing::ValuesIn(plan_cases())),
                          [](const auto& tested) {
                            return std::string(to_string(std::get<0>(tested.param))) + "_" +

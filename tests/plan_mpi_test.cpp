@@ -235,7 +235,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   // All ranks run the same tests in the same order: the names depend on the size of the job only.
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama})
+  for (const Architecture architecture :
+       {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama, Architecture::kQwen2})
     for (const PlanCase& entry : cases_of_this_size()) {
       class Case : public testing::Test {
        public:

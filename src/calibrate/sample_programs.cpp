@@ -17,7 +17,7 @@ class SampleList {
 
   // A training step, unless the model has no room for so many tokens.
   void train(ModelConfig config, SampleSize size, const Plan& plan = {}, std::int64_t micro_batches = 1) {
-    size.tokens = std::min(size.tokens, config.positions);
+    size.tokens = std::min(size.tokens, longest_sequence(config));
     config.layers = std::min(config.layers, kSampleLayers);
     Plan with_micro_batches = plan;
     with_micro_batches.micro_batches = micro_batches;
@@ -80,11 +80,11 @@ ModelConfig layers_of(Architecture architecture, std::int64_t width) {
                      .attention_dropout = 0.1,
                      .residual_dropout = 0.1};
   if (architecture == Architecture::kBert) config.activation = Activation::kGeluErf;
-  if (architecture == Architecture::kLlama) {
+  if (is_llama_like(architecture)) {
     config.kv_heads = width / 256;
     config.ffn_width = width / 2 * 7;
     config.embedding_dropout = config.attention_dropout = config.residual_dropout = 0;
-    config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
+    config.attention_bias = config.attention_output_bias = config.ffn_bias = config.tied_embeddings = false;
     config.rotary = {.theta = 500000};
   }
   return config;
@@ -125,7 +125,7 @@ void add_alone(SampleList& list, const ModelConfig& model, bool quick) {
 void add_tokens(SampleList& list, const ModelConfig& model, bool quick) {
   constexpr std::int64_t kTokens = 4096;
   constexpr std::int64_t kLongestSequence = 4096;
-  const std::int64_t longest = std::min(model.positions, kLongestSequence);
+  const std::int64_t longest = std::min(longest_sequence(model), kLongestSequence);
   const auto train = [&](std::int64_t tokens, std::int64_t length) {
     length = std::min(tokens, length);
     list.train(model, {tokens / length, length});

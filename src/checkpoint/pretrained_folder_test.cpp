@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 ModelConfig tiny(Architecture architecture) {
-  const bool llama = architecture == Architecture::kLlama;
+  const bool llama = is_llama_like(architecture);
   return {.name = "tiny",
           .architecture = architecture,
           .vocabulary = 11,
@@ -33,7 +33,8 @@ ModelConfig tiny(Architecture architecture) {
           .head_width = 2,
           .ffn_width = 6,
           .token_types = architecture == Architecture::kBert ? 2 : 0,
-          .attention_bias = !llama,
+          .attention_bias = !llama || architecture == Architecture::kQwen2,
+          .attention_output_bias = !llama,
           .ffn_bias = !llama};
 }
 
@@ -115,7 +116,8 @@ std::string without(const std::string& prefix, const std::string& name) {
 }
 
 TEST_F(PretrainedFolderTest, NamesOfToday) {
-  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama}) {
+  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama,
+                                          Architecture::kMistral, Architecture::kQwen2}) {
     const ModelConfig config = tiny(architecture);
     write_config(config);
     write_weights(renamed(config, [](const std::string& name) { return name; }));

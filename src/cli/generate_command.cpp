@@ -170,9 +170,9 @@ void resolve_prompts(const Flags& flags, GenerationRequest& request) {
   const auto batch_size = flags.integer("--batch-size");
   if (const auto length = flags.integer("--num-input-tokens")) {
     options.batch_size = batch_size.value_or(1);
-    if (*length > request.config.positions)
-      throw usage_error(format("--num-input-tokens {} does not fit {}, which has {} positions", *length,
-                               request.config.name, request.config.positions));
+    if (*length > longest_sequence(request.config))
+      throw usage_error(format("--num-input-tokens {} does not fit {}, which has {}", *length,
+                               request.config.name, room_of(request.config)));
     const std::int64_t vocabulary =
         tokenizer != nullptr ? tokenizer->vocabulary_size() : request.config.vocabulary;
     request.prompts = random_prompts({.tokens = *length, .vocabulary = vocabulary, .seed = options.seed},
@@ -194,8 +194,8 @@ void resolve_prompts(const Flags& flags, GenerationRequest& request) {
 
 void resolve_lengths(const Flags& flags, GenerationRequest& request, Console& console) {
   if (fit_lengths(request, flags.integer("--num-output-tokens")))
-    console.info() << format("note: {} output tokens: the {} positions of {} have room for no more\n",
-                             request.options.output_tokens, request.config.positions, request.config.name);
+    console.info() << format("note: {} output tokens: there is room for no more in {}, which has {}\n",
+                             request.options.output_tokens, request.config.name, room_of(request.config));
 }
 
 TracePictures pictures_of(const GenerationRequest& request) {

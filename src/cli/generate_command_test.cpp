@@ -231,8 +231,9 @@ TEST(GenerateCommand, TakesTheDefaultNumberOfTokensThatFits) {
   const WorkingFolder folder;
   write_text("tiny.json", kTinyConfig);
   const CliRun done = run("generate tiny.json --threads 1 --num-input-tokens 4");
-  EXPECT_THAT(done.err,
-              StartsWith("note: 12 output tokens: the 16 positions of tiny.json have room for no more"));
+  EXPECT_THAT(
+      done.err,
+      StartsWith("note: 12 output tokens: there is room for no more in tiny.json, which has 16 positions"));
   EXPECT_EQ(run_json("generate tiny.json --threads 1 --num-input-tokens 4")["num_output_tokens"], 12);
   EXPECT_EQ(run_json("generate gpt2-tiny --threads 1 --num-input-tokens 4")["num_output_tokens"], 50);
 }

@@ -224,7 +224,7 @@ void resolve_batch(const Flags& flags, StepRequest& request, Plan& plan) {
 }
 
 std::int64_t resolve_seq_length(const Flags& flags, const ModelConfig& config) {
-  return flags.integer("--seq-length").value_or(std::min(config.positions, kDefaultSeqLength));
+  return flags.integer("--seq-length").value_or(std::min(longest_sequence(config), kDefaultSeqLength));
 }
 
 void resolve_tokens(const Flags& flags, const ModelConfig& config, StepRequest& request) {
@@ -232,12 +232,12 @@ void resolve_tokens(const Flags& flags, const ModelConfig& config, StepRequest& 
   const bool generates = request.kind == StepKind::kGenerate;
   request.seq_length = resolve_seq_length(flags, config);
   // Defaults always fit the model. Values that the user gives are checked later.
-  const std::int64_t after_input = std::max<std::int64_t>(config.positions - input.value_or(1), 1);
+  const std::int64_t after_input = std::max<std::int64_t>(longest_sequence(config) - input.value_or(1), 1);
   request.output_tokens =
       generates ? flags.integer("--num-output-tokens").value_or(std::min(after_input, kDefaultOutputTokens))
                 : 1;
   const std::int64_t made = request.kind == StepKind::kPrefill ? 0 : request.output_tokens;
-  const std::int64_t before_output = std::max<std::int64_t>(config.positions - made, 1);
+  const std::int64_t before_output = std::max<std::int64_t>(longest_sequence(config) - made, 1);
   request.input_tokens = input.value_or(std::min(before_output, kDefaultInputTokens));
 }
 

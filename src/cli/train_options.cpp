@@ -163,8 +163,8 @@ ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank) {
   options.optimizer = resolve_optimizer(flags, run.notes);
   options.recompute = resolve_recomputation(flags);
   options.fused_attention = resolve_fused_attention(flags);
-  options.seq_length =
-      flags.integer("--max-seq-length").value_or(std::min(options.config.positions, kDefaultTrainSeqLength));
+  options.seq_length = flags.integer("--max-seq-length")
+                           .value_or(std::min(longest_sequence(options.config), kDefaultTrainSeqLength));
   const TrainBatches batches = resolve_batches(flags, options.plan.dp, options.seq_length,
                                                {options.batch_size, options.accumulation}, run.notes);
   options.batch_size = batches.sizes.batch_size;

@@ -13,7 +13,7 @@ namespace nadi {
 void use_model(GenerationRequest& request, std::string model, ModelConfig config) {
   if (!model_of(config.architecture).generates())
     throw usage_error(format("{} is not a model that generates text", config.name),
-                      "GPT-2, GPT-3 and Llama generate text");
+                      "GPT-2, GPT-3, Llama, Mistral and Qwen2 generate text");
   if (std::filesystem::is_directory(model)) request.options.weights = model;
   request.model = std::move(model);
   request.config = std::move(config);
@@ -37,7 +37,7 @@ std::string use_tokenizer(GenerationRequest& request, const std::optional<std::s
 bool fit_lengths(GenerationRequest& request, std::optional<std::int64_t> output_tokens) {
   GeneratorOptions& options = request.options;
   options.input_tokens = longest_prompt(request.prompts.ids, request.config, output_tokens.value_or(1));
-  const std::int64_t room = request.config.positions - options.input_tokens;
+  const std::int64_t room = longest_sequence(request.config) - options.input_tokens;
   const bool cut = !output_tokens && room < options.output_tokens;
   options.output_tokens = output_tokens.value_or(std::min(options.output_tokens, room));
   return cut;

@@ -64,7 +64,9 @@ TokenId next_by_reference(const ModelConfig& config, const Tokens& tokens, const
 }
 
 class Generate : public testing::TestWithParam<Architecture> {};
-INSTANTIATE_TEST_SUITE_P(All, Generate, testing::Values(Architecture::kGpt2, Architecture::kLlama),
+INSTANTIATE_TEST_SUITE_P(All, Generate,
+                         testing::Values(Architecture::kGpt2, Architecture::kLlama, Architecture::kMistral,
+                                         Architecture::kQwen2),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
 const std::vector<GeneratorOptions> kWays{

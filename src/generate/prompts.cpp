@@ -79,12 +79,11 @@ std::int64_t longest_prompt(std::span<const std::vector<TokenId>> prompts, const
   std::int64_t longest = 0;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     const auto length = static_cast<std::int64_t>(prompts[i].size());
-    if (length > config.positions - output_tokens)
-      throw input_error(
-          {},
-          format("prompt {} of {} tokens and an output of {} do not fit {}, which has {} positions", i + 1,
-                 length, output_tokens, config.name, config.positions),
-          "shorten the prompt, or ask for fewer tokens");
+    if (length > longest_sequence(config) - output_tokens)
+      throw input_error({},
+                        format("prompt {} of {} tokens and an output of {} do not fit {}, which has {}",
+                               i + 1, length, output_tokens, config.name, room_of(config)),
+                        "shorten the prompt, or ask for fewer tokens");
     longest = std::max(longest, length);
   }
   return longest;

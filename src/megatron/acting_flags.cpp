@@ -65,6 +65,8 @@ std::vector<MegatronFlag> model_rows() {
   own("--norm-epsilon", "X", "epsilon of the normalization", "1e-05, of BERT 1e-12");
   rows.toggle("--swiglu", "SwiGLU in place of GELU");
   rows.toggle("--disable-bias-linear", "linear layers without biases");
+  rows.toggle("--add-qkv-bias",
+              "with --disable-bias-linear: biases of queries, keys and values, as Qwen2 has");
   rows.toggle("--untie-embeddings-and-output-weights", "separate weights for the output layer");
   own("--vocab-size", "N", "tokens of the vocabulary", "the tokenizer's, else those of the data");
   own("--make-vocab-size-divisible-by", "N", "round the vocabulary up to a multiple", "1");

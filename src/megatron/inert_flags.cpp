@@ -151,7 +151,6 @@ std::vector<MegatronFlagGroup> refused_megatron_flags() {
         "--squared-relu",
         "--quick-geglu",
         "--rotary-interleaved",
-        "--add-qkv-bias",
         "--window-size N",
         "--mtp-num-layers N",
         "--apply-residual-connection-post-layernorm",

@@ -137,13 +137,14 @@ class MegatronWriter {
 
   std::vector<std::string> variety() {
     std::vector<std::string> words;
-    if (config_.architecture == Architecture::kLlama) {
+    if (is_llama_like(config_.architecture)) {
       words.push_back(format("--position-embedding-type rope --rotary-base {} --normalization RMSNorm",
                              static_cast<std::int64_t>(config_.rotary.theta)));
       if (config_.rotary.factor > 1)
         words.push_back(format("--use-rope-scaling --rope-scaling-factor {}", config_.rotary.factor));
       words.emplace_back("--swiglu");
       if (!config_.ffn_bias) words.emplace_back("--disable-bias-linear");
+      if (!config_.ffn_bias && config_.attention_bias) words.emplace_back("--add-qkv-bias");
     }
     if (!config_.tied_embeddings) words.emplace_back("--untie-embeddings-and-output-weights");
     if (config_.architecture == Architecture::kBert) words.emplace_back("--bert-no-binary-head");
@@ -235,13 +236,13 @@ class MegatronWriter {
     if (file_.optimizer == OptimizerKind::kSgdSai) problem("Megatron-LM has no optimizer sgd-sai");
     if (config_.architecture == Architecture::kBert)
       problem("Megatron-LM's BERT has its norms before the blocks, not behind them");
-    if (config_.embedding_dropout != config_.residual_dropout && config_.architecture != Architecture::kLlama)
+    if (config_.embedding_dropout != config_.residual_dropout && !is_llama_like(config_.architecture))
       problem(
           format("Megatron-LM has one rate for the dropout of embeddings ({}) and of residual branches "
                  "({})",
                  config_.embedding_dropout, config_.residual_dropout));
-    if (config_.architecture == Architecture::kLlama && config_.attention_bias != config_.ffn_bias)
-      problem("Megatron-LM has biases in all linear layers or in none");
+    if (config_.attention_output_bias != config_.ffn_bias || (config_.ffn_bias && !config_.attention_bias))
+      problem("Megatron-LM has biases in all linear layers, in none, or in queries, keys and values alone");
   }
 
   const ModelConfig& config_;

@@ -23,7 +23,7 @@ constexpr RotaryFrequencies kRopeScaling{.factor = kRopeScalingFactor,
                                          .original_positions = 8192};
 constexpr double kBertNormEpsilon = 1e-12;
 
-constexpr std::array<std::string_view, 17> kModelFlags{"--num-layers",
+constexpr std::array<std::string_view, 18> kModelFlags{"--num-layers",
                                                        "--hidden-size",
                                                        "--ffn-hidden-size",
                                                        "--num-attention-heads",
@@ -39,6 +39,7 @@ constexpr std::array<std::string_view, 17> kModelFlags{"--num-layers",
                                                        "--normalization",
                                                        "--swiglu",
                                                        "--disable-bias-linear",
+                                                       "--add-qkv-bias",
                                                        "--untie-embeddings-and-output-weights"};
 
 // One of the three things that tell Llama from GPT-2.
@@ -165,7 +166,7 @@ void read_dropout(const Flags& flags, ModelConfig& config, std::optional<double>
     return flags.number(name, 1).value_or(fallback.value_or(current));
   };
   config.attention_dropout = either("--attention-dropout", config.attention_dropout);
-  if (config.architecture == Architecture::kLlama) {  // which has no other
+  if (is_llama_like(config.architecture)) {  // which has no other
     if (flags.number("--hidden-dropout", 1).value_or(0) > 0)
       throw usage_error("--hidden-dropout: Llama's architecture has none but attention's", "it has to be 0");
     return;
@@ -203,7 +204,9 @@ ModelConfig megatron_model(const Flags& flags, std::string_view family, std::vec
   check_rope_flags(flags, llama);
   if (llama) read_rope(flags, config.rotary, notes);
   config.tied_embeddings = !flags.given("--untie-embeddings-and-output-weights");
-  config.attention_bias = config.ffn_bias = !flags.given("--disable-bias-linear") && family != "llama";
+  config.attention_output_bias = config.ffn_bias = !flags.given("--disable-bias-linear") && family != "llama";
+  config.attention_bias = config.ffn_bias || flags.given("--add-qkv-bias");
+  if (llama && config.attention_bias && !config.ffn_bias) config.architecture = Architecture::kQwen2;
   if (!llama && !config.ffn_bias)
     throw usage_error(format("--disable-bias-linear: {} has biases", to_string(config.architecture)),
                       "Llama's architecture may have none");
@@ -230,7 +233,7 @@ ModelConfig megatron_model(const Flags& flags, std::string_view family, std::vec
 }
 
 void apply_model_flags(const Flags& flags, ModelConfig& config) {
-  const bool llama = config.architecture == Architecture::kLlama;
+  const bool llama = is_llama_like(config.architecture);
   const auto same = [&](std::string_view flag, std::int64_t own, std::int64_t given) {
     if (given != own)
       throw usage_error(format("{} {} contradicts {}, where that is {}", flag, given, config.name, own));
@@ -255,8 +258,10 @@ void apply_model_flags(const Flags& flags, ModelConfig& config) {
   };
   for (const Trait& trait : traits_of(flags))
     contradicts(trait.given.has_value() && *trait.given != llama, trait.flag.substr(0, trait.flag.find(' ')));
-  contradicts(flags.given("--disable-bias-linear") && (config.attention_bias || config.ffn_bias),
+  contradicts(flags.given("--disable-bias-linear") &&
+                  (config.ffn_bias || (config.attention_bias && !flags.given("--add-qkv-bias"))),
               "--disable-bias-linear");
+  contradicts(flags.given("--add-qkv-bias") && !config.attention_bias, "--add-qkv-bias");
   contradicts(flags.given("--untie-embeddings-and-output-weights") && config.tied_embeddings,
               "--untie-embeddings-and-output-weights");
   check_rope_flags(flags, llama);

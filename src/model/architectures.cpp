@@ -7,7 +7,8 @@
 namespace nadi {
 
 std::span<const ArchitectureEntry> architectures() {
-  static const std::array kEntries{gpt2_architecture(), bert_architecture(), llama_architecture()};
+  static const std::array kEntries{gpt2_architecture(), bert_architecture(), llama_architecture(),
+                                   mistral_architecture(), qwen2_architecture()};
   return kEntries;
 }
 

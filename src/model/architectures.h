@@ -24,5 +24,7 @@ std::span<const ArchitectureEntry> architectures();
 ArchitectureEntry gpt2_architecture();
 ArchitectureEntry bert_architecture();
 ArchitectureEntry llama_architecture();
+ArchitectureEntry mistral_architecture();
+ArchitectureEntry qwen2_architecture();
 
 }  // namespace nadi

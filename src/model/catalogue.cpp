@@ -79,12 +79,68 @@ ModelConfig llama31(const LlamaSize& size) {
           .norm_epsilon = 1e-5,
           .tied_embeddings = false,
           .attention_bias = false,
+          .attention_output_bias = false,
           .ffn_bias = false,
           .rotary = {.theta = 500000,
                      .factor = 8,
                      .low_frequency_factor = 1,
                      .high_frequency_factor = 4,
                      .original_positions = 8192}};
+}
+
+// The config.json of mistralai/Mistral-7B-v0.1 and -v0.3.
+ModelConfig mistral_7b(const char* name, std::int64_t vocabulary, double theta, std::int64_t window) {
+  return {.name = name,
+          .architecture = Architecture::kMistral,
+          .vocabulary = vocabulary,
+          .positions = 32768,
+          .layers = 32,
+          .width = 4096,
+          .heads = 32,
+          .kv_heads = 8,
+          .head_width = 128,
+          .ffn_width = 14336,
+          .norm_epsilon = 1e-5,
+          .tied_embeddings = false,
+          .attention_bias = false,
+          .attention_output_bias = false,
+          .ffn_bias = false,
+          .rotary = {.theta = theta},
+          .attention_window = window};
+}
+
+struct QwenSize {
+  const char* name;
+  std::int64_t layers, width, heads, kv_heads, ffn_width, vocabulary, positions;
+  double norm_epsilon;
+  bool tied;
+};
+
+// The config.json of Qwen/Qwen2.5-0.5B and so on: base models, not those that follow instructions, whose
+// epsilon differs.
+constexpr QwenSize kQwen25[]{{"qwen2.5-0.5b", 24, 896, 14, 2, 4864, 151936, 32768, 1e-6, true},
+                             {"qwen2.5-1.5b", 28, 1536, 12, 2, 8960, 151936, 131072, 1e-6, true},
+                             {"qwen2.5-7b", 28, 3584, 28, 4, 18944, 152064, 131072, 1e-6, false},
+                             {"qwen2.5-14b", 48, 5120, 40, 8, 13824, 152064, 131072, 1e-5, false},
+                             {"qwen2.5-32b", 64, 5120, 40, 8, 27648, 152064, 131072, 1e-5, false},
+                             {"qwen2.5-72b", 80, 8192, 64, 8, 29568, 152064, 131072, 1e-5, false}};
+
+ModelConfig qwen25(const QwenSize& size) {
+  return {.name = size.name,
+          .architecture = Architecture::kQwen2,
+          .vocabulary = size.vocabulary,
+          .positions = size.positions,
+          .layers = size.layers,
+          .width = size.width,
+          .heads = size.heads,
+          .kv_heads = size.kv_heads,
+          .head_width = size.width / size.heads,
+          .ffn_width = size.ffn_width,
+          .norm_epsilon = size.norm_epsilon,
+          .tied_embeddings = size.tied,
+          .attention_output_bias = false,
+          .ffn_bias = false,
+          .rotary = {.theta = 1e6}};
 }
 
 // For experiments that take seconds. The sizes are our own, except those of BERT, which are those of
@@ -97,7 +153,15 @@ std::vector<ModelConfig> tiny_models() {
   llama.positions = 512;
   llama.kv_heads = 2;
   llama.rotary = {.theta = 10000};
-  return {gpt2, bert("bert-tiny", 2, 128, 2), llama};
+  ModelConfig mistral = llama;
+  mistral.name = "mistral-tiny";
+  mistral.architecture = Architecture::kMistral;
+  mistral.attention_window = 256;
+  ModelConfig qwen2 = llama;
+  qwen2.name = "qwen2-tiny";
+  qwen2.architecture = Architecture::kQwen2;
+  qwen2.attention_bias = qwen2.tied_embeddings = true;
+  return {gpt2, bert("bert-tiny", 2, 128, 2), llama, mistral, qwen2};
 }
 
 std::vector<ModelConfig> make_catalogue() {
@@ -109,6 +173,9 @@ std::vector<ModelConfig> make_catalogue() {
   models.push_back(llama31({"llama3.1-8b", 32, 4096, 32, 14336}));
   models.push_back(llama31({"llama3.1-70b", 80, 8192, 64, 28672}));
   models.push_back(llama31({"llama3.1-405b", 126, 16384, 128, 53248}));
+  models.push_back(mistral_7b("mistral-7b-v0.1", 32000, 10000, 4096));
+  models.push_back(mistral_7b("mistral-7b-v0.3", 32768, 1e6, 0));
+  for (const QwenSize& size : kQwen25) models.push_back(qwen25(size));
   for (ModelConfig& model : tiny_models()) models.push_back(std::move(model));
   return models;
 }

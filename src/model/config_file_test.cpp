@@ -117,6 +117,85 @@ TEST_F(ConfigFile, ReadsLlama31WithItsRope) {
   EXPECT_FALSE(config.attention_bias);
 }
 
+// As the hub has it for Mistral-7B-v0.1.
+constexpr const char* kMistral = R"({
+  "architectures": ["MistralForCausalLM"], "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu",
+  "hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 14336,
+  "max_position_embeddings": 32768, "model_type": "mistral", "num_attention_heads": 32,
+  "num_hidden_layers": 32, "num_key_value_heads": 8, "rms_norm_eps": 1e-05, "rope_theta": 10000.0,
+  "sliding_window": 4096, "tie_word_embeddings": false, "torch_dtype": "bfloat16", "use_cache": true,
+  "vocab_size": 32000})";
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  return text.replace(text.find(what), what.size(), with);
+}
+
+TEST_F(ConfigFile, ReadsMistralWithItsWindow) {
+  const ModelConfig config = load_model_config(write(kMistral));
+  EXPECT_EQ(config.architecture, Architecture::kMistral);
+  EXPECT_EQ(config.attention_window, 4096);
+  EXPECT_EQ(longest_sequence(config), 4096);
+  EXPECT_EQ(room_of(config), "an attention window of 4096 tokens");
+  EXPECT_FALSE(config.attention_bias || config.attention_output_bias || config.ffn_bias);
+  EXPECT_THAT(config.ignored_keys, IsEmpty());
+  const auto window_of = [&](const std::string& with) {
+    return load_model_config(write(replaced(kMistral, R"("sliding_window": 4096,)", with))).attention_window;
+  };
+  EXPECT_EQ(window_of(R"("sliding_window": null,)"), 0);
+  EXPECT_EQ(window_of(""), 4096);  // as transformers assumes
+  EXPECT_THAT(error_of(replaced(kMistral, R"("sliding_window": 4096)", R"("sliding_window": 0)")).message(),
+              HasSubstr("a window of 0 tokens"));
+  EXPECT_EQ(load_model_config(write(replaced(kMistral, R"("rms)", R"("head_dim": 96, "rms)"))).head_width,
+            96);
+}
+
+// As the hub has it for Qwen2.5-7B.
+constexpr const char* kQwen2 = R"({
+  "architectures": ["Qwen2ForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 151643,
+  "eos_token_id": 151643, "hidden_act": "silu", "hidden_size": 3584, "initializer_range": 0.02,
+  "intermediate_size": 18944, "max_position_embeddings": 131072, "max_window_layers": 28,
+  "model_type": "qwen2", "num_attention_heads": 28, "num_hidden_layers": 28, "num_key_value_heads": 4,
+  "rms_norm_eps": 1e-06, "rope_theta": 1000000.0, "sliding_window": 131072, "tie_word_embeddings": false,
+  "torch_dtype": "bfloat16", "use_cache": true, "use_mrope": false, "use_sliding_window": false,
+  "vocab_size": 152064})";
+
+TEST_F(ConfigFile, ReadsQwen2WithItsBiases) {
+  const ModelConfig config = load_model_config(write(kQwen2));
+  EXPECT_EQ(config.architecture, Architecture::kQwen2);
+  EXPECT_TRUE(config.attention_bias);
+  EXPECT_FALSE(config.attention_output_bias || config.ffn_bias || config.tied_embeddings);
+  EXPECT_EQ(config.rotary.theta, 1e6);
+  EXPECT_EQ(longest_sequence(config), 131072);
+  EXPECT_THAT(config.ignored_keys, IsEmpty());
+}
+
+TEST_F(ConfigFile, Qwen2sWindowIsInLayersFromANumberOn) {
+  const std::string on =
+      replaced(replaced(kQwen2, R"("use_sliding_window": false)", R"("use_sliding_window": true)"),
+               R"("sliding_window": 131072)", R"("sliding_window": 2048)");
+  EXPECT_EQ(load_model_config(write(on)).attention_window, 0);  // from layer 28 on: none
+  const ModelConfig config = load_model_config(write(replaced(on, R"(layers": 28)", R"(layers": 24)")));
+  EXPECT_EQ(config.attention_window, 2048);
+  EXPECT_EQ(config.first_window_layer, 24);
+  EXPECT_THAT(error_of(replaced(kQwen2, R"("use_mrope": false)", R"("use_mrope": true)")).message(),
+              HasSubstr("only with use_mrope = false"));
+}
+
+TEST_F(ConfigFile, Qwen2sLayerTypesMustSayTheSame) {
+  const auto with_types = [](const std::string& types) {
+    return replaced(replaced(kQwen2, R"("num_hidden_layers": 28)", R"("num_hidden_layers": 2)"),
+                    R"("use_mrope": false)", R"("layer_types": )" + types);
+  };
+  EXPECT_EQ(load_model_config(write(with_types(R"(["full_attention", "full_attention"])"))).attention_window,
+            0);
+  EXPECT_THAT(error_of(with_types(R"(["full_attention", "sliding_attention"])")).message(),
+              HasSubstr("layer 1 is of type 'sliding_attention', which"));
+  EXPECT_THAT(error_of(with_types(R"(["full_attention"])")).message(),
+              HasSubstr("1 layer types for 2 layers"));
+  EXPECT_THAT(error_of(with_types(R"(["full_attention", "full_atention"])")).hint(),
+              HasSubstr("did you mean 'full_attention'?"));
+}
+
 TEST_F(ConfigFile, AMissingKeyIsNamed) {
   const Error error = error_of(R"({"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024,
                                    "n_embd": 768, "n_layers": 12, "n_head": 12})");
@@ -137,7 +216,7 @@ TEST_F(ConfigFile, AMissingTypeCanBeGiven) {
   text.erase(text.find("  \"model_type\""), std::string("  \"model_type\": \"gpt2\",\n").size());
   const Error error = error_of(text);
   EXPECT_THAT(error.message(), HasSubstr("model_type"));
-  EXPECT_THAT(error.hint(), HasSubstr("give the model type; known: gpt2, bert, llama"));
+  EXPECT_THAT(error.hint(), HasSubstr("give the model type; known: gpt2, bert, llama, mistral, qwen2"));
   EXPECT_EQ(load_model_config(write(text), "gpt2").layers, 12);
   EXPECT_EQ(error_of(text, "gtp2").kind(), ErrorKind::kUsage);
 }

@@ -52,7 +52,8 @@ std::string_view activation_name(const ModelConfig& config) {
 void require_plain_attention(const ModelConfig& config) {
   require(config, config.kv_heads == config.heads, "that queries are grouped");
   require(config, config.head_width * config.heads == config.width, "how wide a head is");
-  require(config, config.attention_bias && config.ffn_bias, "that a layer has no bias");
+  require(config, config.attention_bias && config.attention_output_bias && config.ffn_bias,
+          "that a layer has no bias");
 }
 
 void add_gpt2(const ModelConfig& config, Json& json) {
@@ -92,18 +93,16 @@ void add_bert(const ModelConfig& config, Json& json) {
   json["position_embedding_type"] = "absolute";
 }
 
-void add_llama(const ModelConfig& config, Json& json) {
+// The keys of Llama, Mistral and Qwen2.
+void add_llama_like(const ModelConfig& config, Json& json) {
   require(config, config.embedding_dropout == 0 && config.residual_dropout == 0,
           "that there is dropout outside of attention");
-  json["architectures"] = {"LlamaForCausalLM"};
   add_sizes(config, json);
   json["num_key_value_heads"] = config.kv_heads;
   json["head_dim"] = config.head_width;
   json["hidden_act"] = "silu";
   json["rms_norm_eps"] = config.norm_epsilon;
   json["attention_dropout"] = config.attention_dropout;
-  json["attention_bias"] = config.attention_bias;
-  json["mlp_bias"] = config.ffn_bias;
   const RotaryFrequencies& rotary = config.rotary;
   json["rope_theta"] = rotary.theta;
   json["rope_scaling"] = nullptr;
@@ -115,6 +114,37 @@ void add_llama(const ModelConfig& config, Json& json) {
                             {"original_max_position_embeddings", rotary.original_positions}};
 }
 
+void add_llama(const ModelConfig& config, Json& json) {
+  require(config, config.attention_bias == config.attention_output_bias,
+          "that only a part of attention has biases");
+  require(config, config.attention_window == 0, "that attention has a window");
+  json["architectures"] = {"LlamaForCausalLM"};
+  add_llama_like(config, json);
+  json["attention_bias"] = config.attention_bias;
+  json["mlp_bias"] = config.ffn_bias;
+}
+
+void add_mistral(const ModelConfig& config, Json& json) {
+  require(config, !config.attention_bias && !config.attention_output_bias && !config.ffn_bias,
+          "that a layer has biases");
+  require(config, config.first_window_layer == 0, "that only some layers have a window");
+  json["architectures"] = {"MistralForCausalLM"};
+  add_llama_like(config, json);
+  json["sliding_window"] = nullptr;
+  if (config.attention_window > 0) json["sliding_window"] = config.attention_window;
+}
+
+void add_qwen2(const ModelConfig& config, Json& json) {
+  require(config, config.attention_bias && !config.attention_output_bias && !config.ffn_bias,
+          "that layers other than queries, keys and values have biases, or that these have none");
+  json["architectures"] = {"Qwen2ForCausalLM"};
+  add_llama_like(config, json);
+  const bool slides = config.attention_window > 0;
+  json["use_sliding_window"] = slides;
+  json["sliding_window"] = slides ? config.attention_window : config.positions;
+  json["max_window_layers"] = slides ? config.first_window_layer : config.layers;
+}
+
 void add_architecture(const ModelConfig& config, Json& json) {
   switch (config.architecture) {
     case Architecture::kGpt2:
@@ -123,6 +153,10 @@ void add_architecture(const ModelConfig& config, Json& json) {
       return add_bert(config, json);
     case Architecture::kLlama:
       return add_llama(config, json);
+    case Architecture::kMistral:
+      return add_mistral(config, json);
+    case Architecture::kQwen2:
+      return add_qwen2(config, json);
   }
   unreachable();
 }

@@ -48,6 +48,9 @@ Json fields_of(const ModelConfig& config) {
           {"residual_dropout", config.residual_dropout},
           {"tied_embeddings", config.tied_embeddings},
           {"attention_bias", config.attention_bias},
+          {"attention_output_bias", config.attention_output_bias},
+          {"attention_window", config.attention_window},
+          {"first_window_layer", config.first_window_layer},
           {"ffn_bias", config.ffn_bias},
           {"theta", config.rotary.theta},
           {"factor", config.rotary.factor},
@@ -74,10 +77,20 @@ TEST_F(ConfigWriter, UnusualModelsComeBack) {
   EXPECT_EQ(fields_of(there_and_back(gpt)), fields_of(gpt));
   ModelConfig llama = *find_built_in_model("llama3.1-8b");
   llama.head_width = 64;
-  llama.attention_bias = llama.ffn_bias = llama.tied_embeddings = true;
+  llama.attention_bias = llama.attention_output_bias = llama.ffn_bias = llama.tied_embeddings = true;
   llama.attention_dropout = 0.5;
   llama.rotary = {.theta = 10000};
   EXPECT_EQ(fields_of(there_and_back(llama)), fields_of(llama));
+  ModelConfig mistral = *find_built_in_model("mistral-7b-v0.1");
+  mistral.head_width = 96;
+  mistral.attention_window = 1000;
+  mistral.rotary = find_built_in_model("llama3.1-8b")->rotary;
+  EXPECT_EQ(fields_of(there_and_back(mistral)), fields_of(mistral));
+  ModelConfig qwen2 = *find_built_in_model("qwen2.5-0.5b");
+  qwen2.attention_window = 512;
+  qwen2.first_window_layer = 20;
+  qwen2.head_width = 32;
+  EXPECT_EQ(fields_of(there_and_back(qwen2)), fields_of(qwen2));
 }
 
 // The keys by which transformers chooses and builds the model.
@@ -101,6 +114,15 @@ TEST_F(ConfigWriter, SaysWhatTransformersReads) {
   EXPECT_EQ(llama["num_key_value_heads"], 8);
   EXPECT_EQ(llama["rope_theta"], 500000.0);
   EXPECT_EQ(llama["rope_scaling"]["rope_type"], "llama3");
+  const Json mistral = Json::parse(config_json(*find_built_in_model("mistral-7b-v0.1")));
+  EXPECT_EQ(mistral["architectures"], Json::array({"MistralForCausalLM"}));
+  EXPECT_EQ(mistral["sliding_window"], 4096);
+  EXPECT_TRUE(Json::parse(config_json(*find_built_in_model("mistral-7b-v0.3")))["sliding_window"].is_null());
+  const Json qwen2 = Json::parse(config_json(*find_built_in_model("qwen2.5-7b")));
+  EXPECT_EQ(qwen2["architectures"], Json::array({"Qwen2ForCausalLM"}));
+  EXPECT_EQ(qwen2["model_type"], "qwen2");
+  EXPECT_EQ(qwen2["use_sliding_window"], false);
+  EXPECT_FALSE(qwen2.contains("attention_bias"));  // transformers' Qwen2 has them without asking
 }
 
 TEST_F(ConfigWriter, RefusesWhatTheFileCannotSay) {
@@ -127,6 +149,18 @@ TEST_F(ConfigWriter, RefusesWhatTheFileCannotSay) {
   ModelConfig llama = *find_built_in_model("llama3.1-8b");
   llama.residual_dropout = 0.1;
   EXPECT_THAT(message_of(llama), HasSubstr("dropout outside of attention"));
+  llama = *find_built_in_model("llama3.1-8b");
+  llama.attention_bias = true;
+  EXPECT_THAT(message_of(llama), HasSubstr("only a part of attention has biases"));
+  llama.attention_bias = false;
+  llama.attention_window = 4;
+  EXPECT_THAT(message_of(llama), HasSubstr("that attention has a window"));
+  ModelConfig qwen2 = *find_built_in_model("qwen2.5-0.5b");
+  qwen2.attention_bias = false;
+  EXPECT_THAT(message_of(qwen2), HasSubstr("or that these have none"));
+  ModelConfig mistral = *find_built_in_model("mistral-7b-v0.3");
+  mistral.ffn_bias = true;
+  EXPECT_THAT(message_of(mistral), HasSubstr("that a layer has biases"));
 }
 
 }  // namespace

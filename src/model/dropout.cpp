@@ -5,7 +5,7 @@
 namespace nadi {
 
 bool has_hidden_dropout(const ModelConfig& config) {
-  return config.architecture != Architecture::kLlama;
+  return !is_llama_like(config.architecture);
 }
 
 void set_dropout(ModelConfig& config, double rate) {

@@ -1,9 +1,34 @@
 #include "nadi/model/model_config.h"
 
+#include <algorithm>
+
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 
 namespace nadi {
+
+bool is_llama_like(Architecture architecture) {
+  switch (architecture) {
+    case Architecture::kGpt2:
+    case Architecture::kBert:
+      return false;
+    case Architecture::kLlama:
+    case Architecture::kMistral:
+    case Architecture::kQwen2:
+      return true;
+  }
+  unreachable();
+}
+
+std::int64_t longest_sequence(const ModelConfig& config) {
+  return config.attention_window > 0 ? std::min(config.positions, config.attention_window) : config.positions;
+}
+
+std::string room_of(const ModelConfig& config) {
+  const std::int64_t longest = longest_sequence(config);
+  return longest < config.positions ? format("an attention window of {} tokens", longest)
+                                    : format("{} positions", longest);
+}
 
 void check_config(const ModelConfig& config, const std::string& place) {
   const auto require = [&](bool condition, std::string message) {
@@ -28,9 +53,11 @@ void check_config(const ModelConfig& config, const std::string& place) {
       config.heads % config.kv_heads == 0,
       format("{} attention heads are not a multiple of {} key-value heads", config.heads, config.kv_heads));
   if (config.architecture == Architecture::kBert) positive(config.token_types, "the number of token types");
-  if (config.architecture == Architecture::kLlama)
+  if (is_llama_like(config.architecture))
     require(config.head_width % 2 == 0,
             format("rotary embedding needs an even head width, not {}", config.head_width));
+  require(config.attention_window >= 0,
+          format("the attention window must be at least 1 token, not {}", config.attention_window));
   const auto rate = [&](double value, const char* what) {
     require(value >= 0 && value < 1, format("{} must be at least 0 and below 1, not {}", what, value));
   };

@@ -15,15 +15,22 @@ enum class Architecture : std::uint8_t {
   kGpt2,   // GPT-2 and GPT-3: learned positions, norm before, GELU, biases everywhere
   kBert,   // encoder, norm after, masked-language-model head
   kLlama,  // rotary positions, RMS norm, SwiGLU, grouped queries
+
+  // Llama's graph with other switches and other keys of config.json.
+  kMistral,  // an attention window, in its first version
+  kQwen2,    // biases of queries, keys and values
 };
 std::string_view to_string(Architecture architecture);  // Hugging Face's model_type: "gpt2", "bert", "llama"
+
+// Whether the architecture has Llama's graph: rotary positions, RMS norm, SwiGLU, no dropout but attention's.
+bool is_llama_like(Architecture architecture);
 
 struct ModelConfig {
   std::string name;  // of a built-in model, or where the configuration was read
   Architecture architecture = Architecture::kGpt2;
 
   std::int64_t vocabulary = 0;
-  std::int64_t positions = 0;  // the longest sequence
+  std::int64_t positions = 0;  // the longest sequence of the model; see longest_sequence()
   std::int64_t layers = 0;
   std::int64_t width = 0;  // of the residual stream
   std::int64_t heads = 0;
@@ -38,10 +45,16 @@ struct ModelConfig {
   double embedding_dropout = 0;
   double attention_dropout = 0;
   double residual_dropout = 0;
-  bool tied_embeddings = true;  // the output layer uses the word embeddings
-  bool attention_bias = true;
+  bool tied_embeddings = true;        // the output layer uses the word embeddings
+  bool attention_bias = true;         // of queries, keys and values
+  bool attention_output_bias = true;  // of the product behind attention
   bool ffn_bias = true;
-  RotaryFrequencies rotary = {};  // Llama
+  RotaryFrequencies rotary = {};  // Llama and its like
+  // Keys that a query sees, its own and those before it; 0: all. Layers before `first_window_layer` have no
+  // window. Nadi builds attention without a window, which is the same up to `attention_window` tokens, and
+  // refuses longer sequences.
+  std::int64_t attention_window = 0;
+  std::int64_t first_window_layer = 0;
 
   // Keys of the configuration file that Nadi does not know and did not use: shown to the user.
   std::vector<std::string> ignored_keys = {};
@@ -50,5 +63,10 @@ struct ModelConfig {
 // Throws Error (input) naming the numbers when they do not fit together: heads that do not divide the width,
 // zero layers. `place` is the file they came from.
 void check_config(const ModelConfig& config, const std::string& place);
+
+// Tokens of the longest sequence that Nadi builds: positions, or less where a window is smaller.
+std::int64_t longest_sequence(const ModelConfig& config);
+// What limits it, for messages: "1024 positions", "an attention window of 4096 tokens".
+std::string room_of(const ModelConfig& config);
 
 }  // namespace nadi

@@ -31,6 +31,14 @@ TEST(Parameters, OfTheBuiltInModels) {
   EXPECT_EQ(forward_of("llama3.1-8b").parameter_count(), 8'030'261'248);
   EXPECT_EQ(forward_of("llama3.1-70b").parameter_count(), 70'553'706'496);
   EXPECT_EQ(forward_of("llama3.1-405b").parameter_count(), 405'853'388'800);
+  EXPECT_EQ(forward_of("mistral-7b-v0.1").parameter_count(), 7'241'732'096);
+  EXPECT_EQ(forward_of("mistral-7b-v0.3").parameter_count(), 7'248'023'552);
+  EXPECT_EQ(forward_of("qwen2.5-0.5b").parameter_count(), 494'032'768);
+  EXPECT_EQ(forward_of("qwen2.5-1.5b").parameter_count(), 1'543'714'304);
+  EXPECT_EQ(forward_of("qwen2.5-7b").parameter_count(), 7'615'616'512);
+  EXPECT_EQ(forward_of("qwen2.5-14b").parameter_count(), 14'770'033'664);
+  EXPECT_EQ(forward_of("qwen2.5-32b").parameter_count(), 32'763'876'352);
+  EXPECT_EQ(forward_of("qwen2.5-72b").parameter_count(), 72'706'203'648);
   const double gpt3 = static_cast<double>(forward_of("gpt3-175b").parameter_count());
   EXPECT_NEAR(gpt3 / 175e9, 1, 0.005);
 }
@@ -80,6 +88,13 @@ TEST(Parameters, AreNamedAsInTheCheckpoint) {
         "model.layers.31.mlp.gate_proj.weight", "model.layers.0.post_attention_layernorm.weight",
         "model.norm.weight", "lm_head.weight"})
     EXPECT_TRUE(llama.contains(name)) << name;
+  EXPECT_EQ(parameter_names(forward_of("mistral-7b-v0.3")), llama);  // 32 layers, too
+  const auto qwen2 = parameter_names(forward_of("qwen2.5-0.5b"));
+  EXPECT_EQ(qwen2.size(), 1u + 24 * 12 + 1);
+  for (const char* name : {"model.layers.23.self_attn.q_proj.bias", "model.layers.0.self_attn.k_proj.bias",
+                           "model.layers.0.self_attn.v_proj.bias"})
+    EXPECT_TRUE(qwen2.contains(name)) << name;
+  EXPECT_FALSE(qwen2.contains("lm_head.weight") || qwen2.contains("model.layers.0.self_attn.o_proj.bias"));
 }
 
 TEST(Parameters, Gpt2StoresItsWeightsInByOut) {

@@ -10,7 +10,8 @@ namespace nadi {
 
 // For arithmetic in double precision by the thousand, and for every plan: width 8, four heads of keys and
 // values, a vocabulary of 13 that divides over no group, dropout wherever the architecture has it; Llama with
-// two queries per key and stretched rotary frequencies.
+// two queries per key and stretched rotary frequencies; Qwen2 like Llama, with biases of queries, keys and
+// values and tied embeddings.
 inline ModelConfig tiny_model(Architecture architecture, std::int64_t layers) {
   ModelConfig config{.name = "tiny " + std::string(to_string(architecture)),
                      .architecture = architecture,
@@ -28,9 +29,11 @@ inline ModelConfig tiny_model(Architecture architecture, std::int64_t layers) {
                      .attention_dropout = 0.2,
                      .residual_dropout = 0.1};
   if (architecture == Architecture::kBert) config.activation = Activation::kGeluErf;
-  if (architecture == Architecture::kLlama) {
+  if (is_llama_like(architecture)) {
+    const bool qwen2 = architecture == Architecture::kQwen2;
     config.heads = 8;
-    config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
+    config.attention_bias = config.tied_embeddings = qwen2;
+    config.attention_output_bias = config.ffn_bias = false;
     config.embedding_dropout = config.residual_dropout = 0;
     config.rotary = {.theta = 100,
                      .factor = 8,
@@ -69,9 +72,10 @@ inline ModelConfig generating_model(Architecture architecture, std::int64_t voca
                      .ffn_width = 24,
                      .token_types = 2,
                      .initializer_range = 0.4};
-  if (architecture == Architecture::kLlama) {
+  if (is_llama_like(architecture)) {
     config.kv_heads = 2;
-    config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
+    config.attention_bias = architecture == Architecture::kQwen2;
+    config.attention_output_bias = config.ffn_bias = config.tied_embeddings = false;
     config.rotary = {.theta = 100};
   }
   return config;

@@ -265,7 +265,7 @@ TEST(LogicalState, TablesOfLargeModelsAreSmall) {
                      .kv_heads = 8,
                      .head_width = 128,
                      .ffn_width = 28672};
-  config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
+  config.attention_bias = config.attention_output_bias = config.ffn_bias = config.tied_embeddings = false;
   const Plan plan{.tp = 8, .dp = 16, .pp = 4, .zero_stage = 1, .micro_batches = 4};
   std::vector<Program> programs;
   std::vector<const Program*> pointers;

@@ -29,9 +29,9 @@ Case random_case(std::mt19937& random) {
   Case c;
   ModelConfig& config = c.config;
   config.name = "random";
-  config.architecture =
-      std::array{Architecture::kGpt2, Architecture::kBert, Architecture::kLlama}[pick(0, 2)];
-  const bool llama = config.architecture == Architecture::kLlama;
+  config.architecture = std::array{Architecture::kGpt2, Architecture::kBert, Architecture::kLlama,
+                                   Architecture::kMistral, Architecture::kQwen2}[pick(0, 4)];
+  const bool llama = is_llama_like(config.architecture);
   config.kv_heads = pick(1, 4);
   config.heads = config.kv_heads * (llama ? pick(1, 4) : 1);
   config.head_width = 2 * pick(1, 40);
@@ -42,8 +42,9 @@ Case random_case(std::mt19937& random) {
   config.positions = pick(40, 90);
   config.token_types = 2;
   config.activation = pick(0, 1) != 0 ? Activation::kGeluTanh : Activation::kGeluErf;
-  config.tied_embeddings = !llama;
-  config.attention_bias = config.ffn_bias = !llama;
+  config.tied_embeddings = !llama || pick(0, 1) != 0;
+  config.attention_output_bias = config.ffn_bias = !llama;
+  config.attention_bias = !llama || config.architecture == Architecture::kQwen2;
   if (pick(0, 1) != 0) config.embedding_dropout = 0.1;
   if (pick(0, 1) != 0) config.attention_dropout = 0.1;
   if (pick(0, 1) != 0) config.residual_dropout = 0.1;
@@ -76,7 +77,9 @@ class ClosedForm {
         F(config.ffn_width),
         V(config.vocabulary) {}
 
-  bool llama() const { return config.architecture == Architecture::kLlama; }
+  bool llama() const { return is_llama_like(config.architecture); }
+  // Columns of queries, keys and values that have biases.
+  std::int64_t biased() const { return llama() && config.attention_bias ? (H + 2 * K) * D : 0; }
   bool bert() const { return config.architecture == Architecture::kBert; }
 
   std::int64_t block_weights() const { return C * (H + 2 * K) * D + H * D * C + (llama() ? 3 : 2) * C * F; }
@@ -91,7 +94,9 @@ class ClosedForm {
         return V * C + config.positions * C + 2 * C + 2 * C + L * (block_weights() + 9 * C + F) +
                (C * C + C + 2 * C) + V;
       case Architecture::kLlama:
-        return 2 * V * C + L * (block_weights() + 2 * C) + C;
+      case Architecture::kMistral:
+      case Architecture::kQwen2:
+        return (config.tied_embeddings ? 1 : 2) * V * C + L * (block_weights() + 2 * C + biased()) + C;
     }
     return 0;
   }
@@ -115,6 +120,9 @@ class ClosedForm {
         other += N * C * (1 + gelu + kLayerNorm) + N * V;  // the head's own layer, and its bias
         break;
       case Architecture::kLlama:
+      case Architecture::kMistral:
+      case Architecture::kQwen2:
+        other += L * N * biased();
         other += L * (2 * kRmsNorm * N * C + kRotary * N * (H + K) * D + kSwiglu * N * F + 2 * N * C);
         other += kRmsNorm * N * C;
         break;
@@ -152,6 +160,9 @@ class ClosedForm {
         other += N * C * (drop_e + kLayerNormGrad) + N * C + T * C + N * C;  // positions, token types
         break;
       case Architecture::kLlama:
+      case Architecture::kMistral:
+      case Architecture::kQwen2:
+        other += L * N * biased();  // sums of rows
         // Branches: residual (2), three products of one norm (2), gate and up (1).
         other += L * (2 * kRmsNormGrad * N * C + kRotary * N * (H + K) * D + kSwigluGrad * N * F + 5 * N * C);
         other += kRmsNormGrad * N * C;

@@ -47,6 +47,7 @@ ModelConfig model(Architecture architecture = Architecture::kGpt2) {
           .residual_dropout = llama ? 0 : 0.1,
           .tied_embeddings = !llama,
           .attention_bias = !llama,
+          .attention_output_bias = !llama,
           .ffn_bias = !llama};
 }
 

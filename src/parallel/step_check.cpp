@@ -50,6 +50,7 @@ Why why_request(const ModelConfig& config, const StepRequest& request) {
     if (request.kind == StepKind::kGenerate) tokens += request.output_tokens;
   }
   if (tokens > config.positions) return because(Misfit::kPositions, tokens, config.positions);
+  if (tokens > longest_sequence(config)) return because(Misfit::kWindow, tokens, config.attention_window);
   return std::nullopt;
 }
 
@@ -167,6 +168,11 @@ Error error_of(const Infeasible& why, const ModelConfig& config, StepKind kind) 
     case Misfit::kPositions:
       return usage_error(
           format("a sequence of {} tokens does not fit {}, which has {} positions", a, config.name, b));
+    case Misfit::kWindow:
+      return usage_error(
+          format("a sequence of {} tokens is longer than the attention window of {}, which has {} tokens", a,
+                 config.name, b),
+          "Nadi computes attention without windows, which is the same up to this length");
     case Misfit::kTensorDegree:
       return degree("tensor");
     case Misfit::kContextDegree:

@@ -26,6 +26,7 @@ enum class Misfit : std::uint8_t {
   kInputTokens,     // below 1
   kOutputTokens,    // below 1
   kPositions,       // tokens; positions of the model
+  kWindow,          // tokens; of the attention window
   // of the plan with the model and the request
   kTensorDegree,         // below 1
   kContextDegree,        // below 1

@@ -46,11 +46,13 @@ ReportTable models_table(std::span<const ModelConfig> models) {
   table.columns.push_back({"parameters", "parameters"});
   table.columns.push_back({"bf16_bytes", "in bf16", CellKind::kBytes});
   table.columns.push_back({"fp32_bytes", "", CellKind::kBytes, Shown::kToPrograms});
+  table.columns.push_back({"attention_window", "", CellKind::kCount, Shown::kToPrograms});
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::int64_t parameters = model_parameters(models[i]);
     table.rows[i].emplace_back(parameters);
     table.rows[i].emplace_back(size_in(DType::kBF16, parameters));
     table.rows[i].emplace_back(size_in(DType::kF32, parameters));
+    table.rows[i].emplace_back(models[i].attention_window);
   }
   return table;
 }

@@ -31,6 +31,8 @@ std::vector<std::string> model_words(const ModelConfig& config) {
   if (config.kv_heads != config.heads) words.push_back(format("{} key-value heads,", config.kv_heads));
   words.push_back(format("feed-forward {},", with_thousands(config.ffn_width)));
   words.push_back(format("{} positions,", with_thousands(config.positions)));
+  if (config.attention_window > 0)
+    words.push_back(format("attention window {},", with_thousands(config.attention_window)));
   words.push_back(format("vocabulary {}", with_thousands(config.vocabulary)));
   return words;
 }

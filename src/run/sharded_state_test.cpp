@@ -226,6 +226,7 @@ const std::vector<Numbers> kNumberKinds{
     {"gpt2_bf16_sgd", Architecture::kGpt2, DType::kBF16, OptimizerKind::kSgd},
     {"bert_fp16", Architecture::kBert, DType::kF16},
     {"llama_bf16", Architecture::kLlama, DType::kBF16},
+    {"qwen2_bf16", Architecture::kQwen2, DType::kBF16},
 };
 
 class ShardedStateTest : public FolderTest {};

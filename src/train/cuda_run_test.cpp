@@ -22,7 +22,9 @@ struct TinyModel {
 };
 const TinyModel kTinyModels[]{{"gpt2-tiny", Architecture::kGpt2},
                               {"bert-tiny", Architecture::kBert},
-                              {"llama-tiny", Architecture::kLlama}};
+                              {"llama-tiny", Architecture::kLlama},
+                              {"mistral-tiny", Architecture::kMistral},
+                              {"qwen2-tiny", Architecture::kQwen2}};
 
 TrainOptions options_of(const SmallRun& run, const TinyModel& model) {
   TrainOptions options = run.options();

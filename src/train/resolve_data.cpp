@@ -44,6 +44,10 @@ std::string_view cached_tokenizer(Architecture architecture) {
       return "bert-base-uncased";
     case Architecture::kLlama:
       return "llama3";
+    case Architecture::kMistral:
+      return "mistral";
+    case Architecture::kQwen2:
+      return "qwen2";
   }
   unreachable();
 }

@@ -50,7 +50,7 @@ ModelConfig config_of(const std::string& model, std::int64_t vocabulary) {
     config.architecture = Architecture::kLlama;
     config.activation = Activation::kNone;
     config.kv_heads = 2;
-    config.attention_bias = config.ffn_bias = config.tied_embeddings = false;
+    config.attention_bias = config.attention_output_bias = config.ffn_bias = config.tied_embeddings = false;
     config.rotary = {.theta = 1000,
                      .factor = 8,
                      .low_frequency_factor = 1,

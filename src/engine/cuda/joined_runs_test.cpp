@@ -83,6 +83,18 @@ TEST(JoinedRuns, OfLlamaHaveRotaryWithin) {
                                           kAdd, kMatmul}));
 }
 
+TEST(JoinedRuns, OfQwen2HaveBiasesAndRotaryWithin) {
+  using enum OpKind;
+  const Program program = joined_step({.architecture = Architecture::kQwen2});
+  const auto results = joined_in(program, FusedKind::kJoinedResults);
+  EXPECT_THAT(results, SizeIs(kJoinedLayers));
+  EXPECT_THAT(results, Each(std::vector{kMatmul, kRotary, kMatmul, kRotary, kMatmul}));
+  const auto gradients = joined_in(program, FusedKind::kJoinedGradients);
+  EXPECT_THAT(gradients, SizeIs(kJoinedLayers));
+  EXPECT_THAT(gradients, Each(std::vector{kSumRows, kMatmul, kMatmul, kRotary, kSumRows, kMatmul, kAdd,
+                                          kMatmul, kRotary, kSumRows, kMatmul, kAdd, kMatmul}));
+}
+
 TEST(JoinedRuns, AreThoseOfRecomputationToo) {
   const Program program = joined_step({.recompute = {.granularity = Recompute::Granularity::kFull}});
   EXPECT_THAT(joined_in(program, FusedKind::kJoinedResults), SizeIs(2 * kJoinedLayers));
