@@ -27,8 +27,8 @@ void ChunkedTensor::add_region(const Region& region) {
   if (!regions_.empty()) {
     Region& last = regions_.back();
     const bool continues = last.column == region.column && last.columns == region.columns &&
-                           last.stride == region.stride && last.row + last.rows == region.row &&
-                           last.data + last.rows * last.stride * element_size_ == region.data;
+                           last.row + last.rows == region.row &&
+                           last.data + last.rows * last.columns * element_size_ == region.data;
     if (continues) {
       last.rows += region.rows;
       return;
@@ -42,7 +42,7 @@ void ChunkedTensor::add(const TensorBox& box, std::span<const std::byte> data) {
   check(box.offsets.rank() == rank && box.sizes.rank() == rank &&
             static_cast<std::int64_t>(data.size()) == box.sizes.elements() * element_size_,
         "a chunk has the rank of its tensor and the size of its box");
-  if (rank == 0) return add_region({.rows = 1, .columns = 1, .data = data.data(), .stride = 1});
+  if (rank == 0) return add_region({.rows = 1, .columns = 1, .data = data.data()});
   // Rows of the box, in its row-major order; those of its last but one axis are next to each other.
   const std::int64_t together = rank > 1 ? box.sizes[-2] : 1;
   const std::int64_t planes = rank > 2 ? box.sizes.elements(0, rank - 2) : 1;
@@ -57,8 +57,7 @@ void ChunkedTensor::add(const TensorBox& box, std::span<const std::byte> data) {
                 .rows = together,
                 .column = box.offsets[-1],
                 .columns = box.sizes[-1],
-                .data = data.data() + plane * together * box.sizes[-1] * element_size_,
-                .stride = box.sizes[-1]});
+                .data = data.data() + plane * together * box.sizes[-1] * element_size_});
   }
 }
 
@@ -81,8 +80,7 @@ void ChunkedTensor::add_flattened(const FlatRange& range, std::span<const std::b
                 .rows = 1,
                 .column = range.offsets[-1] + column,
                 .columns = count,
-                .data = from,
-                .stride = count});
+                .data = from});
     from += count * element_size_;
     at += count;
   }
@@ -153,8 +151,8 @@ ChunkedTensor::Place ChunkedTensor::place_of(std::int64_t element) const {
       std::ranges::upper_bound(band->regions, column, {}, [&](std::size_t i) { return regions_[i].column; }));
   const Region& region = regions_[*found];
   const std::int64_t at_row = row - region.row, at_column = column - region.column;
-  const bool whole_rows = region.columns == columns_ && region.stride == columns_;
-  return {.data = region.data + (at_row * region.stride + at_column) * element_size_,
+  const bool whole_rows = region.columns == columns_;
+  return {.data = region.data + (at_row * region.columns + at_column) * element_size_,
           .count = whole_rows ? (region.rows - at_row) * columns_ - at_column : region.columns - at_column};
 }
 

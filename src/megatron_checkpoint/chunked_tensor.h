@@ -50,19 +50,21 @@ class ChunkedTensor {
   // After all were added. Error (input) at `file` when chunks overlap, or elements are in none of them.
   void settle(const std::string& name, const std::string& file);
 
+  // A part that follows itself in memory. The tensor as a matrix: the last axis are the columns.
+  struct Region {
+    std::int64_t row = 0, rows = 0;
+    std::int64_t column = 0, columns = 0;
+    const std::byte* data = nullptr;
+  };
+  // All of them, each element in one.
+  std::span<const Region> regions() const { return regions_; }
+
   // Elements [first, first + count) of the whole tensor in row-major order.
   void read(std::int64_t first, std::int64_t count, std::span<std::byte> out) const;
   // The same without a copy, where they follow each other in memory.
   std::optional<std::span<const std::byte>> view(std::int64_t first, std::int64_t count) const;
 
  private:
-  // The tensor as a matrix: the last axis are the columns. Rows of a region are `stride` elements apart.
-  struct Region {
-    std::int64_t row = 0, rows = 0;
-    std::int64_t column = 0, columns = 0;
-    const std::byte* data = nullptr;
-    std::int64_t stride = 0;
-  };
   void add_region(const Region& region);
   // The region that has an element, and how many elements from it on follow each other there.
   struct Place {
