@@ -191,8 +191,10 @@ TorchStorage& PickleArena::untyped_storage(std::int64_t bytes) {
 }
 
 PickleValue PickleArena::storage_value(const TorchStorage& storage) {
-  return value_of(&contents_->nodes.emplace_back(
-      PickleNode{.kind = PickleKind::kStorage, .value = const_cast<TorchStorage*>(&storage)}));
+  return value_of(
+      &contents_->nodes.emplace_back(PickleNode{.kind = PickleKind::kStorage,
+                                                .detail = static_cast<std::uint8_t>(storage.dtype),
+                                                .value = const_cast<TorchStorage*>(&storage)}));
 }
 
 PickleValue PickleArena::tensor(TorchTensor tensor) {
