@@ -47,6 +47,12 @@ struct PretrainedTensor {
   const SafetensorsTensor* tensor = nullptr;
 
   void read(DType wanted, std::span<std::byte> out) const { file->read(*tensor, wanted, out); }
+
+  FileDType dtype() const { return tensor->dtype; }
+  const Shape& shape() const { return tensor->shape; }
+  const std::string& file_name() const { return file->file(); }
+  // All elements row by row, where the file is mapped. Valid as long as the folder is open.
+  std::span<const std::byte> mapped() const { return file->mapped(*tensor); }
 };
 
 struct PretrainedMatch {
@@ -63,6 +69,9 @@ class PretrainedFolder {
 
   // Finds all of them before anything is read.
   PretrainedMatch match(std::span<const WantedTensor> wanted) const;
+
+  // By the name that the files have for it, which is one of them.
+  const PretrainedTensor& stored(const std::string& name) const { return tensors_.at(name); }
 
  private:
   void open_shards(const std::filesystem::path& index);

@@ -8,12 +8,15 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
+#include "nadi/base/mapped_file.h"
 #include "nadi/base/nearest.h"
 #include "nadi/checkpoint/element_conversion.h"
 
@@ -29,7 +32,13 @@ Error cannot_read(const std::string& file, int error_number) {
 
 }  // namespace
 
-SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : file_(path.string()) {
+struct SafetensorsReader::Mapping {
+  std::once_flag once;
+  std::optional<MappedFile> file;
+};
+
+SafetensorsReader::SafetensorsReader(const std::filesystem::path& path)
+    : file_(path.string()), mapping_(std::make_unique<Mapping>()) {
   open_file(path);
   try {
     read_header();
@@ -40,12 +49,16 @@ SafetensorsReader::SafetensorsReader(const std::filesystem::path& path) : file_(
 }
 
 SafetensorsReader::SafetensorsReader(std::span<const std::byte> bytes, std::string name)
-    : file_(std::move(name)), memory_(bytes), file_size_(static_cast<std::int64_t>(bytes.size())) {
+    : file_(std::move(name)),
+      mapping_(std::make_unique<Mapping>()),
+      memory_(bytes),
+      file_size_(static_cast<std::int64_t>(bytes.size())) {
   read_header();
 }
 
 SafetensorsReader::SafetensorsReader(SafetensorsReader&& other) noexcept
     : file_(std::move(other.file_)),
+      mapping_(std::move(other.mapping_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
       memory_(other.memory_),
       file_size_(other.file_size_),
@@ -102,6 +115,18 @@ void SafetensorsReader::read_header() {
   read_at(kSafetensorsLengthBytes, std::as_writable_bytes(std::span(text)));
   header_ = parse_safetensors_header(text, file_size_ - data_begin_, file_);
   for (std::size_t i = 0; i < header_.tensors.size(); ++i) by_name_.emplace(header_.tensors[i].name, i);
+}
+
+std::span<const std::byte> SafetensorsReader::mapped(const SafetensorsTensor& tensor) const {
+  std::span<const std::byte> bytes = memory_;
+  if (descriptor_ >= 0) {
+    std::call_once(mapping_->once, [&] { mapping_->file.emplace(file_); });
+    bytes = mapping_->file->bytes();
+    if (static_cast<std::int64_t>(bytes.size()) != file_size_)
+      throw input_error({.file = file_}, "the file has changed since it was opened");
+  }
+  return bytes.subspan(static_cast<std::size_t>(data_begin_ + tensor.begin),
+                       static_cast<std::size_t>(tensor.size().count()));
 }
 
 const SafetensorsTensor* SafetensorsReader::find(std::string_view name) const {

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,10 @@ class SafetensorsReader {
   void read(std::string_view name, DType wanted, std::span<std::byte> out) const;
   void read(const SafetensorsTensor& tensor, DType wanted, std::span<std::byte> out) const;
 
+  // The bytes of a tensor in the mapped file, which is mapped when this is first asked for. Valid as long as
+  // the reader; the start may be unaligned.
+  std::span<const std::byte> mapped(const SafetensorsTensor& tensor) const;
+
   // The bytes of a tensor, of whatever type.
   void read_bytes(const SafetensorsTensor& tensor, std::span<std::byte> out) const;
 
@@ -54,7 +59,9 @@ class SafetensorsReader {
   void read_header();
   void read_at(std::int64_t offset, std::span<std::byte> out) const;
 
+  struct Mapping;
   std::string file_;
+  std::unique_ptr<Mapping> mapping_;
   int descriptor_ = -1;                     // of a file; -1 for one in memory
   std::span<const std::byte> memory_ = {};  // of one in memory
   std::int64_t file_size_ = 0;

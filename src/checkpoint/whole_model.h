@@ -26,8 +26,8 @@
 #include <string_view>
 #include <vector>
 
-#include "nadi/graph/file_dtype.h"
 #include "nadi/checkpoint/training_state.h"
+#include "nadi/graph/file_dtype.h"
 #include "nadi/graph/shape.h"
 #include "nadi/model/model_config.h"
 
@@ -116,7 +116,7 @@ class WholeModel {
   virtual ~WholeModel() = default;
 
   virtual const ModelConfig& config() const = 0;
-  // Parameters in the order of the model, then optimizer state in the same order; then whatever else the
+  // Parameters in the order of the model, then optimizer state; then whatever else the
   // source has that the model does not ask for (poolers, masks), as the source names it.
   virtual std::span<const WholeTensor> tensors() const = 0;
   // Where the elements of a block lie in mapped files: every one in exactly one piece. The block lies within
@@ -126,6 +126,8 @@ class WholeModel {
   virtual const std::optional<TrainingProgress>& progress() const = 0;
   // In words: "Hugging Face folder", "Megatron-LM checkpoint (torch), tp 2, pp 2".
   virtual std::string kind() const = 0;
+  // The folder or file, for messages.
+  virtual std::string file() const = 0;
 
   // The block's elements, row by row, in the tensor's own type. `out` has exactly their size.
   void read(const WholeTensor& tensor, const TensorBlock& block, std::span<std::byte> out) const;
@@ -136,10 +138,6 @@ class WholeModel {
   // nullptr when there is none of that name. at() throws Error (input) with the nearest name.
   const WholeTensor* find(std::string_view name) const;
   const WholeTensor& at(std::string_view name) const;
-
- protected:
-  // For at()'s message.
-  virtual std::string file() const = 0;
 
  private:
   mutable std::once_flag indexed_;

@@ -46,6 +46,8 @@ class BlockSource : public WholeModel {
     ModelConfig config;
     std::vector<MappedShard> shards;
     std::optional<TrainingProgress> progress = {};
+    std::optional<MegatronSplit> split = {};  // of the files, complete; nothing where there is none
+    bool distributed_optimizer = false;       // whether its optimizer was one
     std::string kind;
     std::string file;                                    // for messages
     std::vector<std::shared_ptr<const void>> keep = {};  // what maps the data
@@ -57,9 +59,9 @@ class BlockSource : public WholeModel {
   std::vector<MappedPiece> pieces(const WholeTensor& tensor, const TensorBlock& block) const override;
   const std::optional<TrainingProgress>& progress() const override { return contents_.progress; }
   std::string kind() const override { return contents_.kind; }
-
- protected:
   std::string file() const override { return contents_.file; }
+  const std::optional<MegatronSplit>& split() const { return contents_.split; }
+  bool distributed_optimizer() const { return contents_.distributed_optimizer; }
 
  private:
   void add(WholeIndexEntry entry);

@@ -16,6 +16,24 @@
 
 namespace nadi {
 
+// A tensor of a shard out of a whole model: the plain version, block by block and element by element.
+inline std::vector<std::byte> shard_bytes(const WholeModel& model, const ShardTensor& shard) {
+  std::vector<std::byte> out;
+  for (const ShardBlock& b : shard.blocks) {
+    const WholeTensor& tensor = model.at(b.tensor);
+    std::vector<std::byte> block(tensor.bytes_of(b.block));
+    model.read(tensor, b.block, block);
+    const std::int64_t size = size_of(tensor.dtype);
+    for (std::int64_t copy = 0; copy < std::max<std::int64_t>(1, b.padding); ++copy)
+      for (std::int64_t i = 0; i < (b.transposed ? b.block.columns : b.block.rows); ++i)
+        for (std::int64_t j = 0; j < (b.transposed ? b.block.rows : b.block.columns); ++j) {
+          const std::int64_t at = b.transposed ? j * b.block.columns + i : i * b.block.columns + j;
+          out.insert(out.end(), block.begin() + at * size, block.begin() + (at + 1) * size);
+        }
+  }
+  return out;
+}
+
 class ModelInMemory {
  public:
   // Tensors of the vocabulary have rows up to a multiple of 16, as a model of Megatron's has.

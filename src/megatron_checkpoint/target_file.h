@@ -27,8 +27,8 @@ struct ReadyBytes {
   std::string bytes;
 };
 
-// Elements of the blocks, one block after another, each row by row. A block without a tensor's name is as many
-// zeros.
+// Elements of the blocks, one block after another, each row by row. A block without a tensor's name is as
+// many zeros.
 struct FilledPlace {
   std::int64_t offset = 0;             // in the file, in bytes
   FileDType dtype = FileDType::kBF16;  // elements of another type are converted

@@ -39,6 +39,26 @@ const ArchitectureEntry& architecture_of(JsonValue root, std::string_view given)
                  did_you_mean(value.as_string(), model_types()));
 }
 
+ModelConfig config_from(const JsonDocument& document, const std::string& place, std::string_view model_type) {
+  const JsonValue root = document.root();
+  if (!root.is_object()) throw error_at(root, "a model configuration is a JSON object");
+  const ArchitectureEntry& entry = architecture_of(root, model_type);
+  ConfigKeys keys(root);
+  ModelConfig config;
+  config.name = place;
+  config.architecture = entry.architecture;
+  entry.read_config(keys, config);
+  if (config.head_width == 0 && config.heads > 0) {
+    if (config.width % config.heads != 0)
+      throw input_error({.file = place}, format("a hidden size of {} does not divide over {} attention heads",
+                                                config.width, config.heads));
+    config.head_width = config.width / config.heads;
+  }
+  config.ignored_keys = keys.unused();
+  check_config(config, place);
+  return config;
+}
+
 bool looks_like_a_path(const std::string& model) {
   return model.find('/') != std::string::npos || model.ends_with(".json");
 }
@@ -46,25 +66,12 @@ bool looks_like_a_path(const std::string& model) {
 }  // namespace
 
 ModelConfig read_model_config(const fs::path& path, std::string_view model_type) {
-  const JsonDocument document = read_json_of(path, "a model configuration", {FileKind::kModelConfig});
-  const JsonValue root = document.root();
-  if (!root.is_object()) throw error_at(root, "a model configuration is a JSON object");
-  const ArchitectureEntry& entry = architecture_of(root, model_type);
-  ConfigKeys keys(root);
-  ModelConfig config;
-  config.name = path.string();
-  config.architecture = entry.architecture;
-  entry.read_config(keys, config);
-  if (config.head_width == 0 && config.heads > 0) {
-    if (config.width % config.heads != 0)
-      throw input_error(
-          {.file = path.string()},
-          format("a hidden size of {} does not divide over {} attention heads", config.width, config.heads));
-    config.head_width = config.width / config.heads;
-  }
-  config.ignored_keys = keys.unused();
-  check_config(config, path.string());
-  return config;
+  return config_from(read_json_of(path, "a model configuration", {FileKind::kModelConfig}), path.string(),
+                     model_type);
+}
+
+ModelConfig parse_model_config(std::string text, const std::string& place) {
+  return config_from(parse_json(std::move(text), place), place, "");
 }
 
 ModelConfig load_model_config(const std::string& model, std::string_view model_type) {

@@ -17,5 +17,7 @@ ModelConfig load_model_config(const std::string& model, std::string_view model_t
 
 // A configuration file alone.
 ModelConfig read_model_config(const std::filesystem::path& path, std::string_view model_type = "");
+// The text of one that stands in another file; `place` names it in messages.
+ModelConfig parse_model_config(std::string text, const std::string& place);
 
 }  // namespace nadi
