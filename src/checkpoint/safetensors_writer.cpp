@@ -48,8 +48,8 @@ void write_bytes(AtomicFile& file, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-void write_safetensors(AtomicFile& file, std::vector<TensorToWrite> tensors,
-                       const std::map<std::string, std::string>& metadata) {
+std::string safetensors_head(std::vector<TensorToWrite>& tensors,
+                             const std::map<std::string, std::string>& metadata) {
   std::ranges::sort(tensors, [](const TensorToWrite& a, const TensorToWrite& b) {
     return a.dtype != b.dtype ? a.dtype > b.dtype : a.name < b.name;
   });
@@ -61,8 +61,12 @@ void write_safetensors(AtomicFile& file, std::vector<TensorToWrite> tensors,
         "two tensors of a file have the same name");
   const std::string header = header_of(tensors, metadata);
   const std::array<std::uint64_t, 1> length{header.size()};
-  write_bytes(file, std::as_bytes(std::span(length)));
-  file.write(header);
+  return std::string(reinterpret_cast<const char*>(length.data()), sizeof(length)) + header;
+}
+
+void write_safetensors(AtomicFile& file, std::vector<TensorToWrite> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  file.write(safetensors_head(tensors, metadata));
   for (const TensorToWrite& tensor : tensors) {
     std::int64_t left = bytes_of(tensor);
     const auto sink = [&](std::span<const std::byte> piece) {

@@ -42,6 +42,12 @@ struct TensorToWrite {
 // The metadata that transformers requires in a file of PyTorch weights.
 inline const std::map<std::string, std::string> kPyTorchMetadata{{"format", "pt"}};
 
+// The file up to the first byte of data: the length of the header and the header. `tensors` are brought into
+// the order of their data, each of which follows the one before without a gap. For those who write the data
+// themselves.
+std::string safetensors_head(std::vector<TensorToWrite>& tensors,
+                             const std::map<std::string, std::string>& metadata = kPyTorchMetadata);
+
 // Appends the whole file; the caller commits it. Names that come twice and bytes that do not fill the shape
 // are bugs of the caller.
 void write_safetensors(AtomicFile& file, std::vector<TensorToWrite> tensors,

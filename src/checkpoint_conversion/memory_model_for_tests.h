@@ -31,6 +31,8 @@ class MemoryModel : public WholeModel {
     tensors_.push_back(std::move(tensor));
   }
 
+  void set_config(ModelConfig config) { config_ = std::move(config); }
+
   // Whether a block is one piece; else each of its rows is one.
   bool views = true;
 
