@@ -91,6 +91,7 @@ TorchDistFolder::TorchDistFolder(const std::filesystem::path& folder)
   }
   for (const TorchDistEntry& entry : entries_) by_name_.emplace(entry.name, &entry);
   objects_ = std::move(metadata.objects);
+  for (const TorchDistObject& object : objects_) mappings_->bytes_of(object.place, object.name);  // is there
 }
 
 TorchDistFolder::~TorchDistFolder() = default;

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "nadi/base/json.h"
+#include "nadi/checkpoint/pretrained_source.h"
+#include "nadi/megatron_checkpoint/torch_dist_source.h"
 #include "nadi/testing/sha256.h"
 #include "nadi/testing/source_folder.h"
 
@@ -41,6 +43,27 @@ TEST(RealTorchDistFolder, HasTheTensorsThatMegatronWrote) {
   EXPECT_EQ(folder.objects().size(), 20u);  // four extra states in each of four layers, four states of reruns
   EXPECT_EQ(folder.common().at("iteration").as_int64(), 1);
   EXPECT_EQ(folder.common().at("args").at("num_layers").as_int64(), 4);
+}
+
+TEST(RealTorchDistFolder, IsItsHuggingFaceSource) {
+  const fs::path checkpoints = shared_data() / "megatron-checkpoints";
+  if (!fs::exists(checkpoints)) GTEST_SKIP() << "no " << checkpoints;
+  const auto source = open_pretrained(checkpoints / "hf" / "llama-tiny");
+  const auto model =
+      open_torch_dist_checkpoint(checkpoints / "ckpt" / "llama-torchdist-tp2-pp2" / "iter_0000001");
+  ASSERT_EQ(model->tensors().size(), source->tensors().size());
+  for (const WholeTensor& wanted : source->tensors()) {
+    const WholeTensor& tensor = model->at(wanted.name);
+    ASSERT_EQ(tensor.shape, wanted.shape) << wanted.name;
+    std::vector<std::byte> ours(tensor.bytes_of(tensor.whole())), theirs(ours.size());
+    model->read(tensor, tensor.whole(), ours);
+    source->read(wanted, wanted.whole(), theirs);
+    EXPECT_EQ(ours, theirs) << wanted.name;
+  }
+  EXPECT_EQ(model->progress()->iteration, 1);
+  ASSERT_TRUE(model->split());
+  EXPECT_EQ(model->split()->tp, 2);
+  EXPECT_EQ(model->split()->pp, 2);
 }
 
 }  // namespace
