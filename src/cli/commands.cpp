@@ -25,6 +25,8 @@ std::unique_ptr<Command> make_data_tokenizer_command();
 std::unique_ptr<Command> make_data_preprocess_command();
 std::unique_ptr<Command> make_data_index_command();
 std::unique_ptr<Command> make_data_inspect_command();
+std::unique_ptr<Command> make_checkpoint_show_command();
+std::unique_ptr<Command> make_checkpoint_compare_command();
 std::unique_ptr<Command> make_train_command();
 std::unique_ptr<Command> make_generate_command();
 std::unique_ptr<Command> make_calibrate_command();
@@ -130,9 +132,19 @@ constexpr std::array kCommands{
                  .examples = {"nadi data inspect data/arxiv_text_document",
                               "nadi data inspect data/arxiv_text_document --tokenizer tok --format jsonl"},
                  .make = &make_data_inspect_command},
+    CommandEntry{.name = "checkpoint show",
+                 .summary = "show what a checkpoint or a file of weights holds, whatever program wrote it",
+                 .examples = {"nadi checkpoint show out/gpt2/best_model",
+                              "nadi checkpoint show out/gpt2/best_model/model.safetensors --tensors"},
+                 .make = &make_checkpoint_show_command},
+    CommandEntry{.name = "checkpoint compare",
+                 .summary = "compare two checkpoints tensor by tensor, across formats, splits and types",
+                 .examples = {"nadi checkpoint compare out/gpt2/best_model out/gpt2/checkpoint-4 --weights",
+                              "nadi checkpoint compare out/gpt2/best_model out/gpt2/best_model --json"},
+                 .make = &make_checkpoint_compare_command},
     CommandEntry{
         .name = "train",
-        .summary = "train GPT-2, BERT or Llama, and trace what ran",
+        .summary = "train GPT-2, BERT, Llama, Mistral or Qwen2, and trace what ran",
         .examples = {"nadi train gpt2-tiny --batch-size 4 --max-seq-length 64 --max-steps 4 "
                      "--save-dir out/gpt2",
                      "nadi train bert-tiny --batch-size 2 --max-seq-length 32 --max-steps 4 --skip-eval "
@@ -140,7 +152,7 @@ constexpr std::array kCommands{
         .make = &make_train_command},
     CommandEntry{
         .name = "generate",
-        .summary = "continue prompts with GPT-2, GPT-3 or Llama, and trace what ran",
+        .summary = "continue prompts with GPT-2, Llama, Mistral or Qwen2, and trace what ran",
         .examples =
             {"nadi generate gpt2-tiny --num-input-tokens 10 --num-output-tokens 20 --trace out/gpt2",
              "nadi generate llama-tiny --num-input-tokens 8 --temperature 0.7 --top-k 50 --top-p 0.9"},

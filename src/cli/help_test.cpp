@@ -98,6 +98,13 @@ void prepare_measured(const CommandEntry& entry) {
   ASSERT_EQ(run("calibrate --quick --model gpt2-tiny --ranks 1 -o tiny.json").code, 0);
 }
 
+// Checkpoints are those of the first example of `train`.
+void prepare_checkpoints(const CommandEntry& entry) {
+  if (!entry.name.starts_with("checkpoint ")) return;
+  for (const CommandEntry& command : commands())
+    if (command.name == "train") ASSERT_EQ(run(std::string(command.examples[0].substr(5))).code, 0);
+}
+
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   if (GetParam().name == "draw" && !find_program("dot")) GTEST_SKIP() << "no dot on PATH";
   if ((GetParam().name == "launch" || GetParam().name == "calibrate") && !find_program("mpirun"))
@@ -107,6 +114,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   prepare_traces(GetParam());
   prepare_graphs(GetParam());
   prepare_measured(GetParam());
+  prepare_checkpoints(GetParam());
   const CliRun help = run(std::string(GetParam().name) + " --help");
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.err, "");

@@ -28,7 +28,7 @@ ReportTable model_shapes_table(std::span<const ModelConfig> models) {
                                 {"width", "width"},
                                 {"heads", "", CellKind::kCount, Shown::kToPrograms},
                                 {"kv_heads", "", CellKind::kCount, Shown::kToPrograms},
-                                {"", "heads/kv", CellKind::kFigure},
+                                {"", "heads", CellKind::kFigure},
                                 {"head_width", "", CellKind::kCount, Shown::kToPrograms},
                                 {"ffn_width", "", CellKind::kCount, Shown::kToPrograms},
                                 {"positions", "positions"},
@@ -55,6 +55,19 @@ ReportTable models_table(std::span<const ModelConfig> models) {
     table.rows[i].emplace_back(models[i].attention_window);
   }
   return table;
+}
+
+std::vector<std::string> model_shape_words(const ModelConfig& config) {
+  std::vector<std::string> words{format("{} layers,", with_thousands(config.layers)),
+                                 format("width {},", with_thousands(config.width)),
+                                 format("{} heads of {},", config.heads, config.head_width)};
+  if (config.kv_heads != config.heads) words.push_back(format("{} key-value heads,", config.kv_heads));
+  words.push_back(format("feed-forward {},", with_thousands(config.ffn_width)));
+  words.push_back(format("{} positions,", with_thousands(config.positions)));
+  if (config.attention_window > 0)
+    words.push_back(format("attention window {},", with_thousands(config.attention_window)));
+  words.push_back(format("vocabulary {}", with_thousands(config.vocabulary)));
+  return words;
 }
 
 }  // namespace nadi

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "nadi/report/report_table.h"
 
@@ -14,5 +16,8 @@ ReportTable model_shapes_table(std::span<const ModelConfig> models);
 
 // The same with the number of parameters and their sizes.
 ReportTable models_table(std::span<const ModelConfig> models);
+
+// The shape in words, between which a line may break: "12 layers,", "width 768,", ...
+std::vector<std::string> model_shape_words(const ModelConfig& config);
 
 }  // namespace nadi

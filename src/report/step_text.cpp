@@ -1,4 +1,5 @@
 #include "nadi/report/step_text.h"
+#include "nadi/report/models_table.h"
 
 #include <algorithm>
 #include <ostream>
@@ -22,19 +23,6 @@ constexpr std::size_t kStepColumn = 12;
 
 std::string labelled(std::string_view label, const std::vector<std::string>& words) {
   return nadi::labelled(label, kStepColumn, words);
-}
-
-std::vector<std::string> model_words(const ModelConfig& config) {
-  std::vector<std::string> words{format("{} layers,", with_thousands(config.layers)),
-                                 format("width {},", with_thousands(config.width)),
-                                 format("{} heads of {},", config.heads, config.head_width)};
-  if (config.kv_heads != config.heads) words.push_back(format("{} key-value heads,", config.kv_heads));
-  words.push_back(format("feed-forward {},", with_thousands(config.ffn_width)));
-  words.push_back(format("{} positions,", with_thousands(config.positions)));
-  if (config.attention_window > 0)
-    words.push_back(format("attention window {},", with_thousands(config.attention_window)));
-  words.push_back(format("vocabulary {}", with_thousands(config.vocabulary)));
-  return words;
 }
 
 std::string dropout_word(const ModelConfig& config) {
@@ -123,7 +111,7 @@ void print_header(const StepView& view, Console& console) {
       step.plan.micro_batches > 1 ? format("; {} micro-batches", step.plan.micro_batches) : "";
   console.out << console.heading(config.name) << '\n'
               << labelled("type", {std::string(to_string(config.architecture))})
-              << labelled("shape", model_words(config))
+              << labelled("shape", model_shape_words(config))
               << labelled("parameters", {with_thousands(view.model_parameters)})
               << labelled("step", {format("{}: {}{}", kind->name, kind->summary, micro_batches)});
   if (const auto words = flags_that_are(true, step); !words.empty()) console.out << labelled("given", words);

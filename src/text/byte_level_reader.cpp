@@ -111,7 +111,7 @@ const Splitter& read_split(const JsonValue& step) {
   const Splitter* splitter = find_splitter(pattern.as_string());
   if (splitter == nullptr) {
     throw error_at(pattern, "unknown split pattern",
-                   "supported are the patterns of GPT-2 and Llama 3, letter by letter");
+                   "supported are the patterns of GPT-2, Llama 3 and Qwen2, letter by letter");
   }
   return *splitter;
 }
@@ -127,6 +127,16 @@ const Splitter& read_pre_tokenizer(const JsonValue& root) {
     throw error_at(pre_tokenizer, "only a sequence of Split and ByteLevel is supported");
   require_byte_level(steps[1], /*splits=*/false);
   return read_split(steps[0]);
+}
+
+// Whether text is composed: the one normalizer that such files have.
+bool read_composition(const JsonValue& root) {
+  const auto normalizer = root.find("normalizer");
+  if (!normalizer || normalizer->is_null()) return false;
+  if (!normalizer->is_object() || normalizer->at("type").as_string() != "NFC")
+    throw error_at(*normalizer, "this normalizer is not supported",
+                   "supported with the model BPE and ByteLevel: none and NFC");
+  return true;
 }
 
 }  // namespace
@@ -158,12 +168,12 @@ std::unique_ptr<Tokenizer> read_gpt2_folder(const std::filesystem::path& folder)
 }
 
 std::unique_ptr<Tokenizer> read_byte_level_json(const JsonValue& root) {
-  require_off(root, "normalizer");
   const JsonValue model = root.at("model");
   for (const std::string_view key : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"})
     require_off(model, key);
   ByteLevelVocabulary vocabulary;
   vocabulary.splitter = &read_pre_tokenizer(root);
+  vocabulary.composed = read_composition(root);
   if (const auto ignore = model.find("ignore_merges")) vocabulary.ignore_merges = ignore->as_bool();
   VocabularyBuilder builder;
   read_vocabulary(model.at("vocab"), builder);

@@ -4,6 +4,8 @@
 
 #include "nadi/text/byte_level_tokenizer.h"
 
+#include <algorithm>
+
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/text/byte_alphabet.h"
@@ -70,11 +72,11 @@ class ByteLevelTokenizer final : public Tokenizer {
     require_utf8(text);
     std::size_t from = 0;
     while (const auto match = finder_.find(text, from)) {
-      encode_plain(text.substr(from, match->begin - from), ids);
+      encode_normal(text.substr(from, match->begin - from), ids);
       ids.push_back(match->id);
       from = match->end;
     }
-    encode_plain(text.substr(from), ids);
+    encode_normal(text.substr(from), ids);
   }
 
   std::string decode(std::span<const TokenId> ids) const override {
@@ -97,6 +99,12 @@ class ByteLevelTokenizer final : public Tokenizer {
   }
 
  private:
+  void encode_normal(std::string_view text, std::vector<TokenId>& ids) const {
+    const auto is_ascii = [](char byte) { return static_cast<unsigned char>(byte) < 0x80; };
+    if (!vocabulary_.composed || std::ranges::all_of(text, is_ascii)) return encode_plain(text, ids);
+    encode_plain(compose(text), ids);
+  }
+
   void encode_plain(std::string_view text, std::vector<TokenId>& ids) const {
     const char* at = text.data();
     const char* const end = at + text.size();

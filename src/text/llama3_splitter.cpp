@@ -1,6 +1,8 @@
 // (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|
 // \s+(?!\S)|\s+
 //
+// Qwen2 has \p{N} in place of \p{N}{1,3}.
+//
 // The order of the alternatives matters: a letter may be preceded by any one character that is neither
 // letter, number nor line break, so "\tword" and "(word" are one piece; white space that contains a line
 // break ends behind the last one.
@@ -53,10 +55,8 @@ const char* space_or_lines_end(const CharacterTable& table, const char* at, cons
   return space_end(table, at, end);
 }
 
-}  // namespace
-
-const char* llama3_piece_end(const CharacterTable& table, const char* at, const char* end) {
-  constexpr int kDigitsPerPiece = 3;
+// The end of a piece, of at most `digits_per_piece` numbers.
+const char* piece_end_of(const CharacterTable& table, const char* at, const char* end, int digits_per_piece) {
   if (*at == '\'') {
     if (const char* const stop = folded_contraction_end(at, end); stop != at) return stop;
   }
@@ -64,7 +64,7 @@ const char* llama3_piece_end(const CharacterTable& table, const char* at, const 
   std::uint8_t kind = split_class(table, next_character(behind));
   if (kind == kLetter) return run_end(table, kLetter, behind, end);
   if (kind == kNumber) {
-    for (int digits = 1; digits < kDigitsPerPiece && behind != end; ++digits) {
+    for (int digits = 1; digits < digits_per_piece && behind != end; ++digits) {
       const char* further = behind;
       if (split_class(table, next_character(further)) != kNumber) break;
       behind = further;
@@ -81,6 +81,16 @@ const char* llama3_piece_end(const CharacterTable& table, const char* at, const 
   const char* stop = run_end(table, 0, behind, end);
   while (stop != end && is_line_break(*stop)) ++stop;
   return stop;
+}
+
+}  // namespace
+
+const char* llama3_piece_end(const CharacterTable& table, const char* at, const char* end) {
+  return piece_end_of(table, at, end, 3);
+}
+
+const char* qwen2_piece_end(const CharacterTable& table, const char* at, const char* end) {
+  return piece_end_of(table, at, end, 1);
 }
 
 }  // namespace nadi

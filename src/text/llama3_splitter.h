@@ -1,4 +1,5 @@
-// Llama 3's splitter; see splitter.h for how it is called.
+// The splitters of Llama 3 and of Qwen2, which differ in how many digits a piece has; see splitter.h for how they
+// are called.
 #pragma once
 
 namespace nadi {
@@ -6,5 +7,6 @@ namespace nadi {
 class CharacterTable;
 
 const char* llama3_piece_end(const CharacterTable& table, const char* at, const char* end);
+const char* qwen2_piece_end(const CharacterTable& table, const char* at, const char* end);
 
 }  // namespace nadi

@@ -16,10 +16,14 @@ constexpr std::array<std::string_view, 2> kGpt2Patterns{
 constexpr std::array<std::string_view, 1> kLlama3Patterns{
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
 };
+constexpr std::array<std::string_view, 1> kQwen2Patterns{
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+};
 
 constexpr Splitter kGpt2{"gpt2", kGpt2Patterns, &gpt2_piece_end};
 constexpr Splitter kLlama3{"llama3", kLlama3Patterns, &llama3_piece_end};
-constexpr std::array<const Splitter*, 2> kSplitters{&kGpt2, &kLlama3};
+constexpr Splitter kQwen2{"qwen2", kQwen2Patterns, &qwen2_piece_end};
+constexpr std::array<const Splitter*, 3> kSplitters{&kGpt2, &kLlama3, &kQwen2};
 
 }  // namespace
 
@@ -29,6 +33,10 @@ const Splitter& gpt2_splitter() {
 
 const Splitter& llama3_splitter() {
   return kLlama3;
+}
+
+const Splitter& qwen2_splitter() {
+  return kQwen2;
 }
 
 const Splitter* find_splitter(std::string_view pattern) {

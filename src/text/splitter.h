@@ -33,6 +33,7 @@ struct Splitter {
 
 const Splitter& gpt2_splitter();
 const Splitter& llama3_splitter();
+const Splitter& qwen2_splitter();
 
 // By one of its expressions; nullptr when none has it.
 const Splitter* find_splitter(std::string_view pattern);

@@ -19,7 +19,7 @@ namespace {
 
 using testing::ElementsAre;
 
-const std::array kSplitters{&gpt2_splitter(), &llama3_splitter()};
+const std::array kSplitters{&gpt2_splitter(), &llama3_splitter(), &qwen2_splitter()};
 
 std::vector<std::string> split(const Splitter& splitter, std::string_view text) {
   std::vector<std::string> pieces;
@@ -57,6 +57,13 @@ TEST(Llama3Splitter, JoinsOneSignToAWordAndCutsNumbers) {
   EXPECT_THAT(llama("end.\r\n\r\nnext"), ElementsAre("end", ".\r\n\r\n", "next"));
   EXPECT_THAT(llama("a  \n  \n   b"), ElementsAre("a", "  \n  \n", "  ", " b"));
   EXPECT_THAT(llama("a \n"), ElementsAre("a", " \n"));
+}
+
+TEST(Qwen2Splitter, IsLlama3sWithSingleDigits) {
+  EXPECT_THAT(split(qwen2_splitter(), "Hello, world 1234"),
+              ElementsAre("Hello", ",", " world", " ", "1", "2", "3", "4"));
+  EXPECT_THAT(split(qwen2_splitter(), "we'LL end.\r\n\r\n(word"),
+              ElementsAre("we", "'LL", " end", ".\r\n\r\n", "(word"));
 }
 
 TEST(Splitters, AreFoundByTheirPatterns) {

@@ -44,10 +44,15 @@ std::unique_ptr<Tokenizer> read_tokenizer_json(const fs::path& path) {
   const JsonDocument document = read_json_of(path, "a tokenizer", {FileKind::kTokenizer});
   const JsonValue root = document.root();
   const JsonValue model = root.at("model");
-  if (const auto fallback = model.find("byte_fallback"); fallback && fallback->is_bool() &&
-                                                         fallback->as_bool() &&
-                                                         is_there(path.parent_path() / kSentencePieceFile))
-    return read_sentencepiece_folder(path.parent_path());
+  if (const auto fallback = model.find("byte_fallback");
+      fallback && fallback->is_bool() && fallback->as_bool()) {
+    if (is_there(path.parent_path() / kSentencePieceFile))
+      return read_sentencepiece_folder(path.parent_path());
+    throw error_at(
+        *fallback,
+        format("a tokenizer with byte_fallback is read from {}, which is not beside it", kSentencePieceFile),
+        "the folders of Llama 2 and Mistral have that file");
+  }
   const auto type = model.find("type");
   for (const ModelKind& kind : kModelKinds) {
     if (type ? type->as_string() == kind.name : model.has(kind.telling_key)) return kind.read(root);

@@ -159,6 +159,34 @@ TEST(TokenizerFiles, Llama3) {
   for (const auto& [name, contents] : tokenizer->files()) EXPECT_NE(name, "vocab.json");
 }
 
+TEST(TokenizerFiles, Qwen2) {
+  Json json = byte_level_json();
+  json["normalizer"] = {{"type", "NFC"}};
+  json["pre_tokenizer"] = {
+      {"type", "Sequence"},
+      {"pretokenizers",
+       {{{"type", "Split"},
+         {"pattern",
+          {{"Regex",
+            R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}}},
+         {"behavior", "Isolated"},
+         {"invert", false}},
+        {{"type", "ByteLevel"},
+         {"add_prefix_space", false},
+         {"trim_offsets", false},
+         {"use_regex", false}}}}};
+  json["model"]["continuing_subword_prefix"] = "";
+  json["model"]["end_of_word_suffix"] = "";
+  const auto tokenizer = load_json(json);
+  EXPECT_EQ(tokenizer->encode("hell"), (Ids{258}));
+  EXPECT_EQ(tokenizer->decode(tokenizer->encode("e\u0301")), "\u00e9");  // composed
+  EXPECT_EQ(load_json(byte_level_json())->decode(load_json(byte_level_json())->encode("e\u0301")), "e\u0301");
+  expect_same(*tokenizer, *load(tokenizer->files()));
+  EXPECT_EQ(load(tokenizer->files())->encode("e\u0301"), tokenizer->encode("e\u0301"));
+  json["normalizer"] = {{"type", "NFKC"}};
+  EXPECT_THROW(load_json(json), Error);
+}
+
 TEST(TokenizerFiles, WhatIsWrittenIsReadAgain) {
   for (const Json& json : {byte_level_json(), wordpiece_json()}) {
     const auto tokenizer = load_json(json);

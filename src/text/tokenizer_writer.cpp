@@ -183,7 +183,8 @@ std::string joined_lines(const std::vector<std::string>& lines) {
 
 Files byte_level_files(const ByteLevelVocabulary& vocabulary) {
   const SpecialTokens special = named_special_tokens(vocabulary.added);
-  const bool is_gpt2 = vocabulary.splitter == &gpt2_splitter() && !vocabulary.ignore_merges;
+  const bool is_gpt2 =
+      vocabulary.splitter == &gpt2_splitter() && !vocabulary.composed && !vocabulary.ignore_merges;
   const std::optional<TokenId> begin = is_gpt2 && !special.begin ? special.end : special.begin;
   const Json special_map =
       special_tokens_map(vocabulary.tokens, {{"bos_token", begin},
@@ -203,11 +204,12 @@ Files byte_level_files(const ByteLevelVocabulary& vocabulary) {
   }
   files.emplace_back(
       "tokenizer.json",
-      tokenizer_json(vocabulary.added, {.normalizer = nullptr,
-                                        .pre_tokenizer = pre_tokenizer_of(*vocabulary.splitter),
-                                        .post_processor = post_processor_of(vocabulary, special),
-                                        .decoder = byte_level_step(/*splits=*/true),
-                                        .model = byte_level_model(vocabulary)}));
+      tokenizer_json(vocabulary.added,
+                     {.normalizer = vocabulary.composed ? Json{{"type", "NFC"}} : Json(nullptr),
+                      .pre_tokenizer = pre_tokenizer_of(*vocabulary.splitter),
+                      .post_processor = post_processor_of(vocabulary, special),
+                      .decoder = byte_level_step(/*splits=*/true),
+                      .model = byte_level_model(vocabulary)}));
   files.emplace_back("tokenizer_config.json", dump_json(config));
   files.emplace_back("special_tokens_map.json", dump_json(special_map));
   return files;

@@ -45,6 +45,9 @@ const CharacterTable& character_table();
 // The canonical decomposition (NFD) of a valid text.
 std::string decompose(std::string_view text);
 
+// The canonical composition (NFC) of a valid text.
+std::string compose(std::string_view text);
+
 // In lower case, each character for itself: a Greek sigma at the end of a word stays the common one.
 void append_lower(char32_t character, std::string& text);
 

@@ -22,6 +22,10 @@ std::string decompose(std::string_view /*text*/) {
   refuse();
 }
 
+std::string compose(std::string_view /*text*/) {
+  refuse();
+}
+
 void append_lower(char32_t /*character*/, std::string& /*text*/) {
   refuse();
 }

@@ -45,6 +45,13 @@ TEST(Unicode, DecomposesAndOrders) {
   EXPECT_EQ(decompose("ﬁ½"), "ﬁ½");                        // compatibility only: left alone
 }
 
+TEST(Unicode, Composes) {
+  EXPECT_EQ(compose("e\u0301"), "é");
+  EXPECT_EQ(compose("\u1100\u1161\u11A8"), "각");
+  EXPECT_EQ(compose("a\u0301\u0323"), "\u1EA1\u0301");  // the mark below goes with the letter
+  EXPECT_EQ(compose("\u2126 plain"), "\u03A9 plain");   // the sign of ohm is a letter
+}
+
 TEST(Unicode, LowersCharacterByCharacter) {
   const auto lower = [](std::u32string_view text) {
     std::string result;

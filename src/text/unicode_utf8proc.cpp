@@ -94,6 +94,17 @@ CharacterTable make_table() {
   return {std::move(block_of), std::move(blocks)};
 }
 
+// A normal form of a valid text.
+std::string mapped(std::string_view text, utf8proc_option_t form) {
+  utf8proc_uint8_t* result = nullptr;
+  const utf8proc_ssize_t length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                               static_cast<utf8proc_ssize_t>(text.size()), &result,
+                                               static_cast<utf8proc_option_t>(UTF8PROC_STABLE | form));
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(result, &std::free);
+  check(length >= 0, "utf8proc refused a text that is valid UTF-8");
+  return {reinterpret_cast<const char*>(result), static_cast<std::size_t>(length)};
+}
+
 }  // namespace
 
 const CharacterTable& character_table() {
@@ -102,13 +113,11 @@ const CharacterTable& character_table() {
 }
 
 std::string decompose(std::string_view text) {
-  utf8proc_uint8_t* result = nullptr;
-  const utf8proc_ssize_t length = utf8proc_map(
-      reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
-      &result, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE));
-  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(result, &std::free);
-  check(length >= 0, "utf8proc refused a text that is valid UTF-8");
-  return {reinterpret_cast<const char*>(result), static_cast<std::size_t>(length)};
+  return mapped(text, UTF8PROC_DECOMPOSE);
+}
+
+std::string compose(std::string_view text) {
+  return mapped(text, UTF8PROC_COMPOSE);
 }
 
 void append_lower(char32_t character, std::string& text) {

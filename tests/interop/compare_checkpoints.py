@@ -2,9 +2,9 @@
 
     compare_checkpoints.py <dump_logits>
 
-For a tiny GPT-2, BERT and Llama 3.1 with random weights: AutoTokenizer gives the tokens that Nadi's tokenizer gave,
-the model gives the logits of the CPU engine at every position (single precision on both sides), and goes on with
-the same tokens. Exit code 77 where the package is missing.
+For a tiny GPT-2, BERT, Llama 3.1, Mistral and Qwen2 with random weights: AutoTokenizer gives the tokens that Nadi's
+tokenizer gave, the model gives the logits of the CPU engine at every position (single precision on both sides), and
+goes on with the same tokens. Exit code 77 where the package is missing.
 """
 import json
 import os
@@ -20,7 +20,8 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-MODELS = {"gpt2": AutoModelForCausalLM, "bert": AutoModelForMaskedLM, "llama": AutoModelForCausalLM}
+MODELS = {"gpt2": AutoModelForCausalLM, "bert": AutoModelForMaskedLM, "llama": AutoModelForCausalLM,
+          "mistral": AutoModelForCausalLM, "qwen2": AutoModelForCausalLM}
 BAR = 1e-4  # absolute; logits are of the order of 1 to 10
 
 

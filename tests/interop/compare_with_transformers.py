@@ -2,7 +2,7 @@
 
     compare_with_transformers.py <dump_reference_step>
 
-For a tiny GPT-2, BERT and Llama 3.1: the weights that Nadi made are loaded into the original model in double
+For a tiny GPT-2, BERT, Llama 3.1, Mistral and Qwen2: the weights that Nadi made are loaded into the original model in double
 precision; its loss and all its gradients must be ours. Exit code 77 where the package is missing.
 """
 import json
@@ -11,13 +11,15 @@ import sys
 
 try:
     import torch
-    from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+    from transformers import (BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM,
+                              MistralConfig, MistralForCausalLM, Qwen2Config, Qwen2ForCausalLM)
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
 MODELS = {"gpt2": (GPT2Config, GPT2LMHeadModel), "bert": (BertConfig, BertForMaskedLM),
-          "llama": (LlamaConfig, LlamaForCausalLM)}
+          "llama": (LlamaConfig, LlamaForCausalLM), "mistral": (MistralConfig, MistralForCausalLM),
+          "qwen2": (Qwen2Config, Qwen2ForCausalLM)}
 BAR = 1e-6  # relative; some of the originals' steps (rotary angles, attention masks) are in single precision
 
 

@@ -2,7 +2,7 @@
 // and writes what it computes to JSON: texts, their tokens, the logits at every position, and the tokens with
 // which the first text goes on when the likeliest one is always taken. compare_checkpoints.py loads the
 // folder and computes the same.
-//   dump_logits gpt2|bert|llama FOLDER > logits.json
+//   dump_logits gpt2|bert|llama|mistral|qwen2 FOLDER > logits.json
 
 #include <algorithm>
 #include <cstdio>
@@ -56,8 +56,17 @@ ModelConfig config_of(const std::string& model, std::int64_t vocabulary) {
                      .low_frequency_factor = 1,
                      .high_frequency_factor = 4,
                      .original_positions = 32};
+  } else if (model == "mistral" || model == "qwen2") {
+    const bool qwen2 = model == "qwen2";
+    config.architecture = qwen2 ? Architecture::kQwen2 : Architecture::kMistral;
+    config.activation = Activation::kNone;
+    config.kv_heads = 2;
+    config.attention_bias = config.tied_embeddings = qwen2;
+    config.attention_output_bias = config.ffn_bias = false;
+    config.rotary = {.theta = 1000};
+    if (!qwen2) config.attention_window = 48;
   } else {
-    check(model == "gpt2", "gpt2, bert or llama");
+    check(model == "gpt2", "gpt2, bert, llama, mistral or qwen2");
   }
   return config;
 }
@@ -167,7 +176,7 @@ Json dump(const std::string& model, const std::string& path) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: dump_logits gpt2|bert|llama FOLDER\n");
+    std::fprintf(stderr, "usage: dump_logits gpt2|bert|llama|mistral|qwen2 FOLDER\n");
     return 2;
   }
   std::fputs(nadi::dump(argv[1], argv[2]).dump().c_str(), stdout);

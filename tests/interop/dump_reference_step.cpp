@@ -1,7 +1,7 @@
 // Writes one step of tiny models, as the reference engine computes it, to JSON: configuration in Hugging
 // Face's keys, inputs, loss, and every parameter with its gradient. compare_with_transformers.py loads it
 // into the real models.
-//   dump_reference_step gpt2|bert|llama > step.json
+//   dump_reference_step gpt2|bert|llama|mistral|qwen2 > step.json
 
 #include <cstdio>
 #include <string>
@@ -27,24 +27,29 @@ Json hugging_face_config(const std::string& model) {
     return {{"model_type", "bert"},    {"vocab_size", 61},           {"max_position_embeddings", 16},
             {"hidden_size", 24},       {"num_hidden_layers", 3},     {"num_attention_heads", 4},
             {"intermediate_size", 40}, {"hidden_dropout_prob", 0.0}, {"attention_probs_dropout_prob", 0.0}};
+  Json json{{"model_type", model},      {"vocab_size", 61},        {"max_position_embeddings", 64},
+            {"hidden_size", 24},        {"num_hidden_layers", 3},  {"num_attention_heads", 4},
+            {"num_key_value_heads", 2}, {"intermediate_size", 40}, {"rms_norm_eps", 1e-5},
+            {"rope_theta", 1000.0}};
+  if (model == "mistral") {
+    json["head_dim"] = 8;
+    json["sliding_window"] = kTokens;  // the longest sequence without a query that misses a key
+    return json;
+  }
+  if (model == "qwen2") {
+    json["tie_word_embeddings"] = true;
+    json["use_sliding_window"] = false;
+    return json;
+  }
+  check(model == "llama", "gpt2, bert, llama, mistral or qwen2");
   // Frequencies on both sides of the stretch: wavelengths from 6.3 to 2,000 around 32 positions.
-  return {{"model_type", "llama"},
-          {"vocab_size", 61},
-          {"max_position_embeddings", 64},
-          {"hidden_size", 24},
-          {"num_hidden_layers", 3},
-          {"num_attention_heads", 4},
-          {"num_key_value_heads", 2},
-          {"head_dim", 8},
-          {"intermediate_size", 40},
-          {"rms_norm_eps", 1e-5},
-          {"rope_theta", 1000.0},
-          {"rope_scaling",
-           {{"rope_type", "llama3"},
-            {"factor", 8.0},
-            {"low_freq_factor", 1.0},
-            {"high_freq_factor", 4.0},
-            {"original_max_position_embeddings", 32}}}};
+  json["head_dim"] = 8;
+  json["rope_scaling"] = {{"rope_type", "llama3"},
+                          {"factor", 8.0},
+                          {"low_freq_factor", 1.0},
+                          {"high_freq_factor", 4.0},
+                          {"original_max_position_embeddings", 32}};
+  return json;
 }
 
 Doubles random_integers(const std::string& name, std::int64_t count, std::int64_t below) {
@@ -118,7 +123,7 @@ Json dump_step(const std::string& model) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: dump_reference_step gpt2|bert|llama\n");
+    std::fprintf(stderr, "usage: dump_reference_step gpt2|bert|llama|mistral|qwen2\n");
     return 2;
   }
   std::fputs(nadi::dump_step(argv[1]).dump().c_str(), stdout);

@@ -1,0 +1,55 @@
+#include "nadi/checkpoint_inspection/stored_tensors.h"
+
+#include <algorithm>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/checkpoint/checkpoint_folder.h"
+#include "nadi/checkpoint_inspection/weight_files.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Files of weights in a folder, by name. Hugging Face's folders have weights in either of two formats, and
+// often in both: safetensors are taken first.
+std::vector<fs::path> weight_files_in(const fs::path& folder) {
+  std::vector<fs::path> safetensors, torch;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const fs::path extension = entry.path().extension();
+    if (!entry.is_regular_file()) continue;
+    if (extension == ".safetensors") safetensors.push_back(entry.path());
+    if (extension == ".bin" || extension == ".pt" || extension == ".pth") torch.push_back(entry.path());
+  }
+  std::vector<fs::path>& files = safetensors.empty() ? torch : safetensors;
+  std::ranges::sort(files);
+  return files;
+}
+
+std::unique_ptr<StoredTensors> open_folder(const fs::path& folder, std::vector<std::string> notes) {
+  const std::vector<fs::path> files = weight_files_in(folder);
+  if (!files.empty()) return open_weight_files(files, std::move(notes));
+  const CheckpointList found = find_checkpoints(folder);
+  if (found.checkpoints.empty())
+    throw input_error({.file = folder.string()}, "the folder holds no weights",
+                      "give a folder with *.safetensors or pytorch_model.bin, or a folder of checkpoints");
+  notes.push_back(format("{}, the newest of {} checkpoints",
+                         found.checkpoints.back().path.filename().string(), found.checkpoints.size()));
+  return open_folder(found.checkpoints.back().path, std::move(notes));
+}
+
+}  // namespace
+
+std::unique_ptr<StoredTensors> open_stored_tensors(const fs::path& path) {
+  std::error_code unknown;
+  if (!fs::exists(path, unknown))
+    throw input_error({.file = path.string()}, "there is no such file or folder");
+  return fs::is_directory(path, unknown) ? open_folder(path, {}) : open_weight_files({path});
+}
+
+bool is_optimizer_state(std::string_view name) {
+  return name.ends_with(kFirstMoment) || name.ends_with(kSecondMoment) || name.ends_with(kMasterWeights);
+}
+
+}  // namespace nadi

@@ -1,0 +1,50 @@
+// What a path holds that has weights in it, for looking at and for comparing: a checkpoint of any format as
+// one whole model, or single files of tensors.
+//
+//   const std::unique_ptr<StoredTensors> stored = open_stored_tensors("checkpoints/llama");
+//   print(stored->kind());                                     // "Megatron-LM checkpoint (torch), tp 2, pp
+//   2" for (const WholeTensor& tensor : stored->tensors()) print(tensor.name, tensor.shape.to_string());
+//
+// Tensors of a checkpoint have Hugging Face's names, whatever the format; those of single files the names
+// that the file has.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nadi/checkpoint/whole_model.h"
+
+namespace nadi {
+
+class StoredTensors {
+ public:
+  virtual ~StoredTensors() = default;
+
+  virtual std::string kind() const = 0;  // in words: "safetensors file"
+  // nullptr where the files do not say which model it is, or it is none that Nadi builds.
+  virtual const ModelConfig* config() const { return nullptr; }
+  // nullptr for weights alone.
+  virtual const TrainingProgress* progress() const { return nullptr; }
+  // What a reader should know besides: "newest of 3 checkpoints".
+  virtual std::vector<std::string> notes() const { return {}; }
+
+  virtual std::span<const WholeTensor> tensors() const = 0;
+  // Elements of a block, row by row, in the tensor's own type; `out` has exactly their size.
+  virtual void read(const WholeTensor& tensor, const TensorBlock& block, std::span<std::byte> out) const = 0;
+  // The same without a copy, where the elements follow each other in a mapped file.
+  virtual std::optional<std::span<const std::byte>> view(const WholeTensor& tensor,
+                                                         const TensorBlock& block) const = 0;
+};
+
+// Error (input) naming the path: nothing is there, no weights are in it, or a file is damaged.
+std::unique_ptr<StoredTensors> open_stored_tensors(const std::filesystem::path& path);
+
+// Whether a tensor is optimizer state of a whole model: "<parameter>.m", ".v" or ".master".
+bool is_optimizer_state(std::string_view name);
+
+}  // namespace nadi
