@@ -113,6 +113,22 @@ TEST(MegatronModel, WhatNoArchitectureHasIsNamed) {
             "--hidden-dropout: Llama's architecture has none but attention's | it has to be 0");
 }
 
+TEST(MegatronModel, BiasesOfQueriesKeysAndValuesAloneAreQwen2s) {
+  const std::string sizes =
+      "--num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 8 --position-embedding-type rope "
+      "--normalization RMSNorm --swiglu ";
+  const ModelConfig config = model_of(sizes + "--disable-bias-linear --add-qkv-bias");
+  EXPECT_EQ(config.architecture, Architecture::kQwen2);
+  EXPECT_TRUE(config.attention_bias);
+  EXPECT_FALSE(config.attention_output_bias || config.ffn_bias);
+  EXPECT_EQ(model_of(sizes + "--add-qkv-bias").architecture, Architecture::kLlama) << "all have biases";
+  EXPECT_EQ(refusal_for_tests("qwen2-tiny --disable-bias-linear --add-qkv-bias"), "no error");
+  EXPECT_EQ(refusal_for_tests("qwen2-tiny --disable-bias-linear"),
+            "--disable-bias-linear contradicts qwen2-tiny, of type qwen2");
+  EXPECT_EQ(refusal_for_tests("llama-tiny --add-qkv-bias"),
+            "--add-qkv-bias contradicts llama-tiny, of type llama");
+}
+
 TEST(MegatronModel, NumbersThatAreMissingOrDoNotFitAreNamed) {
   EXPECT_EQ(refusal_for_tests("gpt"),
             "--num-layers is missing | a model given by flags has --num-layers, --hidden-size and "

@@ -96,6 +96,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "  hint: use another --optimizer\n"},
         Mistake{"gpt2 --seq-length 1025", 2,
                 "error: a sequence of 1025 tokens does not fit gpt2, which has 1024 positions\n"},
+        Mistake{"mistral-tiny --seq-length 300", 2,
+                "error: a sequence of 300 tokens is longer than the attention window of mistral-tiny, which "
+                "has 256 "
+                "tokens\n"},
         Mistake{"bert-base-uncased --step generate", 2,
                 "error: bert-base-uncased is not a model that generates"},
         Mistake{"gpt2 --batch-size 4000000000000000", 5, "error: a count of "},
