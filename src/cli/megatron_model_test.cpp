@@ -43,6 +43,7 @@ void expect_same(const ModelConfig& a, const ModelConfig& b) {
   EXPECT_EQ(a.residual_dropout, b.residual_dropout);
   EXPECT_EQ(a.tied_embeddings, b.tied_embeddings);
   EXPECT_EQ(a.attention_bias, b.attention_bias);
+  EXPECT_EQ(a.attention_output_bias, b.attention_output_bias);
   EXPECT_EQ(a.ffn_bias, b.ffn_bias);
   EXPECT_EQ(a.rotary, b.rotary);
 }
