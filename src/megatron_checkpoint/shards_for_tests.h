@@ -10,8 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "nadi/base/crc32.h"
+#include "nadi/checkpoint/element_conversion.h"
 #include "nadi/checkpoint/whole_parameters.h"
 #include "nadi/megatron_checkpoint/block_source.h"
+#include "nadi/megatron_checkpoint/target_file.h"
 #include "nadi/megatron_checkpoint/whole_names.h"
 
 namespace nadi {
@@ -34,6 +37,33 @@ inline std::vector<std::byte> shard_bytes(const WholeModel& model, const ShardTe
   return out;
 }
 
+// The bytes of a file of a checkpoint: the plain version of what a conversion does with threads.
+inline std::string file_bytes(const WholeModel& model, const TargetFile& file) {
+  std::string bytes(static_cast<std::size_t>(file.size.count()), '\0');
+  const auto put = [&](const std::vector<ReadyBytes>& pieces) {
+    for (const ReadyBytes& piece : pieces) std::ranges::copy(piece.bytes, bytes.begin() + piece.offset);
+  };
+  put(file.ready);
+  std::vector<std::uint32_t> checksums;
+  for (const FilledPlace& place : file.places) {
+    std::byte* out = reinterpret_cast<std::byte*>(bytes.data()) + place.offset;
+    const std::span<const std::byte> all(out, static_cast<std::size_t>(place.bytes()));
+    for (const ShardBlock& block : place.blocks) {
+      const std::int64_t size = block.elements() * size_of(place.dtype);
+      if (!block.tensor.empty()) {
+        const DType dtype = place.dtype == FileDType::kF32 ? DType::kF32 : DType::kBF16;
+        convert_elements(model.at(block.tensor).dtype,
+                         shard_bytes(model, {.name = "", .blocks = {block}}).data(), dtype, out,
+                         static_cast<std::size_t>(block.elements()));
+      }
+      out += size;
+    }
+    checksums.push_back(crc32(all));
+  }
+  if (file.ending) put(file.ending(checksums));
+  return bytes;
+}
+
 class ModelInMemory {
  public:
   // Tensors of the vocabulary have rows up to a multiple of 16, as a model of Megatron's has.
@@ -51,9 +81,18 @@ class ModelInMemory {
 
   const ModelConfig& config() const { return config_; }
 
+  // Optimizer state differs from the parameter by a fraction.
   float element(const std::string& tensor, std::int64_t row, std::int64_t column) const {
-    const auto& [first, columns] = first_.at(tensor);
-    return static_cast<float>(first + row * columns + column);
+    std::string parameter = tensor;
+    float fraction = 0;
+    for (const auto& [suffix, of_suffix] :
+         {std::pair(kFirstMoment, 0.25F), std::pair(kSecondMoment, 0.5F), std::pair(kMasterWeights, 0.125F)})
+      if (tensor.ends_with(suffix)) {
+        parameter = tensor.substr(0, tensor.size() - suffix.size());
+        fraction = of_suffix;
+      }
+    const auto& [first, columns] = first_.at(parameter);
+    return static_cast<float>(first + row * columns + column) + fraction;
   }
 
   std::vector<float> elements(const std::string& tensor, const TensorBlock& block) const {
@@ -86,6 +125,32 @@ class ModelInMemory {
                                  .data = reinterpret_cast<const std::byte*>(memory_.back().data()),
                                  .file = file});
     }
+    return contents;
+  }
+
+  // The same and Adam's moments, of a training that has made 7 updates.
+  BlockSource::Contents training(const MegatronSplit& split) {
+    BlockSource::Contents contents = shards(split);
+    const std::vector<MappedShard> parameters = contents.shards;
+    for (const MappedShard& shard : parameters)
+      for (const std::string_view suffix : {kFirstMoment, kSecondMoment}) {
+        BlockSource::Contents state = mapped({with_suffix(shard.tensor, suffix)}, shard.file);
+        contents.shards.push_back(std::move(state.shards.front()));
+      }
+    contents.progress =
+        TrainingProgress{.iteration = 9,
+                         .samples = 72,
+                         .adam = AdamNumbers{.updates = 7, .rate = 0.001, .beta2 = 0.95, .weight_decay = 0.1},
+                         .schedule = ScheduleNumbers{.max_rate = 0.01,
+                                                     .min_rate = 0.0001,
+                                                     .decay = "cosine",
+                                                     .warmup_samples = 8,
+                                                     .decay_samples = 800,
+                                                     .samples_done = 72,
+                                                     .start_weight_decay = 0.1,
+                                                     .end_weight_decay = 0.1,
+                                                     .weight_decay_samples = 800},
+                         .settings = {{"seed", 3}, {"seq_length", 16}, {"global_batch_size", 8}}};
     return contents;
   }
 
