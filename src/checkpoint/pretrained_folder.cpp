@@ -11,6 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json_file.h"
 #include "nadi/base/nearest.h"
+#include "nadi/checkpoint/safetensors_header.h"
 #include "nadi/model/config_file.h"
 #include "nadi/model/model.h"
 
@@ -18,9 +19,6 @@ namespace nadi {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kWeights = "model.safetensors";
-constexpr const char* kIndex = "model.safetensors.index.json";
 
 // What transformers puts in front of the names of a model within a model with a head.
 constexpr std::array<std::string_view, 3> kModelPrefixes{"transformer.", "bert.", "model."};
@@ -39,29 +37,37 @@ bool has_file(const fs::path& path) {
 }
 
 Error no_weights(const fs::path& folder) {
-  for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"})
-    if (has_file(folder / name))
-      return input_error({.file = (folder / name).string()},
-                         "weights in PyTorch's own format are not supported; safetensors is",
-                         "load and save the model with transformers, which writes model.safetensors");
+  std::vector<std::string_view> names;
+  for (const WeightFormatEntry& entry : weight_formats())
+    names.insert(names.end(), {entry.file, entry.index});
   return input_error({.file = folder.string()},
-                     format("the folder holds neither {} nor {}", kWeights, kIndex));
+                     format("the folder holds none of {}", fmt::join(names, ", ")));
 }
 
 }  // namespace
 
+bool has_weights(const fs::path& folder) {
+  return std::ranges::any_of(weight_formats(), [&](const WeightFormatEntry& entry) {
+    return has_file(folder / entry.file) || has_file(folder / entry.index);
+  });
+}
+
 PretrainedFolder::PretrainedFolder(const fs::path& folder, std::string_view model_type) : folder_(folder) {
   expect_file_kind(folder, "a checkpoint folder", {FileKind::kFolder});
   config_ = read_model_config(folder / "config.json", model_type);
-  if (has_file(folder / kWeights)) {
-    files_.emplace_back(folder / kWeights);
-    for (const SafetensorsTensor& tensor : files_[0].tensors())
-      tensors_.emplace(tensor.name, PretrainedTensor{&files_[0], &tensor});
-  } else if (has_file(folder / kIndex)) {
-    open_shards(folder / kIndex);
-  } else {
-    throw no_weights(folder);
+  for (const WeightFormatEntry& entry : weight_formats()) {
+    format_ = entry.format;
+    if (has_file(folder / entry.file)) {
+      files_.emplace_back(folder / entry.file, format_);
+      for (const WeightTensor& tensor : files_[0].tensors()) tensors_.emplace(tensor.name(), &tensor);
+      return;
+    }
+    if (has_file(folder / entry.index)) {
+      open_shards(folder / entry.index);
+      return;
+    }
   }
+  throw no_weights(folder);
 }
 
 // {"metadata": {"total_size": 16060522496}, "weight_map": {"lm_head.weight":
@@ -78,18 +84,16 @@ void PretrainedFolder::open_shards(const fs::path& index) {
       throw error_at(shard, "a shard is a file in the same folder");
     shards.insert(file);
   }
-  files_.reserve(shards.size());  // tensors_ points into it
-  std::map<std::string_view, const SafetensorsReader*> by_name;
+  std::map<std::string_view, std::size_t> by_name;
   for (const std::string& shard : shards) {
-    files_.emplace_back(folder_ / shard);
-    by_name.emplace(shard, &files_.back());
+    by_name.emplace(shard, files_.size());
+    files_.emplace_back(folder_ / shard, format_);
   }
   for (const auto& [name, shard] : entries) {
-    const SafetensorsReader& file = *by_name.at(shard.as_string());
-    const SafetensorsTensor* tensor = file.find(name);
+    const WeightTensor* const tensor = files_[by_name.at(shard.as_string())].find(name);
     if (tensor == nullptr)
       throw error_at_key(shard, format("tensor {} is not in '{}'", quoted_name(name), shard.as_string()));
-    tensors_.emplace(name, PretrainedTensor{&file, tensor});
+    tensors_.emplace(name, tensor);
   }
 }
 
@@ -110,10 +114,10 @@ std::vector<std::string> PretrainedFolder::names_of(const std::string& parameter
   return names;
 }
 
-PretrainedTensor PretrainedFolder::find(const std::string& parameter) const {
+const WeightTensor& PretrainedFolder::find(const std::string& parameter) const {
   const std::vector<std::string> names = names_of(parameter);
   for (const std::string& name : names)
-    if (const auto found = tensors_.find(name); found != tensors_.end()) return found->second;
+    if (const auto found = tensors_.find(name); found != tensors_.end()) return *found->second;
   std::vector<std::string_view> known;
   for (const auto& [name, tensor] : tensors_) known.push_back(name);
   std::string hint;
@@ -125,33 +129,38 @@ PretrainedTensor PretrainedFolder::find(const std::string& parameter) const {
                     format("tensor '{}' is missing", parameter), std::move(hint));
 }
 
-void PretrainedFolder::check_shape(const WantedTensor& wanted, const PretrainedTensor& found) const {
-  const Shape& shape = found.tensor->shape;
+void PretrainedFolder::check_shape(const WantedTensor& wanted, const WeightTensor& found) const {
+  const Shape& shape = found.shape();
   if (shape == wanted.shape) return;
   const bool has_vocabulary = wanted.name == model_of(config_.architecture).word_embeddings() ||
                               std::ranges::find(kOutputLayers, wanted.name) != kOutputLayers.end();
   const bool rest_is_equal = shape.rank() > 0 && shape.rank() == wanted.shape.rank() &&
                              shape.slice(1, shape.rank()) == wanted.shape.slice(1, shape.rank());
   if (has_vocabulary && rest_is_equal)
-    throw input_error({.file = found.file->file()},
+    throw input_error({.file = found.file()},
                       format("tensor {}: the vocabulary has {} entries in the file and {} in the model",
-                             quoted_name(found.tensor->name), shape[0], wanted.shape[0]));
-  throw input_error({.file = found.file->file()},
+                             quoted_name(found.name()), shape[0], wanted.shape[0]));
+  throw input_error({.file = found.file()},
                     format("tensor {}: the shape is {} in the file and {} in the model",
-                           quoted_name(found.tensor->name), shape.to_string(), wanted.shape.to_string()));
+                           quoted_name(found.name()), shape.to_string(), wanted.shape.to_string()));
 }
 
 PretrainedMatch PretrainedFolder::match(std::span<const WantedTensor> wanted) const {
   PretrainedMatch match;
-  std::set<const SafetensorsTensor*> used;
+  std::set<const WeightTensor*> used;
   for (const WantedTensor& tensor : wanted) {
-    match.tensors.push_back(find(tensor.name));
-    check_shape(tensor, match.tensors.back());
-    used.insert(match.tensors.back().tensor);
+    const WeightTensor& found = find(tensor.name);
+    check_shape(tensor, found);
+    match.tensors.push_back(&found);
+    used.insert(&found);
   }
-  for (const SafetensorsReader& file : files_)
-    for (const SafetensorsTensor& tensor : file.tensors())
-      if (!used.contains(&tensor)) match.unused.push_back(tensor.name);
+  for (const WeightFile& file : files_) {
+    for (const WeightTensor& tensor : file.tensors())
+      if (!used.contains(&tensor)) match.unused_tensors.push_back(&tensor);
+    for (const std::string& name : file.other_entries()) match.unused.push_back(name);
+  }
+  std::ranges::sort(match.unused_tensors, {}, &WeightTensor::name);
+  for (const WeightTensor* tensor : match.unused_tensors) match.unused.push_back(tensor->name());
   std::ranges::sort(match.unused);
   return match;
 }

@@ -6,7 +6,7 @@
 
 #include "nadi/base/atomic_file.h"
 #include "nadi/checkpoint/files_for_tests.h"
-#include "nadi/checkpoint/safetensors_writer.h"
+#include "nadi/checkpoint/weight_writer.h"
 #include "nadi/graph/builder.h"
 #include "nadi/model/config_file.h"
 #include "nadi/model/config_writer.h"
@@ -59,7 +59,8 @@ class PretrainedFolderTest : public FolderTest {
     float number = 0;
   };
 
-  void write_weights(const std::vector<InFile>& tensors, const std::string& name = "model.safetensors") {
+  void write_weights(const std::vector<InFile>& tensors, const std::string& name = "model.safetensors",
+                     WeightFormat format = WeightFormat::kSafetensors) {
     std::vector<std::vector<float>> values;
     for (const InFile& tensor : tensors) {
       values.emplace_back(static_cast<std::size_t>(tensor.shape.elements()));
@@ -70,7 +71,7 @@ class PretrainedFolderTest : public FolderTest {
       to_write.push_back(
           {.name = tensors[i].name, .shape = tensors[i].shape, .bytes = std::as_bytes(std::span(values[i]))});
     AtomicFile file(folder_ / name, Overwrite::kAllow);
-    write_safetensors(file, std::move(to_write));
+    nadi::write_weights(file, format, std::move(to_write));
     file.commit();
   }
 
@@ -97,7 +98,7 @@ class PretrainedFolderTest : public FolderTest {
     EXPECT_EQ(match.tensors.size(), wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       std::vector<float> values(static_cast<std::size_t>(wanted[i].shape.elements()));
-      match.tensors[i].read(DType::kF32, std::as_writable_bytes(std::span(values)));
+      match.tensors[i]->read(DType::kF32, std::as_writable_bytes(std::span(values)));
       EXPECT_EQ(values[0], static_cast<float>(i + 1)) << wanted[i].name;
     }
     return match.unused;
@@ -171,7 +172,7 @@ TEST_F(PretrainedFolderTest, ATiedOutputLayerIsTheEmbeddings) {
   write_weights({{"model.embed_tokens.weight", {11, 4}, 5}});
   const PretrainedFolder folder(folder_.path());
   const std::array<WantedTensor, 1> output{{{"lm_head.weight", {11, 4}}}};
-  EXPECT_EQ(folder.match(output).tensors[0].tensor->name, "model.embed_tokens.weight");
+  EXPECT_EQ(folder.match(output).tensors[0]->name(), "model.embed_tokens.weight");
   ModelConfig untied = tiny(Architecture::kLlama);
   untied.tied_embeddings = false;
   write_config(untied);
@@ -192,7 +193,7 @@ TEST_F(PretrainedFolderTest, Shards) {
                                          {"transformer.wte.weight", {11, 4}}};
   const PretrainedMatch match = folder.match(wanted);
   std::array<float, 32> positions{};
-  match.tensors[0].read(DType::kF32, std::as_writable_bytes(std::span(positions)));
+  match.tensors[0]->read(DType::kF32, std::as_writable_bytes(std::span(positions)));
   EXPECT_EQ(positions[0], 2);
   EXPECT_THAT(match.unused, ElementsAre("left"));
 }
@@ -235,16 +236,56 @@ TEST_F(PretrainedFolderTest, OtherShapesAreNamed) {
               HasSubstr("the shape is [11, 4] in the file and [12, 5] in the model"));
 }
 
-TEST_F(PretrainedFolderTest, FoldersWithoutSafetensors) {
+TEST_F(PretrainedFolderTest, FoldersWithoutWeights) {
   const auto no_config = error_of([&] { PretrainedFolder{folder_.path()}; });
   ASSERT_TRUE(no_config);
   EXPECT_THAT(no_config->what(), HasSubstr("config.json: cannot read"));
   write_config(tiny(Architecture::kGpt2));
-  EXPECT_THAT(match_error({}).message(), HasSubstr("holds neither model.safetensors nor"));
-  write_text(folder_ / "pytorch_model.bin", "PK");
+  EXPECT_THAT(match_error({}).message(),
+              HasSubstr("holds none of model.safetensors, model.safetensors.index.json, pytorch_model.bin, "
+                        "pytorch_model.bin.index.json"));
+  EXPECT_FALSE(has_weights(folder_.path()));
+  write_text(folder_ / "pytorch_model.bin", "PK\x03\x04");
+  EXPECT_TRUE(has_weights(folder_.path()));
   const Error error = match_error({});
-  EXPECT_THAT(error.message(), HasSubstr("are not supported; safetensors is"));
+  EXPECT_THAT(error.message(), HasSubstr("the archive has no directory at its end"));
   EXPECT_THAT(error.place().file, HasSubstr("pytorch_model.bin"));
+}
+
+TEST_F(PretrainedFolderTest, WeightsOfTorchSave) {
+  for (const Architecture architecture : {Architecture::kGpt2, Architecture::kBert, Architecture::kLlama}) {
+    const ModelConfig config = tiny(architecture);
+    write_config(config);
+    write_weights(renamed(config, [](const std::string& name) { return name; }), "pytorch_model.bin",
+                  WeightFormat::kPytorch);
+    EXPECT_THAT(unused_of(config), IsEmpty());
+    EXPECT_EQ(PretrainedFolder(folder_.path()).weight_format(), WeightFormat::kPytorch);
+  }
+}
+
+TEST_F(PretrainedFolderTest, ShardsOfTorchSave) {
+  const ModelConfig config = tiny(Architecture::kGpt2);
+  write_config(config);
+  std::vector<InFile> tensors = renamed(config, [](const std::string& name) { return name; });
+  const std::vector<InFile> second(tensors.begin() + 3, tensors.end());
+  tensors.resize(3);
+  std::string map;
+  for (const InFile& tensor : tensors) map += "\"" + tensor.name + "\": \"a.bin\", ";
+  for (const InFile& tensor : second) map += "\"" + tensor.name + "\": \"b.bin\", ";
+  map.resize(map.size() - 2);
+  write_text(folder_ / "pytorch_model.bin.index.json", "{\"metadata\": {}, \"weight_map\": {" + map + "}}");
+  write_weights(tensors, "a.bin", WeightFormat::kPytorch);
+  write_weights(second, "b.bin", WeightFormat::kPytorch);
+  EXPECT_THAT(unused_of(config), IsEmpty());
+}
+
+// With both, safetensors are read.
+TEST_F(PretrainedFolderTest, SafetensorsComeFirst) {
+  const ModelConfig config = tiny(Architecture::kGpt2);
+  write_config(config);
+  write_text(folder_ / "pytorch_model.bin", "damaged");
+  write_weights(renamed(config, [](const std::string& name) { return name; }));
+  EXPECT_THAT(unused_of(config), IsEmpty());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/checkpoint/pretrained_folder.h"
+#include "nadi/checkpoint/safetensors_reader.h"
 #include "nadi/checkpoint/training_progress.h"
 #include "nadi/checkpoint/whole_parameters.h"
 
@@ -20,10 +21,10 @@ class PretrainedSource : public WholeModel {
       : path_(path.string()), folder_(path, model_type) {
     const std::vector<WantedTensor> parameters = whole_parameters(folder_.config());
     const PretrainedMatch match = folder_.match(parameters);
-    for (std::size_t i = 0; i < parameters.size(); ++i) add(parameters[i].name, match.tensors[i]);
+    for (std::size_t i = 0; i < parameters.size(); ++i) add(parameters[i].name, *match.tensors[i]);
     std::error_code ignored;
     if (fs::exists(path / kTrainingStateFile, ignored)) add_training_state(path, parameters);
-    for (const std::string& name : match.unused) add(name, folder_.stored(name));
+    for (const WeightTensor* unused : match.unused_tensors) add(unused->name(), *unused);
   }
 
   const ModelConfig& config() const override { return folder_.config(); }
@@ -48,19 +49,21 @@ class PretrainedSource : public WholeModel {
   }
 
  private:
-  void add(const std::string& name, const PretrainedTensor& stored) {
+  void add(const std::string& name, const WeightTensor& stored) {
     tensors_.push_back({.name = name,
                         .dtype = stored.dtype(),
                         .shape = stored.shape(),
                         .stored_rows = stored.shape().rank() > 0 ? stored.shape()[0] : 1,
-                        .place = fs::path(stored.file_name()).filename().string()});
+                        .place = fs::path(stored.file()).filename().string()});
     stored_.push_back(stored);
   }
 
   void add_training_state(const fs::path& path, const std::vector<WantedTensor>& parameters) {
     training_.emplace(path / kTrainingTensorsFile);
     progress_ = own_progress(read_training_state(path), *training_);
-    const auto add_from = [&](const SafetensorsTensor& tensor) { add(tensor.name, {&*training_, &tensor}); };
+    const auto add_from = [&](const SafetensorsTensor& tensor) {
+      add(tensor.name, weight_tensor(*training_, tensor));
+    };
     std::vector<const SafetensorsTensor*> others;
     for (const SafetensorsTensor& tensor : training_->tensors()) others.push_back(&tensor);
     for (const std::string_view suffix : {kFirstMoment, kSecondMoment, kMasterWeights})
@@ -81,7 +84,7 @@ class PretrainedSource : public WholeModel {
   PretrainedFolder folder_;
   std::optional<SafetensorsReader> training_;
   std::vector<WholeTensor> tensors_;
-  std::vector<PretrainedTensor> stored_;  // of each tensor
+  std::vector<WeightTensor> stored_;  // of each tensor
   std::optional<TrainingProgress> progress_;
 };
 

@@ -50,9 +50,7 @@ void write_bytes(AtomicFile& file, std::span<const std::byte> bytes) {
 
 std::string safetensors_head(std::vector<TensorToWrite>& tensors,
                              const std::map<std::string, std::string>& metadata) {
-  std::ranges::sort(tensors, [](const TensorToWrite& a, const TensorToWrite& b) {
-    return a.dtype != b.dtype ? a.dtype > b.dtype : a.name < b.name;
-  });
+  std::ranges::sort(tensors, comes_first_in_safetensors);
   std::vector<std::string_view> names;
   for (const TensorToWrite& tensor : tensors) names.push_back(tensor.name);
   std::ranges::sort(names);

@@ -39,6 +39,11 @@ struct TensorToWrite {
   std::function<void(const TensorSink&)> pieces = {};
 };
 
+// The order of tensors in a file: by type, widest first, then by name.
+inline bool comes_first_in_safetensors(const TensorToWrite& a, const TensorToWrite& b) {
+  return a.dtype != b.dtype ? a.dtype > b.dtype : a.name < b.name;
+}
+
 // The metadata that transformers requires in a file of PyTorch weights.
 inline const std::map<std::string, std::string> kPyTorchMetadata{{"format", "pt"}};
 

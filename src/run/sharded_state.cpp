@@ -11,6 +11,7 @@
 #include "nadi/base/atomic_folder.h"
 #include "nadi/base/format.h"
 #include "nadi/checkpoint/pretrained_folder.h"
+#include "nadi/checkpoint/safetensors_reader.h"
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/engine/comm/communicator.h"
 #include "nadi/engine/engine.h"
@@ -21,31 +22,21 @@
 namespace nadi {
 namespace {
 
-// Elements [first, first + count) of a tensor in a file.
-SafetensorsTensor part_of(const SafetensorsTensor& tensor, std::int64_t first, std::int64_t count) {
-  const std::int64_t size = size_of(tensor.dtype);
-  return {.name = tensor.name,
-          .dtype = tensor.dtype,
-          .shape = Shape{count},
-          .begin = tensor.begin + first * size,
-          .end = tensor.begin + (first + count) * size};
-}
-
 // Reads variables from pieces of tensors; what no piece covers is zero.
 class PieceReader {
  public:
   explicit PieceReader(Engine& engine) : engine_(engine) {}
 
-  void read(const LogicalPiece& piece, const PretrainedTensor& from) {
+  void read(const LogicalPiece& piece, const WeightTensor& from) {
     const Tensor& variable = *engine_.find_variable(piece.variable);
     if (started_.insert(piece.variable).second && piece.elements() < variable.shape.elements())
       clear(variable);
     const std::int64_t most = kWindowBytes / size_of(variable.dtype);
-    piece.each_run(0, from.tensor->shape.elements(), [&](const ElementRun& run) {
+    piece.each_run(0, from.shape().elements(), [&](const ElementRun& run) {
       for (std::int64_t done = 0; done < run.count;) {
         const std::int64_t count = std::min(most, run.count - done);
         window_.resize(static_cast<std::size_t>(count * size_of(variable.dtype)));
-        from.file->read(part_of(*from.tensor, run.whole + done, count), variable.dtype, window_);
+        from.read(run.whole + done, count, variable.dtype, window_);
         engine_.write(variable.name, run.local + done, window_);
         done += count;
       }
@@ -145,7 +136,7 @@ std::vector<std::string> ShardedState::load_weights(const std::filesystem::path&
   PieceReader reader(engine_);
   for (const LogicalPiece& piece : state_.held_by(world_.rank()))
     if (const auto found = place.find(piece.tensor); found != place.end())
-      reader.read(piece, match.tensors[found->second]);
+      reader.read(piece, *match.tensors[found->second]);
   return match.unused;
 }
 
@@ -165,7 +156,7 @@ void ShardedState::load_training_tensors(const std::filesystem::path& checkpoint
   PieceReader reader(engine_);
   for (const LogicalPiece& piece : state_.held_by(world_.rank())) {
     const LogicalTensor& tensor = tensors[piece.tensor];
-    if (tensor.role != Role::kParameter) reader.read(piece, {&file, &file.at(tensor.name)});
+    if (tensor.role != Role::kParameter) reader.read(piece, weight_tensor(file, file.at(tensor.name)));
   }
 }
 

@@ -24,7 +24,7 @@ std::vector<std::string> load_weights(Engine& engine, const std::filesystem::pat
   std::vector<std::byte> bytes;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     bytes.resize(static_cast<std::size_t>(parameters[i]->size().count()));
-    match.tensors[i].read(parameters[i]->dtype, bytes);
+    match.tensors[i]->read(parameters[i]->dtype, bytes);
     engine.write(parameters[i]->name, 0, bytes);
   }
   return match.unused;

@@ -66,58 +66,56 @@ std::optional<std::span<const std::byte>> TorchTensor::view() const {
 }
 
 void TorchTensor::read(std::span<std::byte> out) const {
-  read_block({.rows = rows(), .columns = columns()}, out);
+  read_elements(0, shape.elements(), out);
 }
 
-// Walks the axes of a block row by row: a line of the innermost axis at a time.
+// Where an element lies in the storage, by its number in row order.
+std::int64_t TorchTensor::place_of(std::int64_t element) const {
+  std::int64_t place = offset;
+  for (int axis = shape.rank(); axis-- > 0; element /= shape[axis])
+    place += element % shape[axis] * strides[static_cast<std::size_t>(axis)];
+  return place;
+}
+
+// A line of the innermost axis at a time; a contiguous tensor is one line.
+void TorchTensor::read_elements(std::int64_t first, std::int64_t count, std::span<std::byte> out) const {
+  const std::int64_t elements = shape.elements();
+  check(first >= 0 && count >= 0 && first <= elements - count, "elements lie outside their tensor");
+  const auto width = static_cast<std::size_t>(size_of(dtype));
+  check(out.size() == static_cast<std::size_t>(count) * width,
+        "elements are read into memory of another size");
+  const bool is_one_line = is_contiguous();
+  const std::int64_t line = is_one_line ? elements : shape[-1];
+  const std::int64_t stride = is_one_line ? 1 : strides[static_cast<std::size_t>(shape.rank() - 1)];
+  while (count > 0) {
+    const std::int64_t in_line = std::min(line - first % line, count);
+    const std::byte* const from = storage->bytes.data() + (is_one_line ? offset + first : place_of(first)) *
+                                                              static_cast<std::int64_t>(width);
+    const auto to = out.first(static_cast<std::size_t>(in_line) * width);
+    if (stride == 1) {
+      std::memcpy(to.data(), from, to.size());
+    } else {
+      gather_elements(from, stride * static_cast<std::int64_t>(width), to.data(), in_line, width);
+    }
+    if (storage->big_endian) swap_bytes(to, number_width(dtype));
+    out = out.subspan(to.size());
+    first += in_line;
+    count -= in_line;
+  }
+}
+
 void TorchTensor::read_block(const MatrixBlock& block, std::span<std::byte> out) const {
   check(block.first_row >= 0 && block.rows >= 0 && block.first_row <= rows() - block.rows &&
             block.first_column >= 0 && block.columns >= 0 && block.first_column <= columns() - block.columns,
         "a block lies outside its tensor");
-  const auto width = static_cast<std::size_t>(size_of(dtype));
-  check(out.size() == static_cast<std::size_t>(block.rows * block.columns) * width,
+  const auto row_bytes = static_cast<std::size_t>(block.columns * size_of(dtype));
+  check(out.size() == static_cast<std::size_t>(block.rows) * row_bytes,
         "a block is read into memory of another size");
-  if (out.empty()) return;
-  const auto step = static_cast<std::int64_t>(width);
-  const int rank = shape.rank();
-  // Of a vector the rows are the elements; of anything else a line lies within a row.
-  const bool is_vector = rank == 1;
-  const std::int64_t line = rank == 0 ? 1 : shape[-1];
-  const std::int64_t line_stride = rank == 0 ? 1 : strides[static_cast<std::size_t>(rank - 1)];
-  const auto copy_line = [&](std::int64_t element, std::int64_t count) {
-    const std::byte* const from = storage->bytes.data() + element * step;
-    if (line_stride == 1 || count == 1) {
-      std::memcpy(out.data(), from, static_cast<std::size_t>(count) * width);
-    } else {
-      gather_elements(from, line_stride * step, out.data(), count, width);
-    }
-    if (storage->big_endian)
-      swap_bytes(out.first(static_cast<std::size_t>(count) * width), number_width(dtype));
-    out = out.subspan(static_cast<std::size_t>(count) * width);
-  };
-  if (is_vector) return copy_line(offset + block.first_row * line_stride, block.rows);
-  const bool rows_are_lines = is_contiguous() && line_stride == 1;
-  if (rows_are_lines && block.columns == columns())
-    return copy_line(offset + block.first_row * block.columns, block.rows * block.columns);
-  for (std::int64_t row = block.first_row; row < block.first_row + block.rows; ++row) {
-    const std::int64_t row_start = offset + (rank == 0 ? 0 : row * strides[0]);
-    if (rows_are_lines) {
-      copy_line(row_start + block.first_column, block.columns);
-      continue;
-    }
-    for (std::int64_t column = block.first_column; column < block.first_column + block.columns;) {
-      std::int64_t element = row_start;
-      std::int64_t rest = column;
-      for (int axis = rank; axis-- > 1;) {
-        element += rest % shape[axis] * strides[static_cast<std::size_t>(axis)];
-        rest /= shape[axis];
-      }
-      const std::int64_t in_line = column % line;
-      const std::int64_t count = std::min(line - in_line, block.first_column + block.columns - column);
-      copy_line(element, count);
-      column += count;
-    }
-  }
+  if (block.columns == columns())
+    return read_elements(block.first_row * block.columns, block.rows * block.columns, out);
+  for (std::int64_t row = 0; row < block.rows; ++row, out = out.subspan(row_bytes))
+    read_elements((block.first_row + row) * columns() + block.first_column, block.columns,
+                  out.first(row_bytes));
 }
 
 }  // namespace nadi

@@ -67,8 +67,13 @@ struct TorchTensor {
 
   // All elements row by row, little-endian; `out` has exactly size() bytes.
   void read(std::span<std::byte> out) const;
+  // Elements [first, first + count) in this order.
+  void read_elements(std::int64_t first, std::int64_t count, std::span<std::byte> out) const;
   // Elements of a block, row by row. The block lies inside the matrix, `out` has exactly its size.
   void read_block(const MatrixBlock& block, std::span<std::byte> out) const;
+
+ private:
+  std::int64_t place_of(std::int64_t element) const;
 };
 
 // Strides of a contiguous tensor of this shape.
