@@ -4,8 +4,8 @@
 //
 //   const TorchFile file("model_optim_rng.pt", {.unknown_classes = UnknownClasses::kKeep});
 //   const PickleValue root = file.root();
-//   const std::int64_t layers = root.at("args").at("num_layers").as_int64();   // argparse.Namespace: its
-//   state for (const auto& [name, value] : root.at("model").items())
+//   const std::int64_t layers = root.at("args").at("num_layers").as_int64();    // of a Namespace: its state
+//   for (const auto& [name, value] : root.at("model").items())
 //     if (value.is_tensor()) use(name.as_text(), value.as_tensor());
 //   if (const auto scheduler = root.find("opt_param_scheduler")) ...
 //
