@@ -2,13 +2,10 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 #include "nadi/base/error.h"
 #include "nadi/base/files_for_tests.h"
-#include "nadi/megatron_checkpoint/iteration_folder.h"
+#include "nadi/megatron_checkpoint/legacy_checkpoint_for_tests.h"
 #include "nadi/megatron_checkpoint/legacy_source.h"
-#include "nadi/megatron_checkpoint/shards_for_tests.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/torch_file/torch_file.h"
 
@@ -24,16 +21,10 @@ class LegacyWriterTest : public FolderTest {
   // Writes a checkpoint of iteration 9 and returns its folder.
   fs::path write(const WholeModel& model, MegatronSplit split, MegatronTarget target,
                  const std::string& name) {
-    if (split.whole_vocabulary == 0) split.whole_vocabulary = 16;  // as ModelInMemory has it
+    split.whole_vocabulary = 16;  // as ModelInMemory has it
     target.iteration = 9;
-    const ShardLayout layout(model.config(), split);
     const fs::path folder = folder_ / name;
-    for (const TargetFile& file : legacy_files(model, layout, target)) {
-      const fs::path path = folder / iteration_folder_name(9) / file.name;
-      fs::create_directories(path.parent_path());
-      std::ofstream(path, std::ios::binary) << file_bytes(model, file);
-    }
-    write_iteration_tracker(folder, 9);
+    write_legacy_checkpoint(model, split, target, folder);
     return folder;
   }
 
