@@ -24,8 +24,8 @@ inline constexpr std::array kCheckpointFormats{
     CheckpointFormatEntry{CheckpointFormat::kNadi, "nadi", "a checkpoint of nadi train"},
 };
 
-inline const CheckpointFormatEntry& entry_of(CheckpointFormat format) {
-  return kCheckpointFormats[static_cast<std::size_t>(format)];
+inline const CheckpointFormatEntry& entry_of(CheckpointFormat wanted) {
+  return kCheckpointFormats[static_cast<std::size_t>(wanted)];
 }
 
 }  // namespace nadi

@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "nadi/base/error.h"
-#include "nadi/base/format.h"
-#include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/checkpoint_inspection/weight_files.h"
+#include "nadi/checkpoint_inspection/whole_checkpoint.h"
 
 namespace nadi {
 namespace {
@@ -27,16 +26,13 @@ std::vector<fs::path> weight_files_in(const fs::path& folder) {
   return files;
 }
 
-std::unique_ptr<StoredTensors> open_folder(const fs::path& folder, std::vector<std::string> notes) {
+std::unique_ptr<StoredTensors> open_folder(const fs::path& folder) {
+  if (is_whole_checkpoint(folder)) return open_whole_checkpoint(folder);
   const std::vector<fs::path> files = weight_files_in(folder);
-  if (!files.empty()) return open_weight_files(files, std::move(notes));
-  const CheckpointList found = find_checkpoints(folder);
-  if (found.checkpoints.empty())
+  if (files.empty())
     throw input_error({.file = folder.string()}, "the folder holds no weights",
-                      "give a folder with *.safetensors or pytorch_model.bin, or a folder of checkpoints");
-  notes.push_back(format("{}, the newest of {} checkpoints",
-                         found.checkpoints.back().path.filename().string(), found.checkpoints.size()));
-  return open_folder(found.checkpoints.back().path, std::move(notes));
+                      "give a Hugging Face folder, one of Nadi's or of Megatron-LM's checkpoints, or a file");
+  return open_weight_files(files, {"not a model that Nadi knows: tensors are shown as the files have them"});
 }
 
 }  // namespace
@@ -45,7 +41,7 @@ std::unique_ptr<StoredTensors> open_stored_tensors(const fs::path& path) {
   std::error_code unknown;
   if (!fs::exists(path, unknown))
     throw input_error({.file = path.string()}, "there is no such file or folder");
-  return fs::is_directory(path, unknown) ? open_folder(path, {}) : open_weight_files({path});
+  return fs::is_directory(path, unknown) ? open_folder(path) : open_weight_files({path});
 }
 
 bool is_optimizer_state(std::string_view name) {

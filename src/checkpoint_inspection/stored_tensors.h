@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "nadi/checkpoint/whole_model.h"
+#include "nadi/megatron_checkpoint/shard_layout.h"
 
 namespace nadi {
 
@@ -30,6 +31,8 @@ class StoredTensors {
   virtual const ModelConfig* config() const { return nullptr; }
   // nullptr for weights alone.
   virtual const TrainingProgress* progress() const { return nullptr; }
+  // How the files are split; nullptr where one file has whole tensors.
+  virtual const MegatronSplit* split() const { return nullptr; }
   // What a reader should know besides: "newest of 3 checkpoints".
   virtual std::vector<std::string> notes() const { return {}; }
 

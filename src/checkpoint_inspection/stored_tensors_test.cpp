@@ -62,6 +62,16 @@ TEST_F(StoredTensorsTest, OfAFolderOfFiles) {
   EXPECT_THAT(message_of(folder_.path()), HasSubstr("tensor 'a' is in "));
 }
 
+TEST_F(StoredTensorsTest, OfAFolderWhoseModelNobodyKnows) {
+  write_small_weights((folder_ / "model.safetensors"), {{"a", Shape{1}, {1}}});
+  write_text(folder_ / "config.json", R"({"model_type": "gemma"})");
+  const auto stored = open_stored_tensors(folder_.path());
+  EXPECT_EQ(stored->kind(), "safetensors file");
+  EXPECT_THAT(stored->notes(), testing::ElementsAre(HasSubstr("not a model that Nadi knows")));
+  write_text(folder_ / "config.json", R"({"model_type": "gpt2", "vocab_size": 1})");
+  EXPECT_THAT(message_of(folder_.path()), HasSubstr("n_positions"));
+}
+
 TEST_F(StoredTensorsTest, WhatIsNotThereOrIsSomethingElseIsSaid) {
   EXPECT_THAT(message_of((folder_ / "nowhere")), HasSubstr("there is no such file or folder"));
   EXPECT_THAT(message_of(folder_.path()), HasSubstr("the folder holds no weights"));

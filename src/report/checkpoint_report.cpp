@@ -59,6 +59,26 @@ std::vector<std::string> precision_words(const CheckpointCounts& counts) {
   return words;
 }
 
+std::vector<std::string> split_words(const MegatronSplit& split) {
+  std::vector<std::string> words{format("tensor-parallel {},", split.tp),
+                                 format("{} pipeline stages", split.pp)};
+  if (split.virtual_stages > 1) {
+    words.back() += ",";
+    words.push_back(format("{} virtual stages each", split.virtual_stages));
+  }
+  return words;
+}
+
+// The same keys for files that are not split: null.
+Json split_json(const MegatronSplit* split) {
+  const auto known = [&](std::int64_t MegatronSplit::*field) {
+    return split != nullptr ? Json(split->*field) : Json(nullptr);
+  };
+  return {{"tensor_parallel", known(&MegatronSplit::tp)},
+          {"pipeline_stages", known(&MegatronSplit::pp)},
+          {"virtual_stages", known(&MegatronSplit::virtual_stages)}};
+}
+
 std::string training_lines(const TrainingProgress& progress) {
   std::string text = labelled("iteration", kCheckpointColumn, {with_thousands(progress.iteration)});
   if (progress.samples > 0)
@@ -206,6 +226,7 @@ std::string checkpoint_text(const StoredTensors& stored) {
     text += line("type", {std::string(to_string(config->architecture))});
     text += line("shape", model_shape_words(*config));
   }
+  if (const MegatronSplit* split = stored.split()) text += line("split", split_words(*split));
   text += line("weights", {counted(counts.weights)});
   if (counts.weights.tensors > 0) text += line("precision", precision_words(counts));
   if (counts.optimizer.tensors > 0) text += line("optimizer", {counted(counts.optimizer)});
@@ -233,6 +254,7 @@ Json checkpoint_json(const std::string& path, const StoredTensors& stored, bool 
   const CheckpointCounts counts = counts_of(stored);
   Json json{{"nadi_version", version()}, {"path", path}, {"kind", stored.kind()}};
   json["model"] = model_json(stored.config());
+  json["split"] = split_json(stored.split());
   json["weights"] = count_json(counts.weights);
   Json types = Json::array();
   for (const auto& [dtype, count] : counts.by_type) {
