@@ -108,7 +108,8 @@ struct TrainingProgress {
   std::optional<double> loss_scale = {};
   // Numbers of the run by name: seed, global_batch_size, micro_batch_size, seq_length, train_iters, ...
   std::map<std::string, double> settings = {};
-  std::optional<TrainingState> own = {};  // of a checkpoint of ours, complete
+  std::map<std::string, std::string> texts = {};  // likewise: tokenizer_type, tokenizer_model
+  std::optional<TrainingState> own = {};          // of a checkpoint of ours, complete
 };
 
 class WholeModel {

@@ -19,6 +19,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kStatefulModules{
     "self_attention.linear_proj", "self_attention.linear_qkv", "mlp.linear_fc1", "mlp.linear_fc2"};
 constexpr std::string_view kOutputModule = "output_layer";
+constexpr std::int64_t kHysteresis = 2;  // Megatron's default: overflows after which the loss scale falls
 
 // "decoder.layers.0.mlp.linear_fc1.layer_norm_weight" -> "decoder.layers.0.mlp.linear_fc1".
 std::string_view module_of(std::string_view tensor) {
@@ -33,16 +34,21 @@ class FileValues {
   PickleValue tensor(const Shape& shape, FileDType dtype, std::vector<ShardBlock> blocks) {
     return add(shape, {.dtype = dtype, .blocks = std::move(blocks)});
   }
-  PickleValue scalar(float value) {
-    std::string bytes(sizeof value, '\0');
-    std::memcpy(bytes.data(), &value, sizeof value);
-    return add({}, {.dtype = FileDType::kF32, .bytes = std::move(bytes)});
+  PickleValue scalar(float value) { return ready({}, {value}); }
+  PickleValue numbers(const std::vector<float>& all) {
+    return ready({static_cast<std::int64_t>(all.size())}, all);
   }
   TargetFile finish(std::string name, PickleValue root, const std::string& archive) const {
     return torch_target(std::move(name), root, contents_, archive);
   }
 
  private:
+  PickleValue ready(const Shape& shape, const std::vector<float>& all) {
+    std::string bytes(all.size() * sizeof(float), '\0');
+    std::memcpy(bytes.data(), all.data(), bytes.size());
+    return add(shape, {.dtype = FileDType::kF32, .bytes = std::move(bytes)});
+  }
+
   PickleValue add(const Shape& shape, StorageContent content) {
     TorchStorage& storage = values_.storage(content.dtype, shape.elements());
     contents_.emplace(&storage, std::move(content));
@@ -188,8 +194,20 @@ class LegacyRankWriter {
     if (!has_masters()) return adam;
     const PickleValue optimizer = values.dict();
     values.set(optimizer, "optimizer", adam);
+    add_loss_scale(file, optimizer);
     values.set(optimizer, "fp32_from_fp16_params", masters);
     return optimizer;
+  }
+
+  // Of a training in fp16, whose scale starts to count anew.
+  void add_loss_scale(FileValues& file, PickleValue optimizer) const {
+    if (target_.dtype != FileDType::kF16 || !progress().loss_scale) return;
+    PickleArena& values = file.values();
+    const PickleValue scaler = values.dict();
+    values.set(scaler, "scale", file.numbers({static_cast<float>(*progress().loss_scale)}));
+    values.set(scaler, "growth_tracker", values.integer(0));
+    values.set(scaler, "hysteresis_tracker", values.integer(kHysteresis));
+    values.set(optimizer, "grad_scaler", scaler);
   }
 
   // What the rank's file has of a distributed optimizer.
@@ -201,6 +219,7 @@ class LegacyRankWriter {
     const PickleValue adam = values.dict(), optimizer = values.dict();
     values.set(adam, "param_groups", groups);
     values.set(optimizer, "optimizer", adam);
+    add_loss_scale(file, optimizer);
     return optimizer;
   }
 

@@ -98,7 +98,7 @@ void read_dimensions(const ArgumentReader& args, const MegatronFacts& facts, con
   // Without a vocabulary in `args`, the padding of the vocabulary cannot be told from the rest.
   config.vocabulary = args.integer_or("vocab_size", facts.padded_vocabulary);
   const auto tokenizer = args.find("tokenizer_type");
-  if (tokenizer && tokenizer->as_text() == "NullTokenizer" && args.find("vocab_size"))
+  if (tokenizer && tokenizer->as_text() == kNullTokenizer && args.find("vocab_size"))
     ++config.vocabulary;  // that tokenizer adds an end of document
   if (config.vocabulary > facts.padded_vocabulary) config.vocabulary = facts.padded_vocabulary;
 }
@@ -130,6 +130,18 @@ void require_equal(std::string_view what, std::int64_t configured, std::int64_t 
                       "the configuration is of another model");
 }
 
+// A single f32 number that is stored as a tensor.
+double number_in(PickleValue value, std::string_view what) {
+  const TorchTensor& tensor = value.as_tensor();
+  if (tensor.dtype != FileDType::kF32 || tensor.shape.elements() != 1)
+    throw error_at(value, format("{} is one f32 number", what));
+  std::array<std::byte, sizeof(float)> bytes;
+  tensor.read(bytes);
+  float number = 0;
+  std::memcpy(&number, bytes.data(), sizeof number);
+  return number;
+}
+
 // The last number of updates: in the groups (Apex, Transformer Engine, the distributed optimizer), or with
 // each parameter (PyTorch).
 std::int64_t updates_of(PickleValue optimizer) {
@@ -139,18 +151,13 @@ std::int64_t updates_of(PickleValue optimizer) {
   const auto states = optimizer.find("state");
   if (!states) return 0;
   if (const auto step = states->find("common_step"))
-    return static_cast<std::int64_t>(step->is_tensor() ? 0 : step->as_double());
+    return static_cast<std::int64_t>(step->is_tensor() ? number_in(*step, "the number of updates")
+                                                       : step->as_double());
   for (const PickleItem& item : states->items()) {
     const auto step = item.value.find("step");
     if (!step) return 0;
     if (!step->is_tensor()) return static_cast<std::int64_t>(step->as_double());
-    const TorchTensor& tensor = step->as_tensor();
-    if (tensor.dtype != FileDType::kF32 || tensor.shape.elements() != 1)
-      throw error_at(*step, "the number of updates is one f32 number");
-    std::array<std::byte, sizeof(float)> bytes;
-    tensor.read(bytes);
-    float updates = 0;
-    std::memcpy(&updates, bytes.data(), sizeof updates);
+    const double updates = number_in(*step, "the number of updates");
     if (!std::isfinite(updates) || updates < 0) throw error_at(*step, "the number of updates is not a count");
     return static_cast<std::int64_t>(updates);
   }
@@ -240,10 +247,15 @@ TrainingProgress progress_of(PickleValue root) {
                              "skipped_train_samples", "consumed_valid_samples", "train_samples"})
       if (const auto value = args->find(name); value && (value->is_int() || value->is_float()))
         progress.settings[name] = value->as_double();
+    for (const char* name : {"tokenizer_type", "tokenizer_model"})
+      if (const auto value = args->find(name); value && value->is_text())
+        progress.texts[name] = std::string(value->as_text());
   }
   if (const auto outer = root.find("optimizer"); outer && outer->is_dict()) {
     const PickleValue optimizer = outer->has("optimizer") ? outer->at("optimizer") : *outer;
     if (optimizer.has("param_groups")) progress.adam = adam_of(optimizer);
+    if (const auto scaler = outer->find("grad_scaler"))
+      if (const auto scale = scaler->find("scale")) progress.loss_scale = number_in(*scale, "the loss scale");
   }
   if (const auto scheduler = root.find("opt_param_scheduler"); scheduler && scheduler->is_dict())
     progress.schedule = schedule_of(*scheduler);

@@ -22,6 +22,7 @@
 namespace nadi {
 
 inline constexpr std::string_view kNadiConfig = "nadi_config";
+inline constexpr std::string_view kNullTokenizer = "NullTokenizer";
 
 // What the tensors of all ranks together say.
 struct MegatronFacts {

@@ -132,6 +132,32 @@ void write_split(ArgumentWriter& args, const MegatronSplit& split) {
   args.text("transformer_impl", to_string(split.naming));
 }
 
+// Megatron compares the kind of tokenizer wherever it is given a vocabulary, so that there must be one.
+void write_vocabulary(ArgumentWriter& args, const ShardLayout& layout, const MegatronTarget& target,
+                      const TrainingProgress& progress) {
+  const ModelConfig& config = layout.config();
+  const auto text = [&](const char* name, const std::string& given, const std::string& otherwise) {
+    if (!given.empty()) return given;
+    const auto found = progress.texts.find(name);
+    return found == progress.texts.end() ? otherwise : found->second;
+  };
+  const std::string type = text("tokenizer_type", target.tokenizer_type,
+                                config.architecture == Architecture::kGpt2   ? "GPT2BPETokenizer"
+                                : config.architecture == Architecture::kBert ? "BertWordPieceLowerCase"
+                                                                             : "HuggingFaceTokenizer");
+  const std::string model = text("tokenizer_model", target.tokenizer_model, "");
+  args.integer("make_vocab_size_divisible_by", 128);
+  // The tokenizer that is none counts an end of document besides its vocabulary.
+  args.integer("vocab_size", config.vocabulary - (type == kNullTokenizer ? 1 : 0));
+  args.integer("padded_vocab_size", layout.split().padded_vocabulary);
+  args.none("vocab_file");
+  args.text("tokenizer_type", type);
+  if (model.empty())
+    args.none("tokenizer_model");
+  else
+    args.text("tokenizer_model", model);
+}
+
 void write_training(ArgumentWriter& args, const MegatronTarget& target, const TrainingProgress& progress,
                     std::int64_t positions) {
   const auto setting = [&](const char* name) -> std::optional<double> {
@@ -206,11 +232,7 @@ PickleValue megatron_args(PickleArena& values, const ShardLayout& layout, const 
   args.boolean("fp16", target.dtype == FileDType::kF16);
   args.boolean("bf16", target.dtype == FileDType::kBF16);
   args.set("params_dtype", values.dtype(target.dtype));
-  args.integer("make_vocab_size_divisible_by", 128);
-  args.integer("vocab_size", config.vocabulary);
-  args.integer("padded_vocab_size", layout.split().padded_vocabulary);
-  if (!target.tokenizer_type.empty()) args.text("tokenizer_type", target.tokenizer_type);
-  if (!target.tokenizer_model.empty()) args.text("tokenizer_model", target.tokenizer_model);
+  write_vocabulary(args, layout, target, progress.value_or(TrainingProgress{}));
   args.text("ckpt_format", target.format);
   write_training(args, target, progress.value_or(TrainingProgress{}), config.positions);
   const DType dtype = target.dtype == FileDType::kF32   ? DType::kF32

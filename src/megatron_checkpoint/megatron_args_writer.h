@@ -29,7 +29,8 @@ struct MegatronTarget {
   bool optimizer = false;              // with moments and masters
   bool distributed_optimizer = false;  // in distrib_optim.pt, else in the rank's file
   std::string format = "torch";        // "torch_dist"
-  std::string tokenizer_type = {};     // as --tokenizer-type; "": not said
+  // As --tokenizer-type and --tokenizer-model; "": the source's, or the architecture's usual one.
+  std::string tokenizer_type = {};
   std::string tokenizer_model = {};
   std::int64_t sequence_length = 0;  // 0: the training's, or all positions of the model
 };
