@@ -74,7 +74,9 @@ TEST_F(MegatronArgs, GiveTheModelBack) {
     EXPECT_EQ(back.attention_bias, config.attention_bias);
     EXPECT_EQ(back.attention_output_bias, config.attention_output_bias);
     EXPECT_EQ(back.rotary, config.rotary);
-    if (!is_llama_like(architecture)) EXPECT_EQ(back.activation, config.activation);
+    if (!is_llama_like(architecture)) {
+      EXPECT_EQ(back.activation, config.activation);
+    }
   }
 }
 
