@@ -117,7 +117,7 @@ void expect_errors_when_cut(const fs::path& folder, const fs::path& file, std::u
   std::ifstream in(file, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(in)), {});
   std::mt19937_64 random(seed);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 30; ++round) {
     const auto size = static_cast<std::size_t>(random() % bytes.size());
     std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes.substr(0, size);
     const auto error = error_of([&] { open_legacy_checkpoint(folder); });
@@ -126,7 +126,7 @@ void expect_errors_when_cut(const fs::path& folder, const fs::path& file, std::u
     EXPECT_THAT(error->what(), HasSubstr(file.filename().string()));
   }
   // Flipped bits: an Error or another number, never anything else.
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 60; ++round) {
     std::string flipped = bytes;
     for (int i = 0; i < 4; ++i) flipped[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
     std::ofstream(file, std::ios::binary | std::ios::trunc) << flipped;

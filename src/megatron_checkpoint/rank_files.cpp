@@ -13,14 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kRankPrefix = "mp_rank_";
+constexpr std::string_view kRankFolderPrefix = "mp_rank_";
 constexpr double kOldestVersion = 3.0;
 
 // The numbers of "mp_rank_00_001"; nothing for another name.
 std::optional<std::vector<std::int64_t>> rank_numbers(const std::string& name) {
-  if (!name.starts_with(kRankPrefix)) return std::nullopt;
+  if (!name.starts_with(kRankFolderPrefix)) return std::nullopt;
   std::vector<std::int64_t> numbers;
-  const char *at = name.data() + kRankPrefix.size(), *end = name.data() + name.size();
+  const char *at = name.data() + kRankFolderPrefix.size(), *end = name.data() + name.size();
   while (true) {
     std::int64_t number = 0;
     const auto [next, error] = std::from_chars(at, end, number);
