@@ -31,6 +31,8 @@ constexpr std::array kKindNames{
     KindName{PickleKind::kObject, "an object"},
 };
 
+constexpr std::size_t kLongestPath = 64;  // steps that a path shows; real ones have a handful
+
 // A node on the way from the root, and how it was reached.
 struct Reached {
   const PickleNode* from;
@@ -75,9 +77,13 @@ std::string path_to(const PickleNode* root, const PickleNode* target) {
     now = std::move(next);
   }
   std::string path;
+  std::size_t steps = 0;
   for (auto step = reached.find(target); step != reached.end() && step->second.from != nullptr;
-       step = reached.find(step->second.from))
-    if (!step->second.step.empty()) path = path.empty() ? step->second.step : step->second.step + '/' + path;
+       step = reached.find(step->second.from)) {
+    if (step->second.step.empty()) continue;
+    if (++steps > kLongestPath) return "…/" + path;
+    path = path.empty() ? step->second.step : step->second.step + '/' + path;
+  }
   return path;
 }
 
