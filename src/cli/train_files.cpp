@@ -8,6 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
+#include "nadi/checkpoint/weight_file.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/train_flags.h"
 #include "nadi/command_line/flags.h"
@@ -60,10 +61,12 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
   options.save_dir = flags.text(given_name(flags, "--save-dir")).value_or("");
   options.save_steps = flags.integer(given_name(flags, "--save-steps")).value_or(0);
   options.save_total_limit = flags.integer("--save-total-limit").value_or(0);
+  if (const auto chosen = flags.choice("--save-format"))
+    options.save_format = weight_formats()[*chosen].format;
   const auto loaded = flags.text("--load");
   const bool saves = !options.save_dir.empty();
   // Megatron's scripts have --save-interval in any case.
-  for (const std::string_view flag : {"--save-steps", "--save-total-limit"})
+  for (const std::string_view flag : {"--save-steps", "--save-total-limit", "--save-format"})
     if (flags.given(flag) && !saves) throw usage_error(format("{} makes no sense without --save-dir", flag));
   if (flags.given("--save-interval") && !saves) {
     options.save_steps = 0;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "nadi/base/format.h"
+#include "nadi/checkpoint/weight_file.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/plan_flags.h"
@@ -144,12 +145,23 @@ void add_rank_flags(Flags& flags) {
   group.value("--slow", "RANKS", "compute slower on some ranks: rank=1:2x,rank=3:1.5x", "none");
 }
 
+std::vector<std::string_view> save_format_names() {
+  std::vector<std::string_view> names;
+  for (const WeightFormatEntry& entry : weight_formats()) names.push_back(entry.name);
+  return names;
+}
+
 void add_output_flags(Flags& flags) {
   Group group(flags, "evaluation and output");
   group.toggle("--skip-eval", "no validation");
   group.number("--eval-steps", "validate every N steps, besides at the end of each epoch", "only there");
   group.value("--save-dir", "FOLDER", "folder for checkpoints and best_model", "nothing is saved");
   group.number("--save-steps", "save a checkpoint every N steps", "at the end of each epoch");
+  group.add({.names = {"--save-format"},
+             .value = "FORMAT",
+             .help = "format of saved weights: model.safetensors, or pytorch_model.bin of torch.save",
+             .fallback = std::string(entry_of(WeightFormat::kSafetensors).name),
+             .choices = save_format_names()});
   group.number("--save-total-limit", "keep only the newest N checkpoints", "all");
   group.toggle("--resume", "continue from the newest checkpoint in --save-dir");
   group.toggle("--resume-if-any", "the same if there is one, else start from the beginning");

@@ -53,6 +53,8 @@ TEST_F(TrainMistake, InTheCommandLine) {
       {{{"--threads", "0"}}, 2, "error: --threads takes "},
       {{{"--save-steps", "2"}}, 2, "error: --save-steps makes no sense without --save-dir\n"},
       {{{"--save-total-limit", "2"}}, 2, "error: --save-total-limit makes no sense without --save-dir\n"},
+      {{{"--save-format", "pytorch"}}, 2, "error: --save-format makes no sense without --save-dir\n"},
+      {{{"--save-format", "torch"}}, 2, "error: --save-format does not take 'torch'\n"},
       {{{"--resume", ""}}, 2, "error: --resume makes no sense without --save-dir\n"},
       {{{"--eval-steps", "2"}, {"--skip-eval", ""}},
        2,

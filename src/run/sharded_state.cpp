@@ -13,6 +13,7 @@
 #include "nadi/checkpoint/pretrained_folder.h"
 #include "nadi/checkpoint/safetensors_reader.h"
 #include "nadi/checkpoint/training_state.h"
+#include "nadi/checkpoint/weight_writer.h"
 #include "nadi/engine/comm/communicator.h"
 #include "nadi/engine/engine.h"
 #include "nadi/parallel/stage_programs.h"
@@ -104,16 +105,18 @@ Error unpacked(const std::string& text) {
 
 }  // namespace
 
-ShardedState::ShardedState(Engine& engine, Communicator& world, const StagePrograms& programs)
+ShardedState::ShardedState(Engine& engine, Communicator& world, const StagePrograms& programs,
+                           WeightFormat saved_as)
     : engine_(engine),
       world_(world),
       config_(programs.config()),
       dtype_(programs.request().dtype),
+      saved_as_(saved_as),
       state_(programs.config(), programs.plan(), programs.all()) {
   const auto tensors = state_.tensors();
   for (std::size_t i = 0; i < tensors.size(); ++i)
     (tensors[i].role == Role::kParameter ? parameters_ : training_tensors_).push_back(i);
-  // As write_safetensors() orders them: it will ask for them one by one.
+  // As write_weights() orders them: it will ask for them one by one.
   const auto by_file = [&](std::size_t a, std::size_t b) {
     const FileDType type_a = file_dtype(tensors[a].dtype), type_b = file_dtype(tensors[b].dtype);
     return type_a != type_b ? type_a > type_b : tensors[a].name < tensors[b].name;
@@ -217,8 +220,8 @@ void ShardedState::write(AtomicFolder& folder, PieceTransfer& transfer, const To
     return tensors;
   };
   write_config_and_tokenizer(folder, config_, dtype_, tokenizer);
-  folder.write("model.safetensors",
-               [&](AtomicFile& file) { write_safetensors(file, to_write(parameters_)); });
+  folder.write(std::string(entry_of(saved_as_).file),
+               [&](AtomicFile& file) { write_weights(file, saved_as_, to_write(parameters_)); });
   if (training != nullptr) write_training_state(folder, *training, to_write(training_tensors_));
 }
 

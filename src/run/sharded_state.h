@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "nadi/base/error.h"
+#include "nadi/checkpoint/weight_file.h"
 #include "nadi/graph/dtype.h"
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/logical_state.h"
@@ -48,7 +49,9 @@ class ShardedState {
  public:
   // The engine has the program of its stage, bound, before anything is loaded or saved. The programs of the
   // other stages tell what the other ranks have; none of them is kept.
-  ShardedState(Engine& engine, Communicator& world, const StagePrograms& programs);
+  // `saved_as` is the format in which weights are saved; any is loaded.
+  ShardedState(Engine& engine, Communicator& world, const StagePrograms& programs,
+               WeightFormat saved_as = WeightFormat::kSafetensors);
 
   // This rank's part of every parameter, converted to the engine's element types; padding of the vocabulary
   // is zero. Returns the names in the files that the model has no use for, the same on all ranks. Error
@@ -58,8 +61,8 @@ class ShardedState {
   // Optimizer state and metrics. Error (input) when one is missing or has another shape or type.
   void load_training_tensors(const std::filesystem::path& checkpoint);
 
-  // Collective. config.json, model.safetensors and the tokenizer's files, if there is a tokenizer. A folder
-  // that is there is replaced.
+  // Collective. config.json, the weights (model.safetensors or pytorch_model.bin) and the tokenizer's files,
+  // if there is a tokenizer. A folder that is there is replaced.
   void save_model(const std::filesystem::path& target, const Tokenizer* tokenizer);
   // The same with the files of training_state.h. What rank 0 gives as state and tokenizer is written.
   void save_checkpoint(const std::filesystem::path& target, const Tokenizer* tokenizer,
@@ -75,6 +78,7 @@ class ShardedState {
   Communicator& world_;
   ModelConfig config_;
   DType dtype_;
+  WeightFormat saved_as_;
   LogicalState state_;
   // Numbers of tensors, in the order of the file that they go to.
   std::vector<std::size_t> parameters_, training_tensors_;

@@ -4,7 +4,7 @@
 
 #include "nadi/base/atomic_folder.h"
 #include "nadi/checkpoint/pretrained_folder.h"
-#include "nadi/checkpoint/safetensors_writer.h"
+#include "nadi/checkpoint/weight_writer.h"
 #include "nadi/engine/engine.h"
 #include "nadi/model/config_writer.h"
 #include "nadi/text/tokenizer.h"
@@ -31,7 +31,7 @@ std::vector<std::string> load_weights(Engine& engine, const std::filesystem::pat
 }
 
 void write_model(AtomicFolder& folder, const Engine& engine, const ModelConfig& config,
-                 const Tokenizer& tokenizer) {
+                 const Tokenizer& tokenizer, WeightFormat saved_as) {
   std::vector<TensorToWrite> tensors;
   DType dtype = DType::kF32;
   for (const Tensor* tensor : engine.variables()) {
@@ -47,7 +47,8 @@ void write_model(AtomicFolder& folder, const Engine& engine, const ModelConfig& 
                        }});
   }
   write_config_and_tokenizer(folder, config, dtype, &tokenizer);
-  folder.write("model.safetensors", [&](AtomicFile& file) { write_safetensors(file, std::move(tensors)); });
+  folder.write(std::string(entry_of(saved_as).file),
+               [&](AtomicFile& file) { write_weights(file, saved_as, std::move(tensors)); });
 }
 
 void write_config_and_tokenizer(AtomicFolder& folder, const ModelConfig& config, DType dtype,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "nadi/checkpoint/weight_file.h"
 #include "nadi/graph/dtype.h"
 
 namespace nadi {
@@ -20,9 +21,9 @@ struct ModelConfig;
 // shape; nothing is changed then.
 std::vector<std::string> load_weights(Engine& engine, const std::filesystem::path& folder);
 
-// config.json, model.safetensors and the tokenizer's files.
+// config.json, the weights in one of the formats and the tokenizer's files.
 void write_model(AtomicFolder& folder, const Engine& engine, const ModelConfig& config,
-                 const Tokenizer& tokenizer);
+                 const Tokenizer& tokenizer, WeightFormat saved_as = WeightFormat::kSafetensors);
 
 // What stands beside the weights: config.json for weights of this type, and the tokenizer's files. Without a
 // tokenizer the configuration names no special tokens.

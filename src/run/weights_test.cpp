@@ -3,23 +3,30 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 
 #include "nadi/base/atomic_folder.h"
 #include "nadi/checkpoint/files_for_tests.h"
+#include "nadi/checkpoint/safetensors_reader.h"
 #include "nadi/data/byte_tokenizer_for_tests.h"
 #include "nadi/engine/comm/thread_world_for_tests.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/engine/variable_values_for_tests.h"
+#include "nadi/model/config_file.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/parallel/step_program.h"
+#include "nadi/run/logit_program_for_tests.h"
 #include "nadi/run/sharded_state.h"
+#include "nadi/testing/source_folder.h"
 
 namespace nadi {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -98,6 +105,46 @@ TEST_F(WeightsTest, AreConvertedToTheEnginesType) {
     if (name.ends_with(".master")) {
       EXPECT_TRUE(master == wide.at(name.substr(0, name.size() - 7))) << name;
     }
+}
+
+// A tiny GPT-2 that PyTorch saved with torch.save, and what transformers computes with it.
+TEST_F(WeightsTest, OfTorchSaveGiveTheLogitsOfTransformers) {
+  const fs::path real = shared_data() / "torch-files" / "gpt2-tiny";
+  if (!fs::exists(real)) GTEST_SKIP() << "the real files of torch.save are not there";
+  const SafetensorsReader expected(real / "expected.safetensors");
+  std::vector<std::int64_t> ids(16);
+  expected.read("input_ids", DType::kI64, std::as_writable_bytes(std::span(ids)));
+  const ModelConfig config = read_model_config(real / "config.json");
+  const Program program = logit_program(config, 1, 16);
+  CpuEngine engine({.threads = 1});
+  const ProgramHandle loaded = engine.load(program);
+  engine.bind();
+  EXPECT_THAT(load_weights(engine, real), ElementsAre("lm_head.weight"));  // tied to the word embeddings
+  engine.initialize(1);
+  const std::vector<std::int32_t> tokens(ids.begin(), ids.end());
+  set_if_wanted(engine, loaded, "input_ids", tokens);
+  set_if_wanted(engine, loaded, "targets", tokens);
+  set_if_wanted(engine, loaded, "token_count", std::vector<float>{1});
+  engine.wait(engine.run(loaded, {}));
+  const std::vector<float> logits = engine.read_all<float>("logits");
+  std::vector<float> theirs(logits.size());
+  expected.read("logits", DType::kF32, std::as_writable_bytes(std::span(theirs)));
+  float difference = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    difference = std::max(difference, std::abs(logits[i] - theirs[i]));
+  EXPECT_LT(difference, 1e-4F);  // fp32 on both sides; logits are of the order of 1
+}
+
+TEST_F(WeightsTest, ComeBackFromTorchSave) {
+  Loaded saved(config_, DType::kBF16);
+  saved.engine.initialize(1);
+  AtomicFolder folder(folder_ / "torch");
+  write_model(folder, saved.engine, config_, ByteTokenizer::gpt2(), WeightFormat::kPytorch);
+  folder.commit();
+  EXPECT_FALSE(fs::exists(folder_ / "torch" / "model.safetensors"));
+  Loaded read(config_, DType::kBF16);
+  EXPECT_THAT(load_weights(read.engine, folder_ / "torch"), IsEmpty());
+  EXPECT_TRUE(read.bytes(Role::kParameter) == saved.bytes(Role::kParameter));
 }
 
 TEST_F(WeightsTest, NameTheTensorThatIsMissing) {

@@ -109,6 +109,27 @@ INSTANTIATE_TEST_SUITE_P(All, Resume,
                                           testing::Values(1, 2)),
                          name_of);
 
+// Weights in pytorch_model.bin: the same bits, and the same files.
+TEST(ResumeFromTorchSave, GivesTheBitsOfARunWithoutAStop) {
+  const TemporaryFolder folder;
+  const SmallRun run(Architecture::kGpt2, {.samples = 7});
+  TrainOptions options = run.options();
+  options.save_format = WeightFormat::kPytorch;
+  options.save_dir = folder / "whole";
+  const Told whole = run.train(options);
+  options.save_dir = folder / "parts";
+  const Told first = run.train(options, 3);
+  EXPECT_TRUE(std::filesystem::exists(first.result.last_checkpoint / "pytorch_model.bin"));
+  EXPECT_FALSE(std::filesystem::exists(first.result.last_checkpoint / "model.safetensors"));
+  options.resume_from = first.result.last_checkpoint;
+  const Told rest = run.train(options);
+  std::vector<double> losses = first.losses();
+  for (const double loss : rest.losses()) losses.push_back(loss);
+  EXPECT_EQ(bits(losses), bits(whole.losses()));
+  expect_same_files(folder / "whole" / checkpoint_name(8), options.save_dir / checkpoint_name(8));
+  expect_same_files(folder / "whole" / "best_model", options.save_dir / "best_model");
+}
+
 class ResumeRefused : public FolderTest {
  protected:
   ResumeRefused() {

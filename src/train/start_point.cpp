@@ -1,15 +1,12 @@
 #include "nadi/train/start_point.h"
 
 #include "nadi/base/format.h"
+#include "nadi/checkpoint/pretrained_folder.h"
 
 namespace nadi {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool has_weights(const fs::path& folder) {
-  return fs::exists(folder / "model.safetensors") || fs::exists(folder / "model.safetensors.index.json");
-}
 
 std::vector<Checkpoint> checkpoints_in(const fs::path& folder, std::vector<std::string>& notes) {
   CheckpointList found = find_checkpoints(folder);

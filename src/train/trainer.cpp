@@ -112,7 +112,7 @@ class Trainer {
     // The checkpoint may have the schedules, which are part of the programs.
     if (!options_.resume_from.empty()) state_.resume(listener_);
     stages_.emplace(options_.config, request_of(plan_.micro_batches), plan_);
-    state_files_.emplace(*engine_, world_, *stages_);
+    state_files_.emplace(*engine_, world_, *stages_, options_.save_format);
     if (options_.trace) start_recorder();
     stages_->keep_only(place_.pp);
     if (writes() && !engine_->remark().empty()) listener_.note(engine_->remark());

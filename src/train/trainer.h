@@ -20,6 +20,7 @@
 #include <set>
 #include <string>
 
+#include "nadi/checkpoint/weight_file.h"
 #include "nadi/engine/engine_memory.h"
 #include "nadi/engine/make_engine.h"
 #include "nadi/graph/gradient.h"
@@ -80,6 +81,7 @@ struct TrainOptions {
   std::int64_t save_steps = 0;          // checkpoint every so many steps; 0: at the end of every epoch
   std::int64_t save_total_limit = 0;    // checkpoints that are kept, newest first; 0: all
   std::filesystem::path save_dir = {};  // empty: nothing is saved
+  WeightFormat save_format = WeightFormat::kSafetensors;
   // Removes the checkpoints of another run in save_dir once this run has its first: else resuming would take
   // the newest of the other run.
   bool replace_checkpoints = false;

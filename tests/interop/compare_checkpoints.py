@@ -4,7 +4,7 @@
 
 For a tiny GPT-2, BERT, Llama 3.1, Mistral and Qwen2 with random weights: AutoTokenizer gives the tokens that Nadi's
 tokenizer gave, the model gives the logits of the CPU engine at every position (single precision on both sides), and
-goes on with the same tokens. Exit code 77 where the package is missing.
+goes on with the same tokens; with weights in safetensors, and in a file of torch.save. Exit code 77 where the package is missing.
 """
 import json
 import os
@@ -32,10 +32,13 @@ def continued(model, ids, count):
     return made[0, len(ids):].tolist()
 
 
-def compare(name, program):
+def compare(name, program, save_format):
     with tempfile.TemporaryDirectory() as parent:
         folder = os.path.join(parent, name)
-        ours = json.loads(subprocess.run([program, name, folder], check=True, capture_output=True, text=True).stdout)
+        ours = json.loads(subprocess.run([program, name, folder] + save_format, check=True, capture_output=True, text=True).stdout)
+        if save_format:  # as from_pretrained does, and as PyTorch maps it
+            weights = torch.load(os.path.join(folder, "pytorch_model.bin"), weights_only=True, mmap=True)
+            assert all(torch.is_tensor(tensor) for tensor in weights.values()), "not a dictionary of tensors"
         tokenizer = AutoTokenizer.from_pretrained(folder)
         model = MODELS[name].from_pretrained(folder).float().eval()
 
@@ -57,10 +60,11 @@ def compare(name, program):
             same_text = len(made) > 0 and made == ours["generated"][:len(made)]
     logits = torch.tensor(ours["logits"]).reshape(*shape, ours["vocabulary"])
     difference = (logits - theirs).abs()[mask].max().item()  # what stands at padding means nothing
-    print(f"{name}: logits up to {theirs[mask].abs().max().item():.2f}, difference {difference:.1e}; "
+    print(f"{name} {''.join(save_format) or 'safetensors'}: logits up to {theirs[mask].abs().max().item():.2f}, difference {difference:.1e}; "
           f"tokens {'equal' if same_ids else 'DIFFER'}, continuation {'equal' if same_text else 'DIFFERS'}")
     return difference <= BAR and same_ids and same_text
 
 
 if __name__ == "__main__":
-    sys.exit(0 if all([compare(name, sys.argv[1]) for name in MODELS]) else 1)
+    sys.exit(0 if all([compare(name, sys.argv[1], save_format)
+                           for save_format in [[], ["pytorch"]] for name in MODELS]) else 1)

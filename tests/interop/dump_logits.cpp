@@ -2,7 +2,8 @@
 // and writes what it computes to JSON: texts, their tokens, the logits at every position, and the tokens with
 // which the first text goes on when the likeliest one is always taken. compare_checkpoints.py loads the
 // folder and computes the same.
-//   dump_logits gpt2|bert|llama|mistral|qwen2 FOLDER > logits.json
+//   dump_logits gpt2|bert|llama|mistral|qwen2 FOLDER [pytorch] > logits.json
+// With `pytorch`, the weights are in a file of torch.save.
 
 #include <algorithm>
 #include <cstdio>
@@ -14,9 +15,8 @@
 #include "nadi/base/random.h"
 #include "nadi/engine/cpu/cpu_engine.h"
 #include "nadi/generate/generator.h"
-#include "nadi/graph/builder.h"
-#include "nadi/graph/ops.h"
 #include "nadi/model/model.h"
+#include "nadi/run/logit_program_for_tests.h"
 #include "nadi/run/weights.h"
 #include "nadi/text/bpe_trainer.h"
 #include "nadi/text/wordpiece_trainer.h"
@@ -76,38 +76,6 @@ std::unique_ptr<Tokenizer> tokenizer_for(const std::string& model) {
   return train_bpe(text_of(kTexts), {.vocabulary_size = 300});
 }
 
-// A forward pass that keeps its logits in the variable "logits" [B, T, vocabulary] instead of their loss.
-class LogitLayers : public Layers {
- public:
-  using Layers::Layers;
-
- protected:
-  void loss_of(TensorId logits, TensorId /*targets*/, TensorId /*count*/) override {
-    const TensorId kept = builder_.variable(
-        {.name = "logits", .shape = builder_.shape(logits), .dtype = DType::kF32, .role = Role::kCache});
-    cache_write(builder_, {.cache = kept, .rows = logits});
-  }
-};
-
-Program forward_program(const ModelConfig& config, std::int64_t batch, std::int64_t tokens) {
-  const ForwardOptions options{.mode = ForwardMode::kEvaluate, .batch_size = batch, .seq_length = tokens};
-  GraphBuilder builder;
-  LogitLayers layers(builder, config, options);
-  build_forward(config, layers);
-  Program program;
-  program.graphs.push_back(builder.take());
-  const auto ops = static_cast<std::uint32_t>(program.graphs[0].ops().size());
-  program.sections.push_back({.name = "forward", .end_op = ops});
-  program.instructions.push_back({});
-  program.slots = {1};
-  return program;
-}
-
-template <class T>
-void set_if_wanted(Engine& engine, ProgramHandle program, const char* name, const std::vector<T>& values) {
-  if (engine.has_input(program, name)) engine.set_input<T>(program, InputSet::kFirst, name, values);
-}
-
 // Norms and biases away from 1 and 0, to be seen.
 void move_vectors(Engine& engine) {
   for (const Tensor* tensor : engine.variables()) {
@@ -120,7 +88,7 @@ void move_vectors(Engine& engine) {
   }
 }
 
-Json dump(const std::string& model, const std::string& path) {
+Json dump(const std::string& model, const std::string& path, WeightFormat saved_as) {
   const auto tokenizer = tokenizer_for(model);
   const ModelConfig config = config_of(model, tokenizer->vocabulary_size() + 3);
   std::vector<std::vector<TokenId>> ids;
@@ -139,7 +107,7 @@ Json dump(const std::string& model, const std::string& path) {
 
   Json result{{"texts", kTexts}, {"input_ids", ids}, {"tokens", tokens}, {"token_type_ids", types}};
   {
-    const Program program = forward_program(config, batch, tokens);
+    const Program program = logit_program(config, batch, tokens);
     CpuEngine engine({.threads = kThreads});
     const ProgramHandle loaded = engine.load(program);
     engine.bind();
@@ -154,7 +122,7 @@ Json dump(const std::string& model, const std::string& path) {
     result["vocabulary"] = config.vocabulary;
     result["logits"] = engine.read_all<float>("logits");
     AtomicFolder folder(path, {.overwrite = Overwrite::kAllow});
-    write_model(folder, engine, config, *tokenizer);
+    write_model(folder, engine, config, *tokenizer, saved_as);
     folder.commit();
   }
   result["generated"] = nullptr;
@@ -175,9 +143,10 @@ Json dump(const std::string& model, const std::string& path) {
 }  // namespace nadi
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: dump_logits gpt2|bert|llama|mistral|qwen2 FOLDER\n");
+  if (argc != 3 && argc != 4) {
+    std::fprintf(stderr, "usage: dump_logits gpt2|bert|llama|mistral|qwen2 FOLDER [pytorch]\n");
     return 2;
   }
-  std::fputs(nadi::dump(argv[1], argv[2]).dump().c_str(), stdout);
+  const auto saved_as = argc == 4 ? nadi::WeightFormat::kPytorch : nadi::WeightFormat::kSafetensors;
+  std::fputs(nadi::dump(argv[1], argv[2], saved_as).dump().c_str(), stdout);
 }
