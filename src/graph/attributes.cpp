@@ -66,7 +66,7 @@ const AttributeValue* Attributes::find(std::string_view name) const {
   return nullptr;
 }
 
-Attributes Attributes::completed(const std::vector<AttributeSpec>& specs, std::string_view op) const {
+Attributes Attributes::completed(const std::vector<AttributeSpec>& specs, std::string_view op) && {
   for (const Entry& entry : entries_) {
     const auto spec = std::ranges::find(specs, entry.name, &AttributeSpec::name);
     if (spec == specs.end()) throw input_error({}, format("op '{}' has no attribute '{}'", op, entry.name));
@@ -74,11 +74,17 @@ Attributes Attributes::completed(const std::vector<AttributeSpec>& specs, std::s
       throw input_error({}, format("attribute '{}' of op '{}' is {}, not {}", entry.name, op,
                                    type_name(spec->fallback), type_name(entry.value)));
   }
+  // Those of another op of the kind are complete already.
+  const auto same = [](const Entry& entry, const AttributeSpec& spec) { return entry.name == spec.name; };
+  if (std::ranges::equal(entries_, specs, same)) {
+    for (std::size_t i = 0; i < specs.size(); ++i) entries_[i].name = specs[i].name;
+    return std::move(*this);
+  }
   Attributes full;
   full.entries_.reserve(specs.size());
   for (const AttributeSpec& spec : specs) {
-    const AttributeValue* given = find(spec.name);
-    full.entries_.push_back({spec.name, given != nullptr ? *given : spec.fallback});
+    const auto given = std::ranges::find(entries_, spec.name, &Entry::name);
+    full.entries_.push_back({spec.name, given != entries_.end() ? std::move(given->value) : spec.fallback});
   }
   return full;
 }

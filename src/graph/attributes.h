@@ -53,9 +53,10 @@ class Attributes {
 
   // The same settings in the definition's order with its defaults filled in. Throws Error (input) for a
   // name or a type that the specification does not have; `op` names the op in the message.
-  Attributes completed(const std::vector<AttributeSpec>& specs, std::string_view op) const;
+  Attributes completed(const std::vector<AttributeSpec>& specs, std::string_view op) &&;
 
  private:
+  friend class GraphBatch;
   const AttributeValue* find(std::string_view name) const;
   std::vector<Entry> entries_;
 };

@@ -69,7 +69,8 @@ TensorId GraphBuilder::variable(Tensor tensor) {
 
 TensorId GraphBuilder::add_tensor(Tensor tensor) {
   const TensorId id{static_cast<std::uint32_t>(graph_.tensors_.size())};
-  const bool fresh = graph_.tensor_by_name_.emplace(tensor.name, id).second;
+  const bool named = names_ || tensor.producer == kNoOp;
+  const bool fresh = !named || graph_.tensor_by_name_.emplace(tensor.name, id).second;
   if (!fresh) throw input_error({}, format("the graph already has a tensor named '{}'", tensor.name));
   graph_.tensors_.push_back(std::move(tensor));
   return id;
@@ -80,11 +81,12 @@ std::string GraphBuilder::unique_name(const std::string& wanted) {
   return uses == 1 ? wanted : unique_name(format("{}_{}", wanted, uses));
 }
 
-LayerId GraphBuilder::layer_id(const std::string& name) {
+LayerId GraphBuilder::layer_id() {
+  if (origin_.layer_id != kNotLooked) return origin_.layer_id;
   const auto [entry, fresh] =
-      layer_ids_.emplace(name, LayerId{static_cast<std::int32_t>(graph_.layers_.size())});
-  if (fresh) graph_.layers_.push_back(name);
-  return entry->second;
+      layer_ids_.emplace(origin_.layer, LayerId{static_cast<std::int32_t>(graph_.layers_.size())});
+  if (fresh) graph_.layers_.push_back(origin_.layer);
+  return origin_.layer_id = entry->second;
 }
 
 std::vector<TensorId> GraphBuilder::add(NewOp request) {
@@ -95,10 +97,12 @@ std::vector<TensorId> GraphBuilder::add(NewOp request) {
   op.phase = origin_.phase;
   op.block = origin_.block;
   op.core_attention = origin_.core_attention;
-  op.layer = layer_id(origin_.layer);
-  const std::string label = request.label.empty() ? std::string(def.name) : request.label;
-  op.name = unique_name(origin_.layer.empty() ? label : origin_.layer + "." + label);
-  op.attributes = request.attributes.completed(def.attributes, op.name);
+  op.layer = layer_id();
+  if (names_) {
+    const std::string label = request.label.empty() ? std::string(def.name) : request.label;
+    op.name = unique_name(origin_.layer.empty() ? label : origin_.layer + "." + label);
+  }
+  op.attributes = std::move(request.attributes).completed(def.attributes, op.name);
 
   const OpView view{graph_, op};
   check_inputs(view, def);
@@ -107,10 +111,12 @@ std::vector<TensorId> GraphBuilder::add(NewOp request) {
 
   const OpId id{static_cast<std::uint32_t>(graph_.ops_.size())};
   std::vector<TensorId> outputs;
+  outputs.reserve(specs.size());
+  op.outputs.reserve(specs.size());
   for (std::size_t i = 0; i < specs.size(); ++i) {
     OpOutput target = i < request.into.size() ? request.into[i] : OpOutput{};
     if (target.tensor == kNoTensor) {
-      std::string name = i == 0 ? op.name : format("{}:{}", op.name, i);
+      std::string name = i == 0 || !names_ ? op.name : format("{}:{}", op.name, i);
       target = {add_tensor({.name = std::move(name),
                             .shape = specs[i].shape,
                             .dtype = specs[i].dtype,
@@ -134,6 +140,7 @@ GraphBuilder::Scope GraphBuilder::in_layer(std::string_view name) {
   Origin next = origin_;
   if (!next.layer.empty()) next.layer += '.';
   next.layer += name;
+  next.layer_id = kNotLooked;
   return {*this, std::move(next)};
 }
 
@@ -156,7 +163,7 @@ GraphBuilder::Scope GraphBuilder::in_phase(Phase phase) {
 }
 
 GraphBuilder::Scope GraphBuilder::in_origin_of(const Op& op, Phase phase) {
-  return {*this, {graph_.layer(op.layer), phase, op.block, op.core_attention}};
+  return {*this, {graph_.layer(op.layer), op.layer, phase, op.block, op.core_attention}};
 }
 
 void GraphBuilder::move_behind(std::uint32_t first, const std::function<bool(const Op&)>& late) {

@@ -3,7 +3,7 @@
 // The order is part of the graph's meaning. An op reads the value that the last op before it wrote, so reads
 // and writes of variables are ordered, too; the walk over a program (parallel/step_walk.h) turns that into
 // dependencies. A graph only grows: ops are added by GraphBuilder (builder.h), which checks shapes, and
-// nothing is changed afterwards.
+// nothing is changed afterwards but the size of the batch (graph_batch.h).
 #pragma once
 
 #include <optional>
@@ -35,6 +35,7 @@ class Graph {
   std::int64_t parameter_count() const;
 
  private:
+  friend class GraphBatch;
   friend class GraphBuilder;
   std::vector<Op> ops_;
   std::vector<Tensor> tensors_;

@@ -1,5 +1,5 @@
 // What a chunk of a model costs, for any number of layers, from graphs with few of them: the costs of a plan
-// are put together from these (plan_cost.h).
+// are put together from these (plan_cost.h, chunk_family.h).
 //
 // A chunk is built once with three units (a unit is one layer, or as many as are recomputed together), and
 // what its inner unit costs is counted apart. More units cost that much more each: work, memory that is
@@ -55,8 +55,8 @@ struct ChunkPlace {
 };
 ChunkKey chunk_key(const StepRequest& request, const Plan& plan, const ChunkPlace& place);
 
-// The graph that stands for such chunks: with kUnitsBuilt units where the key is kRepeated. It is that of a
-// plan which has nothing but what the key names, smallest_plan().
+// The graph that stands for such chunks, without names of ops and values: with kUnitsBuilt units where the
+// key is kRepeated. It is that of a plan which has nothing but what the key names, smallest_plan().
 ChunkGraph build_chunk(const ModelConfig& config, const ChunkKey& key);
 Plan smallest_plan(const ChunkKey& key);
 
@@ -85,11 +85,6 @@ struct ChunkCost {
   };
 
   // For one micro-batch, of the graph as it was built; `inner_*` is the part of its inner unit.
-  std::vector<WorkEntry> work, inner_work;
-  std::vector<Product> products;
-  std::vector<std::int64_t> inner_products;  // counts, by place in `products`
-  std::vector<StepMessage> messages;
-  std::vector<std::int64_t> inner_messages;
   Sizes sizes, inner_sizes;
   std::vector<Shared> shared;
   Bytes kept_per_block;
@@ -106,8 +101,17 @@ struct ChunkCost {
 
   bool repeated = false;
   std::int64_t per_unit = 1;
-  ArenaNeed built, built_pipelined;
-  RepeatedMemory memory, memory_pipelined;
+  RepeatedMemory memory, memory_pipelined;  // of a graph that is no repetition: any number of units
+};
+
+// The ops of a chunk for one micro-batch, of the graph as it was built; `inner_*` is the part of its inner
+// unit.
+struct ChunkWork {
+  std::vector<WorkEntry> work, inner_work;
+  std::vector<Product> products;
+  std::vector<std::int64_t> inner_products;  // counts, by place in `products`
+  std::vector<StepMessage> messages;
+  std::vector<std::int64_t> inner_messages;
 };
 
 // The parameters of a chunk in the order in which the last of their gradients are written, by op of its
@@ -118,10 +122,5 @@ struct ReadyParameter {
 };
 std::vector<ReadyParameter> parameters_by_readiness(const ModelConfig& config, const ChunkKey& key,
                                                     const ChunkGraph& chunk);
-
-// nullopt: the graph cannot be taken apart, so every number of layers must be built. `chunk` is that of the
-// key.
-std::optional<ChunkCost> chunk_cost(const ModelConfig& config, const ChunkKey& key, const ChunkGraph& chunk);
-std::optional<ChunkCost> chunk_cost(const ModelConfig& config, const ChunkKey& key);
 
 }  // namespace nadi

@@ -28,6 +28,7 @@ class ChunkBuilder {
     constexpr std::int64_t kOpsPerLayer = 64;
     builder_.reserve(
         static_cast<std::size_t>((request_.end_layer - request_.first_layer + 2) * kOpsPerLayer));
+    if (!request_.names) builder_.leave_out_names();
     layers_.accumulate_loss(request_.accumulate);
     forward();
     if (request_.options.mode == ForwardMode::kTrain) backward();

@@ -14,7 +14,7 @@ struct Repeats {
   std::int64_t more = 0;
 };
 
-void add_chunks(StepWork& sum, const ChunkCost& cost, const Repeats& repeats, std::int64_t times) {
+void add_chunks(StepWork& sum, const ChunkWork& cost, const Repeats& repeats, std::int64_t times) {
   for (const WorkEntry& entry : cost.work) add(sum.work, entry, repeats.chunks * times);
   if (repeats.more != 0)
     for (const WorkEntry& entry : cost.inner_work) add(sum.work, entry, repeats.more * times);
@@ -57,32 +57,24 @@ Bytes StageMemory::total() const {
 PlanCosts::PlanCosts(const ModelConfig& config) : config_(config) {}
 PlanCosts::~PlanCosts() = default;
 
-ChunkCost* PlanCosts::known_chunk(const ChunkKey& key) {
-  const auto [entry, fresh] = chunks_.try_emplace(key);
-  if (fresh)
-    if (std::optional<ChunkCost> cost = chunk_cost(config_, key))
-      entry->second = std::make_unique<ChunkCost>(std::move(*cost));
-  return entry->second.get();
-}
-
-ChunkGraph PlanCosts::graph_of(const ChunkKey& key) {
-  ChunkGraph graph = build_chunk(config_, key);
-  const auto [entry, fresh] = chunks_.try_emplace(key);
-  if (fresh)
-    if (std::optional<ChunkCost> cost = chunk_cost(config_, key, graph))
-      entry->second = std::make_unique<ChunkCost>(std::move(*cost));
-  return graph;
+ChunkFamily& PlanCosts::family(ChunkKey key) {
+  key.micro_batch_size = 1;
+  std::unique_ptr<ChunkFamily>& known = families_[key];
+  if (known == nullptr) known = std::make_unique<ChunkFamily>(config_, key);
+  return *known;
 }
 
 PlanCosts::UsedChunk PlanCosts::chunk(const StepRequest& request, const Plan& plan, const ChunkPlace& place,
                                       bool pipelined) {
   ChunkKey key = chunk_key(request, plan, place);
-  UsedChunk used{.cost = known_chunk(key), .layers = place.layers};
+  UsedChunk used{.family = &family(key), .layers = place.layers};
+  used.cost = used.family->cost(key.micro_batch_size);
   std::optional<ArenaNeed> arena;
   if (used.cost != nullptr) arena = used.cost->arena(place.layers, pipelined);
   if (!arena) {
     key.layers = place.layers;
-    used.cost = known_chunk(key);
+    used.family = &family(key);
+    used.cost = used.family->cost(key.micro_batch_size);
     arena = used.cost->arena(place.layers, pipelined);
   }
   used.arena = *arena;
@@ -125,7 +117,12 @@ StageCost PlanCosts::stage_cost(const StepRequest& request, const Plan& plan, st
   SharedNames shared;
   std::vector<ReductionCosts::Chunk> reduced;
   reduced.reserve(static_cast<std::size_t>(plan.virtual_stages));
-  std::vector<std::pair<const ChunkCost*, Repeats>> kinds;  // chunks of one kind together
+  struct Kind {
+    const ChunkCost* cost = nullptr;
+    const ChunkWork* work = nullptr;
+    Repeats repeats = {};
+  };
+  std::vector<Kind> kinds;  // chunks of one kind together
   Bytes arena, peak;
   for (std::int64_t v = 0; v < plan.virtual_stages; ++v) {
     const std::int64_t number = v * plan.pp + stage;
@@ -136,13 +133,14 @@ StageCost PlanCosts::stage_cost(const StepRequest& request, const Plan& plan, st
                                  memory.slots > 1);
     const ChunkCost& of = *used.cost;
     const std::int64_t more = of.more_units(used.layers);
-    auto kind = std::ranges::find(kinds, used.cost, [](const auto& k) { return k.first; });
+    auto kind = std::ranges::find(kinds, used.cost, &Kind::cost);
     if (kind == kinds.end()) {
-      kind = kinds.insert(kinds.end(), {used.cost, {}});
+      const std::int64_t size = request.batch_size / plan.micro_batches;
+      kind = kinds.insert(kinds.end(), {.cost = used.cost, .work = &used.family->work(size)});
       shared.add(of.shared, memory.resident);
     }
-    ++kind->second.chunks;
-    kind->second.more += more;
+    ++kind->repeats.chunks;
+    kind->repeats.more += more;
     reduced.push_back({used.cost, more});
     cost.parameters += of.sizes.parameters + more * of.inner_sizes.parameters;
     for (std::size_t role = 0; role < memory.resident.size(); ++role)
@@ -159,15 +157,15 @@ StageCost PlanCosts::stage_cost(const StepRequest& request, const Plan& plan, st
     peak = std::max(peak, used.arena.peak);
   }
   std::size_t products = 0, messages = 0;
-  for (const auto& [kind, repeats] : kinds) {
-    products += kind->products.size();
-    messages += kind->messages.size();
+  for (const Kind& kind : kinds) {
+    products += kind.work->products.size();
+    messages += kind.work->messages.size();
   }
   constexpr std::size_t kOfReduction = 16;  // about
   cost.work.work.reserve(kOfReduction);
   cost.work.products.reserve(products);
   cost.work.messages.reserve(messages + kOfReduction);
-  for (const auto& [kind, repeats] : kinds) add_chunks(cost.work, *kind, repeats, plan.micro_batches);
+  for (const Kind& kind : kinds) add_chunks(cost.work, *kind.work, kind.repeats, plan.micro_batches);
 
   const std::int64_t data_ranks = group_size(plan, GroupKind::kData);
   const ReductionCosts& costs = reduction(request, plan, stage);

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "nadi/parallel/chunk_cost.h"
+#include "nadi/parallel/chunk_family.h"
 #include "nadi/parallel/pipeline_memory.h"
 #include "nadi/parallel/reduction_cost.h"
 #include "nadi/parallel/step_program.h"
@@ -78,21 +79,21 @@ class PlanCosts {
   // them.
   StageMemoryParts memory_parts(const StepRequest& request, const Plan& plan, std::int64_t stage,
                                 std::int64_t layers, bool several);
-  // The graph of a chunk, whose cost is kept if it was not known: for callers who need both.
-  ChunkGraph graph_of(const ChunkKey& key);
+  // The chunks of a key and of all sizes of micro-batches. Stays where it is.
+  ChunkFamily& family(ChunkKey key);
   PipelineMemory& schedule_of(const Plan& plan) {
     return pipeline({plan.schedule, plan.pp, plan.virtual_stages, plan.micro_batches});
   }
 
  private:
   struct UsedChunk {
+    ChunkFamily* family = nullptr;
     ChunkCost* cost = nullptr;
     std::int64_t layers = 0;
     ArenaNeed arena = {};
   };
 
   UsedChunk chunk(const StepRequest& request, const Plan& plan, const ChunkPlace& place, bool pipelined);
-  ChunkCost* known_chunk(const ChunkKey& key);  // nullptr: it cannot be taken apart
   const ReductionCosts& reduction(const ReductionKey& key);
   const ReductionCosts& reduction(const StepRequest& request, const Plan& plan, std::int64_t stage);
   PipelineMemory& pipeline(const PipelineRequest& request);
@@ -100,7 +101,7 @@ class PlanCosts {
                        const std::vector<std::int64_t>& partition);
 
   const ModelConfig config_;
-  std::unordered_map<ChunkKey, std::unique_ptr<ChunkCost>, ChunkKeyHash> chunks_;
+  std::unordered_map<ChunkKey, std::unique_ptr<ChunkFamily>, ChunkKeyHash> families_;
   std::vector<std::unique_ptr<ReductionCosts>> reductions_;
   std::map<std::array<std::int64_t, 4>, std::unique_ptr<PipelineMemory>> pipelines_;
 };

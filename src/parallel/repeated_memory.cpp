@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "nadi/base/error.h"
 #include "nadi/graph/arena.h"
 
 namespace nadi {
@@ -104,6 +105,18 @@ RepeatedMemory::RepeatedMemory(const std::vector<Piece>& pieces, const std::vect
       events.push_back(death);
     }
   }
+}
+
+RepeatedMemory RepeatedMemory::with_sizes(std::span<const std::int64_t> sizes) const {
+  RepeatedMemory other = *this;
+  other.played_.clear();
+  // Pieces and their births stand in the order of the ops, and so do allocations.
+  std::size_t next = 0;
+  for (std::vector<Event>& events : other.events_)
+    for (Event& event : events)
+      if (event.size > 0) event.size = sizes[next++];
+  check(next == sizes.size() || !repeats_, "every allocation is born once");
+  return other;
 }
 
 // Plays the events of a number of units.

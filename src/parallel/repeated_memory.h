@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "nadi/base/units.h"
@@ -58,6 +59,8 @@ class RepeatedMemory {
  public:
   RepeatedMemory() = default;
   RepeatedMemory(const std::vector<Piece>& pieces, const std::vector<Allocation>& allocations);
+  // The same with other sizes, by allocation: those of another batch.
+  RepeatedMemory with_sizes(std::span<const std::int64_t> sizes) const;
 
   // nullopt: the graph's lifetimes do not repeat, and the graph must be built. `units` is at least
   // kFewestUnits.

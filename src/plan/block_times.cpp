@@ -50,13 +50,13 @@ OptimizerGraphs optimizer_graphs(const ModelConfig& config, const ChunkKey& key,
 class BlockTable::Form {
  public:
   Form(const PlanQuestion& question, const ChunkKey& key, PlanCosts& costs)
-      : front(flat_chunk(question.config, key, costs.graph_of(key), question.overlap)) {
+      : front(flat_chunk(costs.family(key), question.overlap)) {
     if (key.last) return;
     ChunkKey last = key;
     last.first = false;
     last.last = true;
     last.reduces = false;
-    back = flat_chunk(question.config, last, costs.graph_of(last), question.overlap);
+    back = flat_chunk(costs.family(last), question.overlap);
   }
 
   const FlatChunk& chunk_of(BackwardPiece piece) const {
@@ -77,11 +77,12 @@ class BlockTable::Form {
 
 namespace {
 
-std::vector<OpTime> op_times(const Graph& graph, const DeviceModel& model) {
+// `ends`: those outside of layers alone are wanted.
+std::vector<OpTime> op_times(const Graph& graph, const DeviceModel& model, bool ends = false) {
   std::vector<OpTime> times;
   times.reserve(graph.ops().size());
   for (const Op& op : graph.ops()) {
-    const bool computes = definition(op.kind).op_class == OpClass::kCompute;
+    const bool computes = definition(op.kind).op_class == OpClass::kCompute && (!ends || op.block < 0);
     times.push_back(computes ? model.time_of(op_work(graph, op)) : OpTime{});
   }
   return times;
@@ -128,7 +129,8 @@ BlockTable::BlockTable(const PlanQuestion& question, PlanCosts& costs) : questio
 }
 BlockTable::~BlockTable() = default;
 
-const BlockTable::Form& BlockTable::form(const ChunkKey& key) {
+const BlockTable::Form& BlockTable::form(ChunkKey key) {
+  key.micro_batch_size = 1;
   std::unique_ptr<Form>& known = forms_[key];
   if (known == nullptr) known = std::make_unique<Form>(question_, key, costs_);
   return *known;
@@ -199,38 +201,37 @@ BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) 
   const ChunkKey& key = request.key;
   const Form& form = this->form(key);
   const DeviceModel& model = models_[static_cast<std::size_t>(request.device)];
-  RetimeOps retime;
-  if (question_.layer_times) {
-    StepRequest step = question_.request;
-    step.batch_size = key.micro_batch_size;
-    retime = question_.layer_times->retime(question_.config, step, {.tp = key.tp});
-  }
+  const LayerTimes::Entry* measured = nullptr;
+  if (question_.layer_times)
+    measured = &question_.layer_times->find(question_.config, model.device().name, key.tp);
+  const auto sequences = static_cast<double>(key.micro_batch_size);
   bool recomputes = false;
-  const auto player_of = [&](const FlatChunk& flat) {
-    const Graph& graph = flat.program.graphs[0];
-    std::vector<OpTime> times = op_times(graph, model);
-    if (retime) retime(0, flat.program, 0, model.device(), times);
+  const auto player_of = [&](const FlatChunk& flat, bool ends) {
+    const Graph& graph = flat.family->graph(key.micro_batch_size).graph;
+    std::vector<OpTime> times = op_times(graph, model, ends);
+    if (measured != nullptr) LayerTimes::retime(*measured, graph, sequences, times);
     for (const Op& op : graph.ops()) recomputes |= op.phase == Phase::kRecompute;
     std::vector<std::int64_t> requests;
     for (const ReplayRequest& one : flat.stage.replay.requests) {
       const RankBinding& role = flat.stage.roles[one.role];
       const bool tensor = role.group == GroupKind::kTensor;
+      const Bytes size{flat.family->scaled(one.size.count(), key.micro_batch_size)};
       requests.push_back(
           role.kind != RankBinding::Kind::kCollective
               ? 0
-              : network.collective(one.type, one.size, tensor ? request.tensor : request.context).count());
+              : network.collective(one.type, size, tensor ? request.tensor : request.context).count());
     }
     return ChunkPlayer(flat, std::move(times), std::move(requests), model.communication_issue());
   };
   BlockTimes result;
-  ChunkPlayer front = player_of(form.front);
+  ChunkPlayer front = player_of(form.front, false);
   result.launches = front.launches();
   if (result.launches) result.message_issue = model.communication_issue();
   const auto at = [&](Piece piece) { return form.front.pieces[static_cast<std::size_t>(piece)]; };
   const PlayedPiece embedding = front.play(at(Piece::kBefore));
   const PlayedPiece layer_forward = front.play(at(Piece::kInnerForward), at(Piece::kFirstForward));
   const FlatChunk& back = form.back ? *form.back : form.front;
-  ChunkPlayer end = player_of(back);
+  ChunkPlayer end = player_of(back, form.back.has_value());
   const PlayedPiece head_forward = end.play(back.pieces[static_cast<std::size_t>(Piece::kBetween)]);
   const auto backward_of = [&](BackwardPiece piece, ChunkPlayer& player, const FlatChunk::Span& before) {
     const auto number = static_cast<std::size_t>(piece);
@@ -254,15 +255,12 @@ BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) 
   const std::int64_t per_piece = key.layers_per_unit();
   result.layers_per_piece = per_piece;
   const PlayedPiece embedding_backward = without_layer(first_backward, layer_backward);
-  if (question_.layer_times) {
-    const LayerTimes::Entry& entry =
-        question_.layer_times->find(question_.config, model.device().name, key.tp);
+  if (measured != nullptr) {
     LayerPasses passes{.forward = {0}, .backward = {0}};
     bool differ = false;
     for (std::int64_t n = 0; n < question_.config.layers; ++n) {
       const double more =
-          entry.layer(static_cast<std::size_t>(n)) - entry.layer(static_cast<std::size_t>(per_piece));
-      const auto sequences = static_cast<double>(key.micro_batch_size);
+          measured->layer(static_cast<std::size_t>(n)) - measured->layer(static_cast<std::size_t>(per_piece));
       const auto extra = [&](Phase phase) {
         return std::llround(LayerTimes::pass_seconds(more, sequences, phase) * 1e9);
       };
@@ -278,6 +276,10 @@ BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) 
         role == static_cast<int>(ChunkRole::kFirst) || role == static_cast<int>(ChunkRole::kWhole);
     const bool last =
         role == static_cast<int>(ChunkRole::kLast) || role == static_cast<int>(ChunkRole::kWhole);
+    result.forward[static_cast<std::size_t>(role)].reserve(static_cast<std::size_t>(question_.config.layers) +
+                                                           1);
+    result.backward[static_cast<std::size_t>(role)].reserve(
+        static_cast<std::size_t>(question_.config.layers) + 1);
     for (std::int64_t n = 0; n <= question_.config.layers; ++n) {
       const auto more = [&](PlayedPiece piece, const std::vector<std::int64_t>& sums) {
         const std::int64_t extra = least_of(sums, static_cast<std::size_t>(n));

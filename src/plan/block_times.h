@@ -81,9 +81,9 @@ class BlockTable {
   const BlockTimes& of(const BlockRequest& request, PlanNetwork& network);
 
  private:
-  class Form;  // the graphs of a key
+  class Form;  // the graphs of a key, for all sizes of micro-batches
 
-  const Form& form(const ChunkKey& key);
+  const Form& form(ChunkKey key);
   BlockTimes timed(const BlockRequest& request, PlanNetwork& network);
   const ElementRates& rates_of(std::int32_t device);
   static void put_after(BlockTimes& times, const BlockTimes& others, std::int64_t layers);

@@ -31,23 +31,23 @@ PlayedPiece layers_of(const PlayedPiece& piece, std::int64_t layers, std::int64_
                      whole);
 }
 
-FlatChunk flat_chunk(const ModelConfig& config, const ChunkKey& key, ChunkGraph chunk,
-                     const OverlapOptions& overlap) {
-  const std::vector<Piece> pieces = pieces_of(
-      chunk.graph, {.forward_ops = chunk.send_output.end, .layers_per_unit = key.layers_per_unit()});
+FlatChunk flat_chunk(ChunkFamily& family, const OverlapOptions& overlap) {
+  const std::vector<Piece>& pieces = family.pieces();
   check(!pieces.empty(), "the graph of a chunk has its layers one after the other");
-  const std::vector<ReadyParameter> parameters = parameters_by_readiness(config, key, chunk);
+  ChunkGraph& chunk = family.built();
   FlatChunk flat;
-  flat.program.graphs.push_back(std::move(chunk.graph));
+  flat.family = &family;
+  Program program;
+  program.graphs.push_back(std::move(chunk.graph));
   for (const OpSpan& span : {chunk.receive_input, chunk.forward, chunk.send_output, chunk.receive_gradient,
                              chunk.backward, chunk.send_gradient}) {
     if (span.empty()) continue;
-    flat.program.instructions.push_back(
-        {.section = SectionId{static_cast<std::uint32_t>(flat.program.sections.size())}});
-    flat.program.sections.push_back({.name = {}, .first_op = span.first, .end_op = span.end});
+    program.instructions.push_back(
+        {.section = SectionId{static_cast<std::uint32_t>(program.sections.size())}});
+    program.sections.push_back({.name = {}, .first_op = span.first, .end_op = span.end});
   }
-  const Plan plan = smallest_plan(key);
-  flat.stage = flatten(flat.program, plan, overlap);
+  flat.stage = flatten(program, smallest_plan(family.key()), overlap);
+  chunk.graph = std::move(program.graphs[0]);
   const std::vector<std::uint32_t>& ops = flat.stage.graph_ops;
   for (std::uint32_t node = 0; node < ops.size(); ++node) {
     const Piece piece = pieces[ops[node]];
@@ -63,11 +63,11 @@ FlatChunk flat_chunk(const ModelConfig& config, const ChunkKey& key, ChunkGraph 
   FlatChunk::Span& embedding = flat.backward[static_cast<std::size_t>(BackwardPiece::kEmbedding)];
   embedding = flat.pieces[static_cast<std::size_t>(Piece::kFirstBackward)];
   embedding.end = std::max(embedding.end, flat.pieces[static_cast<std::size_t>(Piece::kAfter)].end);
-  for (const auto& [member, ready] : parameters) {
+  for (const auto& [member, ready] : family.parameters()) {
     const auto node = std::ranges::lower_bound(ops, ready);
     check(node != ops.end() && *node == ready, "a gradient is written by a step");
-    flat.gradients.push_back({member, static_cast<std::uint32_t>(node - ops.begin()),
-                              flat.program.graphs[0].ops()[ready].block >= 0});
+    flat.gradients.push_back(
+        {member, static_cast<std::uint32_t>(node - ops.begin()), chunk.graph.ops()[ready].block >= 0});
   }
   return flat;
 }

@@ -1,7 +1,7 @@
 // A chunk's graph laid flat as the simulator does it, and its pieces played: embedding, layers and head, each
 // forward and backward.
 //
-//   const FlatChunk flat = flat_chunk(config, key, build_chunk(config, key), overlap);
+//   const FlatChunk flat = flat_chunk(family, overlap);
 //   ChunkPlayer player(flat, op_times, request_times, issue);
 //   const PlayedPiece layer = player.play(flat.pieces[static_cast<std::size_t>(Piece::kInnerForward)]);
 //   repeated(layer, 6).run                                              // six layers
@@ -12,8 +12,7 @@
 #include <limits>
 #include <vector>
 
-#include "nadi/model/model_config.h"
-#include "nadi/parallel/chunk_cost.h"
+#include "nadi/parallel/chunk_family.h"
 #include "nadi/plan/gradient_buckets.h"
 #include "nadi/sim/device_model.h"
 #include "nadi/sim/replay_program.h"
@@ -36,10 +35,10 @@ PlayedPiece repeated(const PlayedPiece& piece, std::int64_t times);
 // So many layers of pieces that have `per_piece` of them each.
 PlayedPiece layers_of(const PlayedPiece& piece, std::int64_t layers, std::int64_t per_piece);
 
-// One graph with its nodes as the replay has them.
+// The graph of a family of chunks with its nodes as the replay has them.
 struct FlatChunk {
-  Program program;  // of one graph
-  StageReplay stage;
+  ChunkFamily* family = nullptr;
+  StageReplay stage;  // sizes of requests are those of the graph as it was built: see ChunkFamily::scaled()
   struct Span {
     std::uint32_t first = 0, end = 0;  // nodes
   };
@@ -54,8 +53,8 @@ struct FlatChunk {
   std::vector<Gradient> gradients;
 };
 
-FlatChunk flat_chunk(const ModelConfig& config, const ChunkKey& key, ChunkGraph chunk,
-                     const OverlapOptions& overlap);
+// The family must outlive it.
+FlatChunk flat_chunk(ChunkFamily& family, const OverlapOptions& overlap);
 
 // The pieces of a flat chunk on a device.
 class ChunkPlayer {

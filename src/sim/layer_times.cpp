@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <sstream>
 
 #include "nadi/base/error.h"
@@ -171,40 +170,56 @@ const LayerTimes::Entry& LayerTimes::find(const ModelConfig& config, const std::
       format("the file has {}", there)};
 }
 
+void LayerTimes::retime(const Entry& entry, const Graph& graph, double sequences, std::span<OpTime> times) {
+  // By part, block and phase: how many ops share a time, and how long the model has them take together.
+  struct Share {
+    LayerPart part{};
+    std::int32_t block = -1;
+    Phase phase{};
+    double modelled = 0;
+    std::int64_t ops = 0;
+    bool operator==(const Share& other) const {
+      return part == other.part && block == other.block && phase == other.phase;
+    }
+  };
+  constexpr std::uint32_t kNoShare = ~std::uint32_t{0};
+  std::vector<Share> shares;
+  std::vector<std::uint32_t> share_of(times.size(), kNoShare);
+  std::uint32_t last = 0;  // ops of a share mostly follow one another
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const Op& op = graph.ops()[i];
+    if (definition(op.kind).op_class != OpClass::kCompute) continue;
+    const Share wanted{.part = part_of(graph, op), .block = op.block, .phase = op.phase};
+    if (wanted.part == LayerPart::kNone) continue;
+    if (last >= shares.size() || !(shares[last] == wanted)) {
+      last = static_cast<std::uint32_t>(std::ranges::find(shares, wanted) - shares.begin());
+      if (last == shares.size()) shares.push_back(wanted);
+    }
+    share_of[i] = last;
+    ++shares[last].ops;
+    shares[last].modelled += static_cast<double>(times[i].time.count());
+  }
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (share_of[i] == kNoShare) continue;
+    const Share& share = shares[share_of[i]];
+    const double forward = share.part == LayerPart::kEmbedding ? entry.embedding()
+                           : share.part == LayerPart::kHead
+                               ? entry.head()
+                               : entry.layer(static_cast<std::size_t>(share.block));
+    const double given = pass_seconds(forward, sequences, share.phase) * 1e9;
+    const double part_of_time = share.modelled > 0
+                                    ? static_cast<double>(times[i].time.count()) / share.modelled
+                                    : 1 / static_cast<double>(share.ops);
+    times[i] = {.time = Nanoseconds{std::llround(given * part_of_time)}, .source = TimeSource::kGiven};
+  }
+}
+
 RetimeOps LayerTimes::retime(const ModelConfig& config, const StepRequest& request, const Plan& plan) const {
   const double sequences = static_cast<double>(request.batch_size) / static_cast<double>(plan.micro_batches);
   const std::int64_t tp = plan.tp;
   return [table = *this, config, sequences, tp](std::int64_t, const Program& program, std::size_t number,
                                                 const DeviceSpec& device, std::span<OpTime> times) {
-    const Entry& entry = table.find(config, device.name, tp);
-    const Graph& graph = program.graphs[number];
-    // By part, block and phase: which ops share a time, and how long the model has them take together.
-    struct Share {
-      double modelled = 0;
-      std::vector<std::size_t> ops = {};
-    };
-    std::map<std::tuple<LayerPart, std::int32_t, Phase>, Share> shares;
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      const Op& op = graph.ops()[i];
-      const LayerPart part = part_of(graph, op);
-      if (part == LayerPart::kNone || definition(op.kind).op_class != OpClass::kCompute) continue;
-      Share& share = shares[{part, op.block, op.phase}];
-      share.ops.push_back(i);
-      share.modelled += static_cast<double>(times[i].time.count());
-    }
-    for (auto& [key, share] : shares) {
-      const auto [part, block, phase] = key;
-      const double forward = part == LayerPart::kEmbedding ? entry.embedding()
-                             : part == LayerPart::kHead    ? entry.head()
-                                                           : entry.layer(static_cast<std::size_t>(block));
-      const double given = pass_seconds(forward, sequences, phase) * 1e9;
-      for (const std::size_t i : share.ops) {
-        const double part_of_time = share.modelled > 0
-                                        ? static_cast<double>(times[i].time.count()) / share.modelled
-                                        : 1 / static_cast<double>(share.ops.size());
-        times[i] = {.time = Nanoseconds{std::llround(given * part_of_time)}, .source = TimeSource::kGiven};
-      }
-    }
+    retime(table.find(config, device.name, tp), program.graphs[number], sequences, times);
   };
 }
 

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,8 @@ class LayerTimes {
     return forward * sequences * (phase == Phase::kBackward ? 2 : 1);
   }
 
+  // The times of a graph's ops on a device for so many sequences: those of the model in, the table's out.
+  static void retime(const Entry& entry, const Graph& graph, double sequences, std::span<OpTime> times);
   // The function keeps a copy of the table.
   RetimeOps retime(const ModelConfig& config, const StepRequest& request, const Plan& plan) const;
 
