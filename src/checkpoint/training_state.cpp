@@ -78,6 +78,10 @@ void check_version(JsonValue root) {
 void write_training_state(AtomicFolder& folder, const TrainingState& state,
                           std::vector<TensorToWrite> tensors) {
   folder.write(kTrainingTensorsFile, [&](AtomicFile& file) { write_safetensors(file, std::move(tensors)); });
+  folder.write(kTrainingStateFile, training_state_json(state));
+}
+
+std::string training_state_json(const TrainingState& state) {
   Json root{{"format", kFormat},
             {"version", kVersion},
             {"step", state.step},
@@ -98,7 +102,7 @@ void write_training_state(AtomicFolder& folder, const TrainingState& state,
             {"counters", Json::object()}};
   if (state.best_validation_loss) root["best_validation_loss"] = json_of(*state.best_validation_loss);
   for (const auto& [name, count] : state.counters) root["counters"][name] = count;
-  folder.write(kTrainingStateFile, dump_json(root));
+  return dump_json(root);
 }
 
 TrainingState read_training_state(const std::filesystem::path& checkpoint) {

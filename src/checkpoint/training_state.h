@@ -57,6 +57,9 @@ struct TrainingState {
 void write_training_state(AtomicFolder& folder, const TrainingState& state,
                           std::vector<TensorToWrite> tensors);
 
+// The text of its JSON file alone, for those who write the tensors themselves.
+std::string training_state_json(const TrainingState& state);
+
 TrainingState read_training_state(const std::filesystem::path& checkpoint);
 
 }  // namespace nadi

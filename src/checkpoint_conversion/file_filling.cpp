@@ -32,18 +32,17 @@ constexpr std::int64_t kReadAhead = std::int64_t{64} << 20;
 // ask for them once.
 class ReadAhead {
  public:
-  ReadAhead(const WholeModel& model, std::span<const FillTask> tasks) : model_(model), tasks_(tasks) {}
+  ReadAhead(const WholeModel& model, std::span<const FillTask> tasks)
+      : model_(model), tasks_(tasks), asked_bytes_(tasks.size(), 0) {}
 
-  // Task `current` starts now.
+  // Task `current` starts now. Threads come here in any order.
   void advance(std::size_t current) {
     const std::lock_guard lock(mutex_);
     if (next_ < current) next_ = current;
     while (passed_ < current) ahead_ -= asked_bytes_[passed_++];
     while (next_ < tasks_.size() && ahead_ < kReadAhead) {
-      const std::int64_t asked = ask(tasks_[next_++]);
-      asked_bytes_.resize(next_);
-      asked_bytes_[next_ - 1] = asked;
-      ahead_ += asked;
+      asked_bytes_[next_] = ask(tasks_[next_]);
+      ahead_ += asked_bytes_[next_++];
     }
   }
 
@@ -79,7 +78,7 @@ class ReadAhead {
   const WholeModel& model_;
   const std::span<const FillTask> tasks_;
   std::mutex mutex_;                       // guards what follows
-  std::vector<std::int64_t> asked_bytes_;  // by task
+  std::vector<std::int64_t> asked_bytes_;  // by task; 0: nothing
   std::size_t next_ = 0;                   // the first task that was not asked for
   std::size_t passed_ = 0;                 // tasks before it have started
   std::int64_t ahead_ = 0;                 // bytes that were asked for by tasks that have not started

@@ -129,6 +129,24 @@ TEST_F(FileFillingTest, AMissingTensorAndABlockOutsideAreNamed) {
   EXPECT_THAT(outside->what(), HasSubstr("has 2000 rows of 1000 elements; rows 0 to 2000"));
 }
 
+// More threads than cores, and tasks that are over at once: threads come to their tasks in any order.
+TEST_F(FileFillingTest, ManyThreadsAndSmallTasks) {
+  MemoryModel model;
+  TargetFile file{.name = "data", .size = Bytes{64 * 4}};
+  for (int i = 0; i < 64; ++i) {
+    const std::string name = "vector " + std::to_string(i);
+    model.add(name, FileDType::kF32, {1});
+    file.places.push_back({.offset = i * 4,
+                           .dtype = FileDType::kF32,
+                           .blocks = {{.tensor = name, .block = {.rows = 1, .columns = 1}}}});
+  }
+  for (int round = 0; round < 50; ++round) {
+    AtomicFolder folder(folder_ / std::to_string(round));
+    fill_files(model, {&file, 1}, folder, {.threads = 8});
+    check_files(model, {&file, 1}, folder.hidden_path(), {.threads = 8});
+  }
+}
+
 // What the caller throws in progress, Ctrl-C for instance, ends the work, and nothing is left.
 TEST_F(FileFillingTest, AnInterruptionEndsIt) {
   struct Stop {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/checkpoint/safetensors_writer.h"
+#include "nadi/checkpoint/training_state.h"
 #include "nadi/megatron_checkpoint/torch_target.h"
 #include "nadi/megatron_checkpoint/whole_names.h"
 #include "nadi/torch_file/pickle_arena.h"
@@ -87,6 +89,10 @@ ShardBlock block_of(const WholeTensorToWrite& tensor) {
 }
 
 bool is_optimizer_state(const WholeModel& model, const WholeTensor& tensor) {
+  return tensor.place == kTrainingTensorsFile || is_adam_state(model, tensor);
+}
+
+bool is_adam_state(const WholeModel& model, const WholeTensor& tensor) {
   return std::ranges::any_of(kOptimizerSuffixes, [&](std::string_view suffix) {
     return tensor.name.ends_with(suffix) &&
            model.find(std::string_view(tensor.name).substr(0, tensor.name.size() - suffix.size())) != nullptr;
@@ -120,15 +126,23 @@ std::vector<WholeTensorToWrite> optimizer_state_to_write(const WholeModel& model
 
 TargetFile safetensors_target(std::string name, std::vector<WholeTensorToWrite> tensors) {
   std::vector<TensorToWrite> described;
-  for (WholeTensorToWrite& tensor : tensors)
-    described.push_back({.name = std::move(tensor.name), .dtype = tensor.dtype, .shape = tensor.shape});
+  std::map<std::string, const WholeTensorToWrite*> by_name;
+  for (const WholeTensorToWrite& tensor : tensors) {
+    described.push_back({.name = tensor.name, .dtype = tensor.dtype, .shape = tensor.shape});
+    by_name.emplace(tensor.name, &tensor);
+  }
   TargetFile file{.name = std::move(name), .size = {}};
   file.ready.push_back({.offset = 0, .bytes = safetensors_head(described)});
   auto offset = static_cast<std::int64_t>(file.ready[0].bytes.size());
-  for (const TensorToWrite& tensor : described) {
-    const WholeTensorToWrite whole{.name = tensor.name, .dtype = tensor.dtype, .shape = tensor.shape};
-    file.places.push_back({.offset = offset, .dtype = tensor.dtype, .blocks = {block_of(whole)}});
-    offset += bytes_of(whole);
+  for (const TensorToWrite& next : described) {
+    const WholeTensorToWrite& tensor = *by_name.at(next.name);
+    if (tensor.bytes.empty()) {
+      file.places.push_back({.offset = offset, .dtype = tensor.dtype, .blocks = {block_of(tensor)}});
+    } else {
+      check(static_cast<std::int64_t>(tensor.bytes.size()) == bytes_of(tensor), "bytes fill their tensor");
+      file.ready.push_back({.offset = offset, .bytes = tensor.bytes});
+    }
+    offset += bytes_of(tensor);
   }
   file.size = Bytes{offset};
   return file;

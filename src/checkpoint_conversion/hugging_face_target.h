@@ -17,12 +17,11 @@
 #include <vector>
 
 #include "nadi/base/units.h"
+#include "nadi/checkpoint/weight_file.h"
 #include "nadi/checkpoint/whole_model.h"
 #include "nadi/megatron_checkpoint/target_file.h"
 
 namespace nadi {
-
-enum class WeightFormat : std::uint8_t { kSafetensors, kPytorch };
 
 struct HuggingFaceOptions {
   WeightFormat format = WeightFormat::kSafetensors;
@@ -33,11 +32,12 @@ struct HuggingFaceOptions {
   Bytes shard{5'000'000'000};  // transformers' choice
 };
 
-// A tensor of a target that is a tensor of the whole model, or its first rows.
+// A tensor of a target that is a tensor of the whole model, or its first rows, or bytes that are known.
 struct WholeTensorToWrite {
   std::string name;
   FileDType dtype = FileDType::kF32;
   Shape shape = {};
+  std::string bytes = {};
 };
 
 // All of it.
@@ -46,12 +46,15 @@ ShardBlock block_of(const WholeTensorToWrite& tensor);
 // The parameters of a model, without optimizer state, as a target has them. Error (input) when the vocabulary
 // has fewer rows than are wanted.
 std::vector<WholeTensorToWrite> weights_to_write(const WholeModel& model, const HuggingFaceOptions& options);
-// Adam's state alone.
+// The rest.
 std::vector<WholeTensorToWrite> optimizer_state_to_write(const WholeModel& model,
                                                          std::int64_t vocabulary = 0);
 
-// Whether a tensor of a whole model belongs to the optimizer: "<parameter>.m", ".v", ".master".
+// Whether a tensor of a whole model belongs to the training: "<parameter>.m", ".v", ".master", and what else
+// the training state of a checkpoint of ours holds.
 bool is_optimizer_state(const WholeModel& model, const WholeTensor& tensor);
+// Of those only "<parameter>.m", ".v" and ".master".
+bool is_adam_state(const WholeModel& model, const WholeTensor& tensor);
 
 // One safetensors file with these tensors.
 TargetFile safetensors_target(std::string name, std::vector<WholeTensorToWrite> tensors);

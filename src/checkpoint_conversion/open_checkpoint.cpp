@@ -10,6 +10,7 @@
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/megatron_checkpoint/iteration_folder.h"
 #include "nadi/megatron_checkpoint/legacy_source.h"
+#include "nadi/megatron_checkpoint/torch_dist_source.h"
 
 namespace nadi {
 namespace {
@@ -67,7 +68,7 @@ OpenedCheckpoint open_checkpoint(const fs::path& folder, const OpenOptions& opti
           open_legacy_checkpoint(found.path, {.config = options.config, .optimizer = options.optimizer}),
           found.format);
     case CheckpointFormat::kTorchDist:
-      throw input_error({.file = found.path.string()}, "checkpoints of the format torch_dist are not read");
+      return opened_megatron(open_torch_dist_checkpoint(found.path, options.config), found.format);
   }
   unreachable();
 }

@@ -25,6 +25,7 @@ std::unique_ptr<Command> make_data_tokenizer_command();
 std::unique_ptr<Command> make_data_preprocess_command();
 std::unique_ptr<Command> make_data_index_command();
 std::unique_ptr<Command> make_data_inspect_command();
+std::unique_ptr<Command> make_checkpoint_convert_command();
 std::unique_ptr<Command> make_checkpoint_show_command();
 std::unique_ptr<Command> make_checkpoint_compare_command();
 std::unique_ptr<Command> make_train_command();
@@ -132,6 +133,13 @@ constexpr std::array kCommands{
                  .examples = {"nadi data inspect data/arxiv_text_document",
                               "nadi data inspect data/arxiv_text_document --tokenizer tok --format jsonl"},
                  .make = &make_data_inspect_command},
+    CommandEntry{.name = "checkpoint convert",
+                 .summary = "convert checkpoints: Hugging Face, Megatron-LM in any split, Nadi",
+                 .examples = {"nadi checkpoint convert --load-dir out/gpt2/best_model --save-dir out/mega "
+                              "--to megatron --target-tensor-parallel-size 2",
+                              "nadi checkpoint convert --load-dir out/gpt2/checkpoint-4 --save-dir out/dist "
+                              "--to torch_dist --dry-run"},
+                 .make = &make_checkpoint_convert_command},
     CommandEntry{.name = "checkpoint show",
                  .summary = "show what a checkpoint or a file of weights holds, whatever program wrote it",
                  .examples = {"nadi checkpoint show out/gpt2/best_model",

@@ -101,6 +101,11 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
   const std::string train = "train gpt2-tiny --max-seq-length 16 --batch-size 1 --tokenizer tok --threads 1 ";
   for (const char* flags : {"--max-steps 1 --skip-eval", "--max-steps 3 --enable-tracing --save-dir run"})
     EXPECT_EQ(printed_keys(train + flags), documented_keys("nadi train --json"));
+  EXPECT_EQ(
+      without(
+          printed_keys("checkpoint convert --load-dir run/checkpoint-3 --save-dir x --to megatron --dry-run"),
+          "notes[]"),
+      without(documented_keys("nadi checkpoint convert --json"), "notes[]"));
   EXPECT_EQ(without(printed_keys("checkpoint show run/checkpoint-3 --tensors"), "notes[]"),
             without(documented_keys("nadi checkpoint show --json"), "notes[]"));
   EXPECT_EQ(printed_keys("checkpoint compare run/checkpoint-3 run/checkpoint-3 --weights"),

@@ -1,0 +1,382 @@
+#include "nadi/cli/checkpoint_convert_flags.h"
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/checkpoint/weight_file.h"
+#include "nadi/checkpoint_conversion/open_checkpoint.h"
+#include "nadi/checkpoint_conversion/tokenizer_size.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/model/config_file.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 2> kModelTypes{"GPT", "BERT"};
+constexpr std::array<std::string_view, 2> kImplementations{"local", "transformer_engine"};
+constexpr std::array<std::string_view, 2> kPositions{"learned_absolute", "rope"};
+
+// Megatron's --model-size: which architecture and which tokenizer it stands for.
+struct ModelSize {
+  std::string_view name;
+  Architecture architecture;
+  std::string_view tokenizer_type;
+};
+constexpr std::string_view kLlama2Tokenizer = "Llama2Tokenizer",
+                           kHuggingFaceTokenizer = "HuggingFaceTokenizer";
+constexpr std::array kModelSizes{
+    ModelSize{"llama2-7B", Architecture::kLlama, kLlama2Tokenizer},
+    ModelSize{"llama2-13B", Architecture::kLlama, kLlama2Tokenizer},
+    ModelSize{"llama2-70B", Architecture::kLlama, kLlama2Tokenizer},
+    ModelSize{"llama2-7Bf", Architecture::kLlama, kLlama2Tokenizer},
+    ModelSize{"llama2-13Bf", Architecture::kLlama, kLlama2Tokenizer},
+    ModelSize{"llama2-70Bf", Architecture::kLlama, kLlama2Tokenizer},
+    ModelSize{"llama3", Architecture::kLlama, kHuggingFaceTokenizer},
+    ModelSize{"mistral", Architecture::kMistral, kHuggingFaceTokenizer},
+    ModelSize{"yi-34B", Architecture::kLlama, kHuggingFaceTokenizer},
+    ModelSize{"qwen2.5", Architecture::kQwen2, kHuggingFaceTokenizer},
+};
+
+// Megatron's loaders and savers that stand for a format of ours.
+constexpr std::array<std::string_view, 3> kLoaders{"llama_mistral", "core", "mcore"};
+constexpr std::array<std::string_view, 2> kSavers{"core", "mcore"};
+
+// Flags of Megatron's converter that change nothing here.
+struct InertFlag {
+  std::string_view name;
+  std::string_view value;  // empty: a switch
+  std::string_view why;
+};
+constexpr std::array kInertFlags{
+    InertFlag{"--max-queue-size", "N", "nothing is queued: the source is mapped"},
+    InertFlag{"--no-checking", "", "names and shapes are always checked"},
+    InertFlag{"--megatron-path", "DIR", "no code of Megatron-LM is used"},
+    InertFlag{"--loader-transformer-impl", "NAME", "names of both kinds are recognised"},
+};
+
+template <std::size_t N>
+std::vector<std::string_view> list_of(const std::array<std::string_view, N>& names) {
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string_view> weight_format_names() {
+  std::vector<std::string_view> names;
+  for (const WeightFormatEntry& entry : weight_formats()) names.push_back(entry.name);
+  return names;
+}
+
+std::vector<std::string_view> model_sizes() {
+  std::vector<std::string_view> names;
+  for (const ModelSize& size : kModelSizes) names.push_back(size.name);
+  return names;
+}
+
+void add_source_flags(Flags& flags) {
+  flags.add({.names = {"--load-dir"},
+             .value = "DIR",
+             .help =
+                 "the checkpoint: a Hugging Face folder, a checkpoint of nadi train, or one of Megatron-LM "
+                 "(torch or torch_dist; its folder, or an iter_0000500 in it)",
+             .fallback = "required",
+             .group = "source"});
+  flags.add({.names = {"--iteration"},
+             .value = "N",
+             .help = "which iteration of a Megatron-LM folder",
+             .fallback = "the newest",
+             .group = "source"});
+  flags.add({.names = {"--config"},
+             .value = "MODEL",
+             .help =
+                 "a config.json, a folder with one or a built-in model, in place of what the arguments in a "
+                 "checkpoint of Megatron-LM say",
+             .fallback = "what the checkpoint says",
+             .group = "source"});
+  flags.add(
+      {.names = {"--tokenizer-model"},
+       .value = "PATH",
+       .help =
+           "folder or file of the tokenizer: its size is that of the vocabulary, and its files go along to "
+           "a Hugging Face folder",
+       .fallback = "the model's vocabulary, the source's files",
+       .group = "source"});
+  flags.add({.names = {"--true-vocab-size"},
+             .value = "N",
+             .help = "size of the vocabulary",
+             .fallback = "the tokenizer's, or the model's",
+             .group = "source"});
+  flags.add({.names = {"--vocab-file"},
+             .value = "FILE",
+             .help = "a vocabulary whose size is that of the model's",
+             .fallback = "none",
+             .group = "source"});
+  flags.add(
+      {.names = {"--no-optimizer"}, .help = "weights alone, without optimizer state", .group = "source"});
+}
+
+void add_target_flags(Flags& flags) {
+  std::string summaries;
+  std::vector<std::string_view> names;
+  for (const CheckpointFormatEntry& entry : kCheckpointFormats) {
+    summaries += format("{}{}: {}", summaries.empty() ? "" : "; ", entry.name, entry.summary);
+    names.push_back(entry.name);
+  }
+  flags.add({.names = {"--save-dir"},
+             .value = "DIR",
+             .help = "the folder that is written; it appears when it is complete",
+             .fallback = "required",
+             .group = "target"});
+  flags.add({.names = {"--to"},
+             .value = "FORMAT",
+             .help = summaries,
+             .fallback = "what --saver says",
+             .choices = names,
+             .group = "target"});
+  flags.add({.names = {"--save-format"},
+             .value = "FORMAT",
+             .help = "files of weights in a Hugging Face folder",
+             .fallback = std::string(weight_formats()[0].name),
+             .choices = weight_format_names(),
+             .group = "target"});
+  flags.add({.names = {"--max-shard-size"},
+             .value = "SIZE",
+             .help = "largest file of weights in a Hugging Face folder",
+             .fallback = "5GB",
+             .group = "target"});
+  for (const auto& [name, type] : {std::pair("--bf16", "bf16"), {"--fp16", "fp16"}, {"--fp32", "fp32"}})
+    flags.add({.names = {name},
+               .help = format("convert weights to {}; the source's precision without any of these", type),
+               .group = "target"});
+  flags.add({.names = {"--target-tensor-parallel-size"},
+             .value = "N",
+             .help = "tensor-parallel ranks",
+             .fallback = "the source's, or 1",
+             .group = "target"});
+  flags.add({.names = {"--target-pipeline-parallel-size"},
+             .value = "N",
+             .help = "pipeline stages",
+             .fallback = "the source's, or 1",
+             .group = "target"});
+  flags.add({.names = {"--target-virtual-stages"},
+             .value = "N",
+             .help = "chunks of layers of each stage (interleaved schedule)",
+             .fallback = "1",
+             .group = "target"});
+  flags.add({.names = {"--target-expert-parallel-size"},
+             .value = "N",
+             .help = "only 1: models with experts are not known",
+             .fallback = "1",
+             .group = "target"});
+  flags.add({.names = {"--saver-transformer-impl"},
+             .value = "NAME",
+             .help = "whose names tensors have in Megatron-LM's format torch",
+             .fallback = std::string(kImplementations[1]),
+             .choices = list_of(kImplementations),
+             .group = "target"});
+  flags.add(
+      {.names = {"--make-vocab-size-divisible-by"},
+       .value = "N",
+       .help = "Megatron-LM's vocabulary is padded to a multiple of this times the tensor-parallel ranks",
+       .fallback = "as the source, or 128",
+       .group = "target"});
+  flags.add({.names = {"--use-distributed-optimizer"},
+             .help = "write optimizer state as Megatron-LM's distributed optimizer does",
+             .fallback = "as the source",
+             .group = "target"});
+  flags.add({.names = {"--no-distributed-optimizer"},
+             .help = "write optimizer state as without it",
+             .fallback = "as the source",
+             .group = "target"});
+}
+
+void add_megatron_claims(Flags& flags) {
+  flags.add({.names = {"--model-type"},
+             .value = "TYPE",
+             .help = "compared with the source",
+             .fallback = "what the source is",
+             .choices = list_of(kModelTypes),
+             .group = "Megatron-LM's converter"});
+  flags.add({.names = {"--model-size"},
+             .value = "NAME",
+             .help = "compared with the source; llama2 names its tokenizer in the arguments",
+             .fallback = "what the source is",
+             .choices = model_sizes(),
+             .group = "Megatron-LM's converter"});
+  flags.add({.names = {"--position-embedding-type"},
+             .value = "TYPE",
+             .help = "compared with the source",
+             .fallback = "what the source is",
+             .choices = list_of(kPositions),
+             .group = "Megatron-LM's converter"});
+  flags.add(
+      {.names = {"--loader"},
+       .value = "NAME",
+       .help =
+           "compared with the source: llama_mistral is a Hugging Face folder, core (or mcore) a checkpoint "
+           "of Megatron-LM",
+       .fallback = "what the source is",
+       .choices = list_of(kLoaders),
+       .group = "Megatron-LM's converter"});
+  flags.add({.names = {"--checkpoint-type"},
+             .value = "TYPE",
+             .help = "compared with the source; files of Meta are not read",
+             .fallback = "hf",
+             .choices = {"hf", "meta"},
+             .group = "Megatron-LM's converter"});
+  flags.add({.names = {"--saver"},
+             .value = "NAME",
+             .help = "core (or mcore) is --to megatron",
+             .fallback = "what --to says",
+             .choices = list_of(kSavers),
+             .group = "Megatron-LM's converter"});
+  for (const InertFlag& flag : kInertFlags)
+    flags.add({.names = {flag.name},
+               .value = flag.value,
+               .help = format("no effect: {}", flag.why),
+               .fallback = "none",
+               .group = "Megatron-LM's converter"});
+}
+
+std::string required_text(const Flags& flags, std::string_view name) {
+  const std::optional<std::string> text = flags.text(name);
+  if (!text || text->empty())
+    throw usage_error(format("{} is missing", name),
+                      "nadi checkpoint convert --load-dir FROM --save-dir NEW --to hf");
+  return *text;
+}
+
+CheckpointFormat target_format(const Flags& flags) {
+  const std::optional<std::size_t> to = flags.choice("--to");
+  const bool saver = flags.given("--saver");
+  if (!to && !saver)
+    throw usage_error("the format of the target is missing", "--to hf, megatron, torch_dist or nadi");
+  if (!to) return CheckpointFormat::kMegatron;
+  const CheckpointFormat format_asked = kCheckpointFormats[*to].format;
+  if (saver && format_asked != CheckpointFormat::kMegatron && format_asked != CheckpointFormat::kTorchDist)
+    throw usage_error(format("--saver {} writes a checkpoint of Megatron-LM, and --to {} another format",
+                             *flags.text("--saver"), kCheckpointFormats[*to].name),
+                      "leave --saver out");
+  return format_asked;
+}
+
+std::optional<FileDType> target_precision(const Flags& flags) {
+  std::optional<FileDType> dtype;
+  for (const auto& [name, type] :
+       {std::pair("--bf16", FileDType::kBF16), {"--fp16", FileDType::kF16}, {"--fp32", FileDType::kF32}}) {
+    if (!flags.given(name)) continue;
+    if (dtype) throw usage_error("--bf16, --fp16 and --fp32 exclude each other");
+    dtype = type;
+  }
+  return dtype;
+}
+
+std::optional<std::int64_t> vocabulary_size(const Flags& flags) {
+  if (const auto size = flags.integer("--true-vocab-size")) return size;
+  if (const auto file = flags.text("--vocab-file")) return tokenizer_size(*file);
+  if (const auto path = flags.text("--tokenizer-model")) return tokenizer_size(*path);
+  return std::nullopt;
+}
+
+void check_source_claims(const Flags& flags, const fs::path& source) {
+  if (flags.text("--checkpoint-type") == "meta")
+    throw usage_error(
+        "--checkpoint-type meta: Meta's own files are not read",
+        "convert them to a Hugging Face folder first, or get the Hugging Face folder of the model");
+  const std::optional<std::string> loader = flags.text("--loader");
+  if (!loader && !flags.given("--checkpoint-type")) return;
+  const CheckpointFormat format_found = checkpoint_format(source);
+  const bool megatron =
+      format_found == CheckpointFormat::kMegatron || format_found == CheckpointFormat::kTorchDist;
+  if (loader && (*loader != "llama_mistral") != megatron)
+    throw usage_error(format("--loader {} does not read '{}', which is {}", *loader, source.string(),
+                             entry_of(format_found).summary),
+                      "leave --loader out: the format is recognised");
+  if (flags.given("--checkpoint-type") && megatron)
+    throw usage_error(
+        format("--checkpoint-type hf: '{}' is {}", source.string(), entry_of(format_found).summary),
+        "leave --checkpoint-type out");
+}
+
+}  // namespace
+
+void add_checkpoint_convert_flags(Flags& flags) {
+  add_source_flags(flags);
+  add_target_flags(flags);
+  flags.add({.names = {"--threads"},
+             .value = "N",
+             .help = "threads that copy; the files do not depend on it",
+             .fallback = "one per core, at least 2",
+             .group = "run"});
+  flags.add({.names = {"--dry-run"}, .help = "write nothing; print files and sizes", .group = "run"});
+  flags.add({.names = {"--verify"},
+             .help = "read everything back and compare it with the source before the folder appears",
+             .group = "run"});
+  flags.add(
+      {.names = {"--force"},
+       .help =
+           "replace a folder that exists; folders in it that are not of checkpoints stay, and then nothing "
+           "is written",
+       .group = "run"});
+  flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "run"});
+  add_megatron_claims(flags);
+}
+
+ResolvedConversion resolve_conversion(const Flags& flags) {
+  ResolvedConversion resolved{.request = {.source = required_text(flags, "--load-dir"),
+                                          .target = required_text(flags, "--save-dir"),
+                                          .to = target_format(flags)}};
+  ConversionRequest& request = resolved.request;
+  check_source_claims(flags, request.source);
+  if (flags.integer("--target-expert-parallel-size").value_or(1) != 1)
+    throw usage_error("--target-expert-parallel-size takes only 1: models with experts are not known");
+  if (flags.given("--use-distributed-optimizer") && flags.given("--no-distributed-optimizer"))
+    throw usage_error("--use-distributed-optimizer and --no-distributed-optimizer exclude each other");
+  if (const auto config = flags.text("--config")) request.config = load_model_config(*config);
+  request.iteration = flags.integer("--iteration", 0);
+  request.optimizer = !flags.given("--no-optimizer");
+  request.dtype = target_precision(flags);
+  request.vocabulary = vocabulary_size(flags);
+  if (const auto path = flags.text("--tokenizer-model")) {
+    request.tokenizer = *path;
+    request.tokenizer_type = kHuggingFaceTokenizer;
+  }
+  if (const auto size = flags.choice("--model-size"))
+    request.tokenizer_type = kModelSizes[*size].tokenizer_type;
+  request.weight_format = weight_formats()[flags.choice("--save-format").value_or(0)].format;
+  request.shard = flags.bytes("--max-shard-size").value_or(request.shard);
+  request.tp = flags.integer("--target-tensor-parallel-size");
+  request.pp = flags.integer("--target-pipeline-parallel-size");
+  request.virtual_stages = flags.integer("--target-virtual-stages");
+  request.naming = flags.choice("--saver-transformer-impl").value_or(1) == 0
+                       ? MegatronNaming::kLocal
+                       : MegatronNaming::kTransformerEngine;
+  request.vocabulary_divisible_by = flags.integer("--make-vocab-size-divisible-by");
+  if (flags.given("--use-distributed-optimizer")) request.distributed_optimizer = true;
+  if (flags.given("--no-distributed-optimizer")) request.distributed_optimizer = false;
+  if (flags.given("--force")) request.overwrite = Overwrite::kAllow;
+  for (const InertFlag& flag : kInertFlags)
+    if (flags.given(flag.name)) resolved.notes.push_back(format("{} has no effect: {}", flag.name, flag.why));
+  return resolved;
+}
+
+void check_claims(const Flags& flags, const ModelConfig& config) {
+  const std::string_view is = to_string(config.architecture);
+  if (const auto type = flags.choice("--model-type");
+      type && (kModelTypes[*type] == "BERT") != (config.architecture == Architecture::kBert))
+    throw usage_error(format("--model-type {}: the source is a model of type '{}'", kModelTypes[*type], is));
+  if (const auto size = flags.choice("--model-size");
+      size && kModelSizes[*size].architecture != config.architecture)
+    throw usage_error(format("--model-size {} is a model of type '{}', and the source one of type '{}'",
+                             kModelSizes[*size].name, to_string(kModelSizes[*size].architecture), is));
+  if (const auto positions = flags.choice("--position-embedding-type");
+      positions && (*positions == 1) != is_llama_like(config.architecture))
+    throw usage_error(format("--position-embedding-type {}: the source is a model of type '{}'",
+                             kPositions[*positions], is));
+}
+
+}  // namespace nadi

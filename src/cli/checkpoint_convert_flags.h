@@ -1,0 +1,28 @@
+// The flags of nadi checkpoint convert, which are those of Megatron-LM's tools/checkpoint/convert.py and some
+// of ours, and the conversion that they ask for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nadi/checkpoint_conversion/convert_checkpoint.h"
+
+namespace nadi {
+
+class Flags;
+
+void add_checkpoint_convert_flags(Flags& flags);
+
+struct ResolvedConversion {
+  ConversionRequest request;
+  std::vector<std::string> notes = {};  // flags that have no effect here, and why
+};
+
+// Error (usage) for what is missing or contradicts itself.
+ResolvedConversion resolve_conversion(const Flags& flags);
+
+// Whether what --model-type, --model-size and --position-embedding-type say is what the source is. Error
+// (usage) if not.
+void check_claims(const Flags& flags, const ModelConfig& config);
+
+}  // namespace nadi
