@@ -45,7 +45,7 @@ CheckpointCounts counts_of(const StoredTensors& stored) {
   return counts;
 }
 
-std::string counted(const TensorCount& count) {
+std::string counted_tensors(const TensorCount& count) {
   return format("{} in {} tensors, {}", with_thousands(count.elements), with_thousands(count.tensors),
                 to_string(Bytes{count.bytes}));
 }
@@ -227,9 +227,9 @@ std::string checkpoint_text(const StoredTensors& stored) {
     text += line("shape", model_shape_words(*config));
   }
   if (const MegatronSplit* split = stored.split()) text += line("split", split_words(*split));
-  text += line("weights", {counted(counts.weights)});
+  text += line("weights", {counted_tensors(counts.weights)});
   if (counts.weights.tensors > 0) text += line("precision", precision_words(counts));
-  if (counts.optimizer.tensors > 0) text += line("optimizer", {counted(counts.optimizer)});
+  if (counts.optimizer.tensors > 0) text += line("optimizer", {counted_tensors(counts.optimizer)});
   if (const TrainingProgress* progress = stored.progress()) text += training_lines(*progress);
   for (const std::string& note : stored.notes()) text += line("note", {printable(note)});
   return text;
