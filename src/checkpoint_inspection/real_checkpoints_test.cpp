@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "nadi/base/error.h"
 #include "nadi/checkpoint_inspection/tensor_comparison.h"
 #include "nadi/testing/source_folder.h"
 
@@ -48,8 +49,50 @@ TEST_F(RealCheckpoints, OfATrainingHaveAnOptimizer) {
   ASSERT_NE(stored->progress(), nullptr);
   EXPECT_EQ(stored->progress()->iteration, 3);
   EXPECT_TRUE(std::ranges::any_of(stored->tensors(),
-                                  [](const WholeTensor& tensor) { return is_optimizer_state(tensor.name); }));
+                                  [](const WholeTensor& tensor) { return is_training_state(tensor); }));
   EXPECT_TRUE(compare_tensors(*stored, *stored, {.block_bytes = 1000}).equal());
+}
+
+TEST(RealTorchFiles, AreShownByThemselves) {
+  const fs::path folder = shared_data() / "torch-files";
+  if (!fs::exists(folder)) GTEST_SKIP() << folder << " is not here";
+  int files = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".bin") continue;
+    SCOPED_TRACE(entry.path());
+    ++files;
+    const auto stored = open_stored_tensors(entry.path());
+    EXPECT_EQ(stored->kind(), "torch.save file");
+    EXPECT_TRUE(compare_tensors(*stored, *stored, {.block_bytes = 64}).equal());
+  }
+  EXPECT_GT(files, 5);
+  // The same values in three ways of writing them; one leaves the tied output layer out.
+  const auto one = open_stored_tensors(folder / "gpt2-tiny" / "pytorch_model.bin");
+  const auto old = open_stored_tensors(folder / "gpt2-legacy-format.bin");
+  const auto plain = open_stored_tensors(folder / "gpt2-plain-dict.bin");
+  EXPECT_TRUE(compare_tensors(*one, *old).equal());
+  const CheckpointComparison compared = compare_tensors(*one, *plain);
+  EXPECT_EQ(compared.different_tensors(), 0);
+  EXPECT_THAT(compared.only_a, testing::ElementsAre("lm_head.weight"));
+}
+
+// Refused with a message, some since they hold no tensors; one is survived: an entry has a name with '..'.
+TEST(RealTorchFiles, HostileOnesAreRefusedOrSurvived) {
+  const fs::path folder = shared_data() / "torch-files" / "hostile";
+  if (!fs::exists(folder)) GTEST_SKIP() << folder << " is not here";
+  int refused = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    SCOPED_TRACE(entry.path());
+    try {
+      const auto stored = open_stored_tensors(entry.path());
+      EXPECT_TRUE(compare_tensors(*stored, *stored).equal());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+      EXPECT_THAT(std::string(error.what()), testing::HasSubstr(entry.path().filename().string()));
+      ++refused;
+    }
+  }
+  EXPECT_GE(refused, 17);
 }
 
 }  // namespace

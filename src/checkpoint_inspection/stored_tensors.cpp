@@ -44,8 +44,9 @@ std::unique_ptr<StoredTensors> open_stored_tensors(const fs::path& path) {
   return fs::is_directory(path, unknown) ? open_folder(path) : open_weight_files({path});
 }
 
-bool is_optimizer_state(std::string_view name) {
-  return name.ends_with(kFirstMoment) || name.ends_with(kSecondMoment) || name.ends_with(kMasterWeights);
+bool is_training_state(const WholeTensor& tensor) {
+  return tensor.name.ends_with(kFirstMoment) || tensor.name.ends_with(kSecondMoment) ||
+         tensor.name.ends_with(kMasterWeights) || fs::path(tensor.place).filename() == kTrainingTensorsFile;
 }
 
 }  // namespace nadi

@@ -47,7 +47,8 @@ class StoredTensors {
 // Error (input) naming the path: nothing is there, no weights are in it, or a file is damaged.
 std::unique_ptr<StoredTensors> open_stored_tensors(const std::filesystem::path& path);
 
-// Whether a tensor is optimizer state of a whole model: "<parameter>.m", ".v" or ".master".
-bool is_optimizer_state(std::string_view name);
+// Whether a tensor is the state of a training beside its weights: "<parameter>.m", ".v" or ".master", or
+// whatever else a checkpoint of ours keeps with them.
+bool is_training_state(const WholeTensor& tensor);
 
 }  // namespace nadi

@@ -97,9 +97,7 @@ class Comparer {
   }
 
  private:
-  bool wanted(const WholeTensor& tensor) const {
-    return options_.optimizer || !is_optimizer_state(tensor.name);
-  }
+  bool wanted(const WholeTensor& tensor) const { return options_.optimizer || !is_training_state(tensor); }
 
   void report(std::size_t bytes) {
     done_ += bytes;

@@ -37,7 +37,7 @@ struct TensorComparison {
 struct CheckpointComparison {
   std::vector<TensorComparison> tensors = {};         // in the order of the first
   std::vector<std::string> only_a = {}, only_b = {};  // names, in their order
-  std::int64_t skipped = 0;                           // optimizer state that was not to be compared
+  std::int64_t skipped = 0;                           // training state that was not to be compared
 
   std::int64_t different_tensors() const;
   std::int64_t different_types() const;

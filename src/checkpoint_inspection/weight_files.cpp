@@ -27,6 +27,7 @@ class WeightFiles : public StoredTensors {
   WeightFiles(const std::vector<fs::path>& files, std::vector<std::string> notes)
       : notes_(std::move(notes)), count_(files.size()) {
     for (const fs::path& file : files) open(file);
+    if (tensors_.empty()) throw input_error({.file = files.front().string()}, "there are no tensors in it");
   }
 
   std::string kind() const override {
@@ -94,7 +95,8 @@ class WeightFiles : public StoredTensors {
           {.bytes = data.subspan(static_cast<std::size_t>(tensor.begin),
                                  static_cast<std::size_t>(tensor.size().count()))});
     for (const auto& [key, value] : reader.metadata())
-      if (key != "format") notes_.push_back(format("{}: {} = {}", file.filename().string(), key, value));
+      if (key != "format")
+        notes_.push_back(format("metadata {} is {}", quoted_name(key), quoted_name(value)));
   }
 
   void open_torch(const fs::path& file) {

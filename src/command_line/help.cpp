@@ -45,8 +45,8 @@ std::string_view program_summary() {
 
 std::string program_help(const CommandTable& commands) {
   std::string text = format("nadi: {}\n\nusage: nadi COMMAND [flags]\n\ncommands\n", program_summary());
-  for (const CommandEntry& command : commands) text += format("  {:<18}{}\n", command.name, command.summary);
-  text += format("  {:<18}{}\n\nflags\n", "help", "show this text, or that of a command: nadi help show");
+  for (const CommandEntry& command : commands) text += format("  {:<20}{}\n", command.name, command.summary);
+  text += format("  {:<20}{}\n\nflags\n", "help", "show this text, or that of a command: nadi help show");
   text +=
       "  -V, --version  print the version\n  -h, --help     show this text, or that of a "
       "command\n\nexamples\n";
@@ -62,7 +62,7 @@ std::string program_help(const CommandTable& commands) {
 std::string group_help(const CommandTable& commands, std::string_view group) {
   const std::vector<const CommandEntry*> members = commands.group(group);
   std::string text = format("usage: nadi {} COMMAND [flags]\n\ncommands\n", group);
-  for (const CommandEntry* command : members) text += format("  {:<18}{}\n", command->name, command->summary);
+  for (const CommandEntry* command : members) text += format("  {:<20}{}\n", command->name, command->summary);
   text += "\nexamples\n";
   for (const CommandEntry* command : members) text += format("  {}\n", command->examples[0]);
   return text;

@@ -38,7 +38,7 @@ struct CheckpointCounts {
 CheckpointCounts counts_of(const StoredTensors& stored) {
   CheckpointCounts counts;
   for (const WholeTensor& tensor : stored.tensors()) {
-    const bool state = is_optimizer_state(tensor.name);
+    const bool state = is_training_state(tensor);
     (state ? counts.optimizer : counts.weights).add(tensor);
     if (!state) counts.by_type[tensor.dtype].add(tensor);
   }
@@ -231,7 +231,7 @@ std::string checkpoint_text(const StoredTensors& stored) {
   if (counts.weights.tensors > 0) text += line("precision", precision_words(counts));
   if (counts.optimizer.tensors > 0) text += line("optimizer", {counted_tensors(counts.optimizer)});
   if (const TrainingProgress* progress = stored.progress()) text += training_lines(*progress);
-  for (const std::string& note : stored.notes()) text += line("note", {printable(note)});
+  for (const std::string& note : stored.notes()) text += line("note", words_of(note));
   return text;
 }
 
@@ -293,7 +293,7 @@ std::string comparison_text(const ComparedSide& a, const ComparedSide& b,
     text += format("note: {} tensors have different types on both sides: compared as numbers\n",
                    with_thousands(types));
   if (comparison.skipped > 0)
-    text += format("note: {} tensors of optimizer state were left out\n", with_thousands(comparison.skipped));
+    text += format("note: {} tensors of training state were left out\n", with_thousands(comparison.skipped));
   if (comparison.different_tensors() > 0)
     text += "\n" + table_text(differences_table(comparison), {.rows = limit, .more = "; --limit shows more"});
   return text + only_text(comparison.only_a, a.path, limit) + only_text(comparison.only_b, b.path, limit);
