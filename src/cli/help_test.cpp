@@ -101,8 +101,10 @@ void prepare_measured(const CommandEntry& entry) {
 // Checkpoints are those of the first example of `train`.
 void prepare_checkpoints(const CommandEntry& entry) {
   if (!entry.name.starts_with("checkpoint ")) return;
-  for (const CommandEntry& command : commands())
-    if (command.name == "train") ASSERT_EQ(run(std::string(command.examples[0].substr(5))).code, 0);
+  for (const CommandEntry& command : commands()) {
+    if (command.name != "train") continue;
+    ASSERT_EQ(run(std::string(command.examples[0].substr(5))).code, 0);
+  }
 }
 
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {
