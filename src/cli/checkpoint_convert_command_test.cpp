@@ -3,7 +3,9 @@
 
 #include <filesystem>
 
+#include "nadi/checkpoint_conversion/made_up_checkpoint_for_tests.h"
 #include "nadi/cli/run_for_tests.h"
+#include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/testing/text_files.h"
 #include "nadi/testing/working_folder.h"
 
@@ -15,14 +17,15 @@ using testing::HasSubstr;
 
 class CheckpointConvert : public testing::Test {
  protected:
-  // Two steps of a tiny Llama: out/best_model and out/checkpoint-2.
-  CheckpointConvert() {
-    const CliRun done =
-        run("train llama-tiny --batch-size 1 --max-seq-length 16 --max-steps 2 --save-dir out");
-    EXPECT_EQ(done.code, 0) << done.err;
-  }
-
   const WorkingFolder folder_;
+
+  // A tiny Llama and its tokenizer, and a checkpoint of its training after three steps.
+  CheckpointConvert() {
+    const ModelConfig config = tiny_model(Architecture::kLlama, 4);
+    write_made_up_model("out/best_model", config, FileDType::kF32);
+    write_made_up_training("out/checkpoint-3", config, FileDType::kF32);
+    write_text("tok/vocab.json", R"({"a": 0, "b": 1, "c": 2})");
+  }
 };
 
 TEST_F(CheckpointConvert, ToASplitAndBack) {
@@ -40,7 +43,7 @@ TEST_F(CheckpointConvert, ToASplitAndBack) {
 TEST_F(CheckpointConvert, TakesTheFlagsOfMegatronsConverter) {
   const CliRun done =
       run("checkpoint convert --model-type GPT --loader llama_mistral --saver core --checkpoint-type hf "
-          "--model-size llama3 --load-dir out/best_model --save-dir mega --tokenizer-model out/best_model "
+          "--model-size llama3 --load-dir out/best_model --save-dir mega --tokenizer-model tok "
           "--saver-transformer-impl local --max-queue-size 50 --no-checking --bf16");
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.err, HasSubstr("note: --max-queue-size has no effect: nothing is queued"));
@@ -51,10 +54,10 @@ TEST_F(CheckpointConvert, TakesTheFlagsOfMegatronsConverter) {
 
 TEST_F(CheckpointConvert, DryRunWritesNothing) {
   const std::string line =
-      "checkpoint convert --load-dir out/checkpoint-2 --save-dir mega --to megatron --dry-run";
+      "checkpoint convert --load-dir out/checkpoint-3 --save-dir mega --to megatron --dry-run";
   const CliRun done = run(line);
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_THAT(done.out, HasSubstr("iter_0000002/mp_rank_00/model_optim_rng.pt"));
+  EXPECT_THAT(done.out, HasSubstr("iter_0000003/mp_rank_00/model_optim_rng.pt"));
   EXPECT_THAT(done.out, HasSubstr("with optimizer state"));
   EXPECT_FALSE(fs::exists("mega"));
   const Json json = run_json(line);
@@ -64,8 +67,8 @@ TEST_F(CheckpointConvert, DryRunWritesNothing) {
   for (const Json& file : json["files"]) sum += file["bytes"].get<std::int64_t>();
   EXPECT_EQ(json["bytes"], sum);
   // The sizes are those that are written.
-  EXPECT_EQ(run("checkpoint convert --load-dir out/checkpoint-2 --save-dir mega --to megatron").code, 0);
-  EXPECT_EQ(static_cast<std::int64_t>(fs::file_size("mega/iter_0000002/mp_rank_00/model_optim_rng.pt")),
+  EXPECT_EQ(run("checkpoint convert --load-dir out/checkpoint-3 --save-dir mega --to megatron").code, 0);
+  EXPECT_EQ(static_cast<std::int64_t>(fs::file_size("mega/iter_0000003/mp_rank_00/model_optim_rng.pt")),
             json["files"][0]["bytes"].get<std::int64_t>());
 }
 

@@ -135,9 +135,9 @@ constexpr std::array kCommands{
                  .make = &make_data_inspect_command},
     CommandEntry{.name = "checkpoint convert",
                  .summary = "convert checkpoints: Hugging Face, Megatron-LM in any split, Nadi",
-                 .examples = {"nadi checkpoint convert --load-dir out/gpt2/best_model --save-dir out/mega "
-                              "--to megatron --target-tensor-parallel-size 2",
-                              "nadi checkpoint convert --load-dir out/gpt2/checkpoint-4 --save-dir out/dist "
+                 .examples = {"nadi checkpoint convert --load-dir out/gpt2/best_model --save-dir mega "
+                              "--saver core --bf16",
+                              "nadi checkpoint convert --load-dir out/gpt2/checkpoint-4 --save-dir dist "
                               "--to torch_dist --dry-run"},
                  .make = &make_checkpoint_convert_command},
     CommandEntry{.name = "checkpoint show",
