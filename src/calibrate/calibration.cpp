@@ -9,6 +9,8 @@
 #include "nadi/calibrate/comm_samples.h"
 #include "nadi/calibrate/machine_description.h"
 #include "nadi/calibrate/op_samples.h"
+#include "nadi/calibrate/quiet_windows.h"
+#include "nadi/calibrate/rank_skew.h"
 #include "nadi/calibrate/sample_programs.h"
 #include "nadi/calibrate/sample_run.h"
 #include "nadi/engine/comm/communicator.h"
@@ -26,16 +28,23 @@ struct SharingFigures {
 
 constexpr std::int64_t kMoreSharingRounds = 2;  // than repetitions: the figures are ratios of two times
 constexpr std::int64_t kMostRepetitions = 9;
-constexpr double kShortStep = 1;  // seconds, of all repetitions
+constexpr double kShortStep = 1;             // seconds, of all repetitions
+constexpr std::int64_t kMostOfAWindow = 24;  // runs of a short step that are judged together
 // Where communication stopped all computation, times would be without bounds.
 constexpr double kLargestShare = 0.9;
 
 class CalibrationJob {
  public:
   CalibrationJob(const CalibrationOptions& options, Communicator& world, CalibrationListener& listener)
-      : options_(options), world_(world), listener_(listener), threads_(options.threads) {
+      : options_(options),
+        world_(world),
+        listener_(listener),
+        threads_(options.threads),
+        quiet_(world, options.device == DeviceKind::kCuda ? Nanoseconds{} : options.patience),
+        skew_(world) {
     if (options.quick) comm_options_.largest = 8_MiB;
     comm_options_.at_each = [this] { next("communication"); };
+    comm_options_.at_again = [this] { listener_.between_runs(); };
   }
 
   Cluster run() {
@@ -43,7 +52,7 @@ class CalibrationJob {
     const bool shared = world_.size() > 1;
     total_ = static_cast<std::int64_t>(samples.size()) + comm_sample_count(world_.size(), comm_options_) +
              (shared ? 1 : 0);
-    const MeasuredCollectives communication = sample_communication(world_, comm_options_);
+    MeasuredCollectives communication = sample_communication(world_, comm_options_, quiet_);
     OpSamples ops;
     for (const SampleProgram& sample : samples) {
       next(sample.name);
@@ -57,29 +66,73 @@ class CalibrationJob {
       // there.
       const bool gpu = options_.device == DeviceKind::kCuda;
       if (gpu) run.record(1);
-      std::vector<ExecutedStep> steps;
-      // Short steps are repeated more often: a burst of somebody else's work hits more of their runs.
-      double elapsed = 0;
-      const std::int64_t most = gpu ? options_.repetitions : kMostRepetitions;
-      for (std::int64_t i = 0; i < options_.repetitions || (elapsed < kShortStep && i < most); ++i) {
-        listener_.between_runs();
-        world_.barrier(kWorld);
-        steps.push_back(std::move(run.record(1).front()));
-        elapsed += largest_over_ranks(world_, to_seconds(steps.back().end - steps.back().start));
-      }
-      ops.add(run.program(), steps, sustained);
+      const std::vector<ExecutedStep> steps = quiet_steps(run, gpu ? options_.repetitions : kMostRepetitions);
+      ops.add(run.program(), steps, sustained, sample.inner_weight);
+      if (shared && !gpu) skew_.add(steps);
     }
     SharingFigures sharing;
     if (shared) {
       next("ranks that share the machine");
       sharing = measure_sharing(samples.front(), communication);
+      communication.skew = skew_.rows(largest_over_ranks(world_, sharing.alone_speedup));
     }
+    say_conditions();
     return describe(ops, communication, sharing);
   }
 
  private:
   SampleRun::Options run_options() const {
     return {.device = options_.device, .threads = threads_, .math = options_.math};
+  }
+
+  // Runs of the step that were not disturbed, as many as are wanted: more of short ones, of which a burst of
+  // somebody else's work hits more.
+  std::vector<ExecutedStep> quiet_steps(SampleRun& run, std::int64_t most) {
+    std::vector<ExecutedStep> steps, least;  // least: those of the least disturbed window
+    double elapsed = 0, least_share = 1;
+    const auto enough = [&](double seconds, std::size_t count) {
+      const auto runs = static_cast<std::int64_t>(count);
+      return runs >= options_.repetitions && (seconds >= kShortStep || runs >= most);
+    };
+    while (true) {
+      std::vector<ExecutedStep> window;
+      double seconds = 0;
+      quiet_.begin();
+      do {
+        listener_.between_runs();
+        world_.barrier(kWorld);
+        window.push_back(std::move(run.record(1).front()));
+        seconds += largest_over_ranks(world_, to_seconds(window.back().end - window.back().start));
+      } while (quiet_.wants_more(seconds) ? std::ssize(window) < kMostOfAWindow
+                                          : !quiet_.judges() && !enough(seconds, window.size()));
+      if (!quiet_.end(seconds)) {
+        if (quiet_.latest_share() < least_share) {
+          least_share = quiet_.latest_share();
+          least = std::move(window);
+        }
+        // Few but undisturbed runs are better than more.
+        if (!quiet_.has_patience() && !steps.empty()) return steps;
+        continue;
+      }
+      if (quiet_.latest_share() > least_share) return least;  // time was up
+      elapsed += seconds;
+      std::ranges::move(window, std::back_inserter(steps));
+      if (enough(elapsed, steps.size())) return steps;
+    }
+  }
+
+  void say_conditions() {
+    const MeasuringConditions& conditions = quiet_.conditions();
+    if (conditions.dropped > 0)
+      listener_.note(
+          format("{} of {} stretches of measurements were disturbed and measured again: more than "
+                 "{:.0f}% of the processor time was stolen or taken by other processes",
+                 conditions.dropped, conditions.judged, 100 * kDisturbed));
+    if (conditions.disturbed > 0)
+      listener_.warning(
+          format("the machine was not quiet: {} of {} stretches of measurements were disturbed and "
+                 "are in the file, since time was up",
+                 conditions.disturbed, conditions.judged));
   }
 
   void next(std::string_view what) { listener_.progress(done_++, total_, what); }
@@ -128,7 +181,7 @@ class CalibrationJob {
     std::vector<ExecutedStep> together, disturbed, alone;
     std::vector<double> spans;
     std::vector<Nanoseconds> ends;
-    for (std::int64_t i = 0; i < options_.repetitions + kMoreSharingRounds; ++i) {
+    const auto round = [&] {
       listener_.between_runs();
       world_.barrier(kWorld);
       together.push_back(std::move(run.record(1).front()));
@@ -141,6 +194,22 @@ class CalibrationJob {
       world_.barrier(kWorld);
       if (world_.rank() == Rank{0}) alone.push_back(std::move(run.record(1).front()));
       world_.barrier(kWorld);
+    };
+    const std::size_t wanted_rounds = static_cast<std::size_t>(options_.repetitions + kMoreSharingRounds);
+    while (together.size() < wanted_rounds) {
+      const std::size_t before = together.size();
+      double seconds = 0;
+      quiet_.begin();
+      do {
+        const Nanoseconds begin = steady_time();
+        round();
+        seconds += largest_over_ranks(world_, to_seconds(steady_time() - begin));
+      } while (quiet_.wants_more(seconds) && together.size() < wanted_rounds);
+      if (quiet_.end(seconds)) continue;
+      for (std::vector<ExecutedStep>* runs : {&together, &disturbed, &alone})
+        runs->resize(std::min(before, runs->size()));
+      spans.resize(before);
+      ends.resize(before);
     }
     const std::vector<double> usual = kernel_medians(together);
     SharingFigures figures;
@@ -169,9 +238,10 @@ class CalibrationJob {
     Cluster cluster;
     cluster.name = options_.device == DeviceKind::kCuda ? "this-gpu-machine" : "this-machine";
     cluster.summary = "measured by nadi calibrate";
-    cluster.devices = {describe_device(options_, ranks, threads_,
-                                       {.between_kernels = ops.between_kernels(), .ops = ops.rows()},
-                                       ops.kernels())};
+    cluster.devices = {describe_device(
+        options_, ranks, threads_,
+        {.between_kernels = ops.between_kernels(), .ops = ops.rows(), .conditions = quiet_.conditions()},
+        ops.kernels())};
     Fabric fabric{.kind = "memory", .topology = FabricTopology::kBus};
     if (communication.messages.empty()) {
       fabric.bandwidth = cluster.devices[0].memory_bandwidth;
@@ -198,6 +268,8 @@ class CalibrationJob {
   CalibrationListener& listener_;
   const int threads_;
   CommSampleOptions comm_options_;
+  QuietWindows quiet_;
+  RankSkew skew_;
   std::int64_t done_ = 0, total_ = 0;
 };
 

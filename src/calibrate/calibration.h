@@ -37,6 +37,9 @@ struct CalibrationOptions {
   std::int64_t repetitions = 3;        // of each step, more of short ones; their median counts
   // Samples that need more are left out, and said to be.
   Bytes memory_limit = 4_GiB;
+  // How much time measurements may take that were disturbed and are made again (quiet_windows.h); 0: nothing
+  // is judged. Of the CPU; on a GPU the host matters little.
+  Nanoseconds patience = Nanoseconds{60'000'000'000};
 };
 
 class CalibrationListener {
@@ -47,6 +50,7 @@ class CalibrationListener {
   // Between the runs of a piece, which may be long. May throw to stop.
   virtual void between_runs() {}
   virtual void note(const std::string& text) = 0;
+  virtual void warning(const std::string& text) { note(text); }
 };
 
 Cluster calibrate(const CalibrationOptions& options, Communicator& world, CalibrationListener& listener);

@@ -36,7 +36,8 @@ class Quiet : public CalibrationListener {
 TEST(Calibration, MeasuresTheOpsOfAModelThroughTheEngine) {
   SingleProcess world;
   Quiet listener;
-  const Cluster machine = calibrate({.threads = 1, .models = {small_gpt2()}, .quick = true}, world, listener);
+  const Cluster machine =
+      calibrate({.threads = 1, .models = {small_gpt2()}, .quick = true, .patience = {}}, world, listener);
   EXPECT_EQ(listener.pieces, 2);
   EXPECT_TRUE(listener.notes.empty());
   EXPECT_EQ(machine.device_count(), 1);
@@ -55,9 +56,11 @@ TEST(Calibration, MeasuresTheOpsOfAModelThroughTheEngine) {
 TEST(Calibration, SaysWhatDoesNotFitTheMemory) {
   SingleProcess world;
   Quiet listener;
-  EXPECT_THROW(calibrate({.threads = 1, .models = {small_gpt2()}, .quick = true, .memory_limit = 1_KiB},
-                         world, listener),
-               Error);
+  EXPECT_THROW(
+      calibrate(
+          {.threads = 1, .models = {small_gpt2()}, .quick = true, .memory_limit = 1_KiB, .patience = {}},
+          world, listener),
+      Error);
   ASSERT_EQ(listener.notes.size(), 2U);
   EXPECT_NE(listener.notes[0].find("left out: small"), std::string::npos);
 }

@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include "nadi/base/error.h"
+#include "nadi/base/rates.h"
 #include "nadi/calibrate/op_samples.h"
+#include "nadi/calibrate/quiet_windows.h"
 #include "nadi/engine/comm/steady_time.h"
 
 namespace nadi {
@@ -118,13 +120,6 @@ class CommSampler {
 
 }  // namespace
 
-double largest_over_ranks(Communicator& world, double value) {
-  auto as_float = static_cast<float>(value);
-  world.wait(world.all_reduce(kWorld, {std::as_writable_bytes(std::span(&as_float, 1)), DType::kF32},
-                              ReduceOp::kMaximum));
-  return static_cast<double>(as_float);
-}
-
 std::int64_t comm_sample_count(std::int64_t ranks, const CommSampleOptions& options) {
   if (ranks < 2) return 0;
   const auto sizes = static_cast<std::int64_t>(sampled_sizes(options).size());
@@ -132,12 +127,14 @@ std::int64_t comm_sample_count(std::int64_t ranks, const CommSampleOptions& opti
   return sizes * (1 + groups * static_cast<std::int64_t>(kSampledTypes.size()));
 }
 
-MeasuredCollectives sample_communication(Communicator& world, const CommSampleOptions& options) {
+MeasuredCollectives sample_communication(Communicator& world, const CommSampleOptions& options,
+                                         QuietWindows& quiet) {
   MeasuredCollectives table;
   if (world.size() < 2) return table;
   CommSampler sampler(world, options);
   const std::vector<std::int64_t> sizes = sampled_sizes(options);
   // In the order of the table: by type, number of members, size.
+  std::vector<std::function<void()>> samples;
   for (const CollectiveType type : kSampledTypes)
     for (const std::int64_t members : sampled_groups(world.size())) {
       const std::int64_t first = to_number(world.rank()) / members * members;
@@ -145,18 +142,33 @@ MeasuredCollectives sample_communication(Communicator& world, const CommSampleOp
       for (std::int64_t i = 0; i < members; ++i) ranks.push_back(Rank{static_cast<std::int32_t>(first + i)});
       const CommGroup group = members == world.size() ? kWorld : world.add_group(ranks);
       for (const std::int64_t size : sizes) {
-        options.at_each();
-        const Nanoseconds time = sampler.collective(type, group, members, size);
         const bool sized_by_part = type == CollectiveType::kAllGather;
         table.collectives.push_back({.type = type,
                                      .ranks = static_cast<std::int32_t>(members),
-                                     .size = Bytes{sized_by_part ? size / members : size},
-                                     .time = time});
+                                     .size = Bytes{sized_by_part ? size / members : size}});
+        samples.emplace_back([&, type, members, group, size, row = table.collectives.size() - 1] {
+          table.collectives[row].time = sampler.collective(type, group, members, size);
+        });
       }
     }
   for (const std::int64_t size : sizes) {
-    options.at_each();
-    table.messages.push_back({.size = Bytes{size}, .time = sampler.message(size)});
+    table.messages.push_back({.size = Bytes{size}});
+    samples.emplace_back(
+        [&, size, row = table.messages.size() - 1] { table.messages[row].time = sampler.message(size); });
+  }
+
+  std::size_t reached = 0;
+  for (std::size_t first = 0, next = 0; first < samples.size();) {
+    double seconds = 0;
+    quiet.begin();
+    for (next = first; next < samples.size() && (next == first || quiet.wants_more(seconds)); ++next) {
+      next < reached ? options.at_again() : options.at_each();
+      reached = std::max(reached, next + 1);
+      const Nanoseconds begin = steady_time();
+      samples[next]();
+      seconds += largest_over_ranks(world, to_seconds(steady_time() - begin));
+    }
+    if (quiet.end(seconds)) first = next;
   }
   return table;
 }

@@ -85,14 +85,14 @@ std::vector<double> kernel_medians(std::span<const ExecutedStep> steps) {
   return medians;
 }
 
-void OpSamples::add(const MeasuredOp& row, double nanoseconds) {
+void OpSamples::add(const MeasuredOp& row, double nanoseconds, double weight) {
   Sum& sum = sums_[row];
-  sum.nanoseconds += nanoseconds;
-  ++sum.count;
+  sum.nanoseconds += weight * nanoseconds;
+  sum.weight += weight;
 }
 
 void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps,
-                    std::optional<Nanoseconds> sustained) {
+                    std::optional<Nanoseconds> sustained, double inner_weight) {
   if (steps.empty() || steps.front().kernels.empty()) return;
   const ExecutedStep& first = steps.front();
   const std::vector<double> medians = kernel_medians(steps);
@@ -103,6 +103,9 @@ void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps,
   double stretch = 1;
   if (const double busy = std::accumulate(medians.begin(), medians.end(), 0.0); sustained && busy > 0)
     stretch = std::max(0.0, static_cast<double>(sustained->count()) - median_of(gaps)) / busy;
+  std::int32_t last_block = -1;
+  for (const Graph& graph : program.graphs)
+    for (const Op& op : graph.ops()) last_block = std::max(last_block, op.block);
   std::vector<MeasuredOp> ops;
   for (std::size_t k = 0; k < first.kernels.size(); ++k) {
     const ExecutedKernel& kernel = first.kernels[k];
@@ -111,10 +114,12 @@ void OpSamples::add(const Program& program, std::span<const ExecutedStep> steps,
       const CallOrigin origin = origin_of(program, kernel.instruction, first.op(kernel, i));
       ops.push_back(op_to_measure(origin.graph, origin.op, origin.instruction.context));
     }
-    if (meets_others(origin_of(program, kernel).op)) continue;
+    const Op& op = origin_of(program, kernel).op;
+    if (meets_others(op)) continue;
+    const double weight = op.block > 0 && op.block < last_block ? inner_weight : 1;
     const double time = medians[k] * stretch + between;
     const std::vector<double> shares = shares_of(ops);
-    for (std::size_t i = 0; i < ops.size(); ++i) add(ops[i], time * shares[i]);
+    for (std::size_t i = 0; i < ops.size(); ++i) add(ops[i], time * shares[i], weight);
     kernels_.push_back(whole_kernel(ops, time));
   }
 }
@@ -123,7 +128,7 @@ std::vector<MeasuredOp> OpSamples::rows() const {
   std::vector<MeasuredOp> rows;
   for (const auto& [row, sum] : sums_) {
     rows.push_back(row);
-    rows.back().time = Nanoseconds{std::llround(sum.nanoseconds / static_cast<double>(sum.count))};
+    rows.back().time = Nanoseconds{std::llround(sum.nanoseconds / sum.weight)};
   }
   return rows;
 }

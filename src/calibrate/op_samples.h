@@ -7,6 +7,8 @@
 //
 // Of the runs of a step the median of each kernel counts: other processes disturb single runs. Occurrences
 // within a step have different caches behind them: of these the mean counts, since sums are to be predicted.
+// The first and the last transformer block border on other things than blocks. A sample has few blocks, so in
+// the mean those in between weigh as many times as the model has more of them (`inner_weight`).
 // Communication is left out. What lies between the kernels of a step counts as part of them, the same of
 // each.
 //
@@ -30,7 +32,7 @@ struct Program;
 class OpSamples {
  public:
   void add(const Program& program, std::span<const ExecutedStep> steps,
-           std::optional<Nanoseconds> sustained = {});
+           std::optional<Nanoseconds> sustained = {}, double inner_weight = 1);
 
   std::vector<MeasuredOp> rows() const;  // ordered by all their columns
   // Kernels as they ran, for what the device reaches: each with the FLOPs of all its ops, and the bytes of
@@ -44,9 +46,9 @@ class OpSamples {
  private:
   struct Sum {
     double nanoseconds = 0;
-    std::int64_t count = 0;
+    double weight = 0;
   };
-  void add(const MeasuredOp& row, double nanoseconds);
+  void add(const MeasuredOp& row, double nanoseconds, double weight);
 
   std::map<MeasuredOp, Sum> sums_;  // by rows without time
   std::vector<double> gaps_;        // nanoseconds

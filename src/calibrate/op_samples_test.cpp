@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops.h"
 #include "nadi/parallel/step_program.h"
@@ -57,6 +59,33 @@ TEST(OpSamples, KernelsOfAGpuAreStretchedToStepsThatFollowOneAnother) {
   ASSERT_EQ(samples.rows().size(), 1U);
   EXPECT_EQ(samples.rows()[0].time, Nanoseconds{255});
   EXPECT_EQ(samples.between_kernels(), Nanoseconds{5});
+}
+
+// Blocks 0, 1 and 2 take 100, 200 and 600 ns. The model has ten blocks: eight of them are like block 1.
+TEST(OpSamples, InnerBlocksWeighAsManyTimesAsTheModelHasMoreOfThem) {
+  Program program;
+  GraphBuilder builder;
+  const TensorId a = builder.input("a", {8}, DType::kF32);
+  for (std::int32_t block = 0; block < 3; ++block) {
+    const auto scope = builder.in_block(block);
+    add(builder, a, a);
+  }
+  program.graphs.push_back(builder.take());
+  program.sections = {{.name = "forward", .graph = 0, .first_op = 0, .end_op = 3}};
+  program.instructions = {{.section = SectionId{0}}};
+  ExecutedStep step{.end = Nanoseconds{900}};
+  step.reserve(3, 3);
+  std::int64_t now = 0;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const OpId op{i};
+    ExecutedKernel& kernel = step.enter(0, std::span(&op, 1), kComputeStream, Nanoseconds{now});
+    now += std::array{100, 200, 600}[i];
+    kernel.end = Nanoseconds{now};
+  }
+  OpSamples samples;
+  samples.add(program, std::span(&step, 1), {}, 8);
+  ASSERT_EQ(samples.rows().size(), 1U);
+  EXPECT_EQ(samples.rows()[0].time, Nanoseconds{230});  // (100 + 8 * 200 + 600) / 10
 }
 
 TEST(OpSamples, OpsOfOneKindInOneKernelShareItsTimeByTheirBytes) {

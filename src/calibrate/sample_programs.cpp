@@ -7,7 +7,8 @@
 namespace nadi {
 namespace {
 
-constexpr std::int64_t kSampleLayers = 2;
+constexpr std::int64_t kSampleLayers = 3;
+constexpr std::int64_t kSampleLayersOnGpu = 2;
 // Where the output layer is not what a sample is for.
 constexpr std::int64_t kSmallVocabulary = 4096;
 
@@ -18,7 +19,8 @@ class SampleList {
   // A training step, unless the model has no room for so many tokens.
   void train(ModelConfig config, SampleSize size, const Plan& plan = {}, std::int64_t micro_batches = 1) {
     size.tokens = std::min(size.tokens, longest_sequence(config));
-    config.layers = std::min(config.layers, kSampleLayers);
+    const std::int64_t all = config.layers;
+    config.layers = std::min(all, options_.gpu ? kSampleLayersOnGpu : kSampleLayers);
     Plan with_micro_batches = plan;
     with_micro_batches.micro_batches = micro_batches;
     SampleProgram sample{.name = format("{}, {} layers, vocabulary {}, {} x {} tokens", config.name,
@@ -28,6 +30,8 @@ class SampleList {
                                      .seq_length = size.tokens,
                                      .dtype = options_.dtype},
                          .plan = with_micro_batches};
+    if (sample.config.layers > 2)
+      sample.inner_weight = static_cast<double>(all - 2) / static_cast<double>(sample.config.layers - 2);
     if (options_.dtype != DType::kF32) sample.name += format(", {}", to_string(options_.dtype));
     if (plan.tp > 1) sample.name += format(", tp {}", plan.tp);
     if (plan.dp > 1) sample.name += format(", dp {}", plan.dp);
@@ -39,7 +43,7 @@ class SampleList {
 
   void generate(ModelConfig config, std::int64_t batch, std::int64_t prompt, std::int64_t output,
                 bool sampling) {
-    config.layers = std::min(config.layers, kSampleLayers);
+    config.layers = std::min(config.layers, kSampleLayersOnGpu);
     samples_.push_back({.name = format("{}, {} layers, {} prompts of {} tokens, {} tokens generated",
                                        config.name, config.layers, batch, prompt, output),
                         .config = std::move(config),

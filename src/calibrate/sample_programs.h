@@ -3,7 +3,8 @@
 //
 //   for (const SampleProgram& sample : sample_programs({.models = {gpt2}, .ranks = 2})) run(sample);
 //
-// Ops of a layer cost the same in every layer, so two layers say what forty would. What a rank of a plan
+// Ops cost the same in all blocks but the first and the last, which border on other things: three blocks say
+// what forty would. On a GPU samples have two blocks, which count the same. What a rank of a plan
 // computes depends on the plan: for several ranks the samples are those of a data-parallel and of a tensor-
 // parallel rank. A GPU is not busy with the few tokens that a CPU takes long for: its samples have thousands,
 // and models with dropout are measured without it, too, since other kernels compute attention then.
@@ -30,6 +31,8 @@ struct SampleProgram {
   ModelConfig config;
   StepRequest request;
   Plan plan = {};
+  // What a block counts that is neither the first nor the last: the model has so many times as many of them.
+  double inner_weight = 1;
 };
 
 struct MeasuringOptions {

@@ -41,6 +41,8 @@ constexpr std::string_view kDefaultCalibratedModel = "gpt2";
 constexpr std::int64_t kMostCalibratedRanks = 64;
 // By default as many ranks as there are cores, but no more than these.
 constexpr std::int64_t kMostRanksUnasked = 8;
+constexpr Nanoseconds kQuickPatience{10'000'000'000};
+constexpr std::int64_t kMostPatience = 86'400;  // seconds
 
 // Says now and then how far the measurements of so many ranks are.
 class CalibrationProgress : public CalibrationListener {
@@ -64,6 +66,7 @@ class CalibrationProgress : public CalibrationListener {
 
   void between_runs() override { console_.check_interrupted(); }
   void note(const std::string& text) override { console_.info() << "note: " << text << "\n"; }
+  void warning(const std::string& text) override { console_.warnings() << "warning: " << text << "\n"; }
 
  private:
   Console& console_;
@@ -131,6 +134,10 @@ CalibrationOptions resolve_calibration(const Flags& flags, std::int64_t ranks) {
     options.sizes = resolve_sample_sizes(*sizes);
   }
   options.repetitions = flags.integer("--repeat", 1).value_or(options.repetitions);
+  if (const auto seconds = flags.integer("--patience", 0))
+    options.patience = Nanoseconds{1'000'000'000} * std::min(*seconds, kMostPatience);
+  else if (options.quick)
+    options.patience = kQuickPatience;
   options.threads = resolve_threads(flags);
   if (options.threads == 0)
     options.threads = std::max<int>(1, cpu::describe_cpu().cores / static_cast<int>(ranks));
@@ -219,6 +226,14 @@ class CalibrateCommand : public Command {
                .value = "N",
                .help = "how often each step is measured; the median counts; short steps more often",
                .fallback = format("{}", CalibrationOptions{}.repetitions)});
+    flags.add(
+        {.names = {"--patience"},
+         .value = "SECONDS",
+         .help = "how long measurements are repeated in all, for each number of ranks, that were disturbed: "
+                 "more than 2% of the processor time was stolen by a hypervisor or taken by other "
+                 "processes; 0 takes everything",
+         .fallback = format("{:.0f}, with --quick {:.0f}", to_seconds(CalibrationOptions{}.patience),
+                            to_seconds(kQuickPatience))});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
     flags.add({.names = {"--force"}, .help = "overwrite a file that exists"});
     flags.show_first({"--output", "--device", "--ranks", "--model", "--quick"});

@@ -1,6 +1,7 @@
 // nadi compare
 #include <map>
 #include <ostream>
+#include <set>
 
 #include "nadi/analysis/run_reading.h"
 #include "nadi/base/atomic_file.h"
@@ -13,10 +14,12 @@
 #include "nadi/draw/timeline_of_comparison.h"
 #include "nadi/draw/timeline_page.h"
 #include "nadi/report/prediction_report.h"
+#include "nadi/sim/disturbed_steps.h"
 #include "nadi/sim/shared_node.h"
 #include "nadi/sim/simulated_traces.h"
 #include "nadi/terminal/console.h"
 #include "nadi/trace/file_patterns.h"
+#include "nadi/trace/step_processors.h"
 
 namespace nadi {
 namespace {
@@ -26,17 +29,21 @@ namespace fs = std::filesystem;
 // The prediction of traces, and which of their nodes compute.
 struct PredictedTraces {
   std::map<std::int64_t, std::vector<bool>> computes;  // by rank and row
+  JudgedSteps steps;
   SimulationResult result;
 };
 
 PredictedTraces predict(const std::vector<fs::path>& files, const RunReadingOptions& reading,
                         const Cluster& cluster, const TraceSet& set) {
   PredictedTraces predicted;
+  std::vector<std::map<std::int64_t, ProcessorUse>> uses;  // by rank
   read_run(files, reading, [&](const ReadRank& rank) {
     std::vector<bool>& computes = predicted.computes[rank.rank];
     for (std::size_t row = 0; row < rank.trace.size(); ++row)
       computes.push_back(rank.trace.type(row) == NodeType::kComp);
+    uses.push_back(processor_use_by_step(rank.trace));
   });
+  predicted.steps = judge_steps(uses);
   const Simulate simulate = [&](const SimulationOptions& options) {
     return simulate_traces(set, cluster, options, {.durations = TraceDurations::kModel});
   };
@@ -71,6 +78,10 @@ class CompareCommand : public Command {
                .fallback = "none"});
     flags.add(
         {.names = {"--top"}, .value = "N", .help = "largest differences that are listed", .fallback = "10"});
+    flags.add({.names = {"--all-steps"},
+               .help =
+                   "count steps that were disturbed, too: more than 2% of the processor time was stolen by "
+                   "a hypervisor or taken by other processes"});
     flags.add({.names = {"--lenient"},
                .help = "skip damaged records, and dependencies on nodes that are not in the file"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
@@ -104,23 +115,35 @@ class CompareCommand : public Command {
     quiet.note = {};
     const PredictedTraces predicted = predict(files, quiet, cluster, set);
 
+    const JudgedSteps& judged = predicted.steps;
+    const bool never_quiet = !judged.judged.empty() && judged.disturbed == judged.judged;
+    const std::set<std::int64_t> left_out =
+        flags.given("--all-steps") || never_quiet ? std::set<std::int64_t>{} : judged.disturbed;
     std::vector<ComparedRank> compared;
     read_run(files, quiet, [&](const ReadRank& rank) {
       const SimulatedClass& simulated = predicted.result.class_of(Rank{static_cast<std::int32_t>(rank.rank)});
-      compared.push_back(compare_rank(rank.trace, rank.rank, simulated.nodes));
+      compared.push_back(compare_rank(rank.trace, rank.rank, simulated.nodes, left_out));
     });
     const ComparisonResult result =
         summarize_comparison(compared, static_cast<std::size_t>(flags.integer("--top", 0).value_or(10)));
     if (result.nodes == 0)
       throw input_error({.file = files.front().string()}, "no computation with a time: nothing to compare");
+    if (never_quiet)
+      console.warnings()
+          << "warning: every step was disturbed by what else the machine did: the measured times "
+             "are too long\n";
     std::int64_t steps = 1;
     for (const ComparedRank& rank : compared) steps = std::max(steps, rank.steps);
+    const auto without = static_cast<std::int64_t>(left_out.size());
     const PredictionView view{
         .result = result,
         .cluster = cluster.name,
         .ranks = ranks,
-        .predicted_iteration = Nanoseconds{predicted.result.iteration_time.count() / steps},
-        .sources = predicted.result.sources};
+        .predicted_iteration = Nanoseconds{predicted.result.iteration_time.count() / (steps + without)},
+        .sources = predicted.result.sources,
+        .steps = steps,
+        .disturbed = static_cast<std::int64_t>(judged.disturbed.size()),
+        .left_out = without};
     if (page) {
       TimelineView timeline;
       timeline.title = format("{}: measured and predicted", files.front().filename().string());

@@ -45,4 +45,18 @@ std::optional<Nanoseconds> MeasuredCollectives::message(Bytes size) const {
   return measured_time(std::span(messages), size);
 }
 
+Nanoseconds MeasuredCollectives::wait_after(Nanoseconds time) const {
+  MeasuredSkew below;
+  for (const MeasuredSkew& row : skew) {
+    if (time <= row.after) {
+      const double place = static_cast<double>((time - below.after).count()) /
+                           static_cast<double>(std::max<std::int64_t>(1, (row.after - below.after).count()));
+      return below.wait +
+             Nanoseconds{std::llround(place * static_cast<double>((row.wait - below.wait).count()))};
+    }
+    below = row;
+  }
+  return below.wait;
+}
+
 }  // namespace nadi

@@ -31,9 +31,18 @@ struct MeasuredMessage {
   bool operator==(const MeasuredMessage&) const = default;
 };
 
+// Ranks that do the same come apart: a collective that they come to so long after their last one waits so
+// much longer for the last of them than the mean rank takes (calibrate/rank_skew.h).
+struct MeasuredSkew {
+  Nanoseconds after = {}, wait = {};
+
+  bool operator==(const MeasuredSkew&) const = default;
+};
+
 struct MeasuredCollectives {
   std::vector<MeasuredCollective> collectives = {};  // ascending by type, ranks, size
   std::vector<MeasuredMessage> messages = {};        // ascending by size
+  std::vector<MeasuredSkew> skew = {};               // ascending by `after`
 
   bool empty() const { return collectives.empty() && messages.empty(); }
   bool operator==(const MeasuredCollectives&) const = default;
@@ -41,6 +50,9 @@ struct MeasuredCollectives {
   // Nothing where this type was not measured with so many ranks.
   std::optional<Nanoseconds> collective(CollectiveType type, std::int32_t ranks, Bytes size) const;
   std::optional<Nanoseconds> message(Bytes size) const;
+  // Between two rows on a line, below the first in proportion, beyond the last as much as there. 0 without
+  // rows.
+  Nanoseconds wait_after(Nanoseconds time) const;
 };
 
 }  // namespace nadi

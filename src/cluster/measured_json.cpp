@@ -17,6 +17,7 @@ constexpr std::array<std::string_view, 13> kOpColumns = {
     "transpose_b", "matrix", "vector",  "read", "written", "nanoseconds"};
 constexpr std::array<std::string_view, 4> kCollectiveColumns = {"type", "ranks", "bytes", "nanoseconds"};
 constexpr std::array<std::string_view, 2> kMessageColumns = {"bytes", "nanoseconds"};
+constexpr std::array<std::string_view, 2> kSkewColumns = {"after_ns", "wait_ns"};
 constexpr int kDTypeCount = static_cast<int>(DType::kI64) + 1;
 constexpr int kCollectiveTypeCount = static_cast<int>(CollectiveType::kBarrier) + 1;
 
@@ -85,15 +86,27 @@ Json measured_ops_json(const MeasuredOps& measured) {
     rows.push_back(Json::array({std::string(to_string(op.kind)), std::string(to_string(op.dtype)), op.batches,
                                 op.m, op.n, op.k, op.transpose_a, op.transpose_b, op.matrix.count(),
                                 op.vector.count(), op.read.count(), op.written.count(), op.time.count()}));
-  return {{"between_kernels_ns", measured.between_kernels.count()},
-          {"ops", {{"columns", columns_json(kOpColumns)}, {"rows", std::move(rows)}}}};
+  Json json = {{"between_kernels_ns", measured.between_kernels.count()},
+               {"ops", {{"columns", columns_json(kOpColumns)}, {"rows", std::move(rows)}}}};
+  const MeasuringConditions& conditions = measured.conditions;
+  if (conditions.judged > 0)
+    json["conditions"] = {
+        {"judged", conditions.judged}, {"dropped", conditions.dropped}, {"disturbed", conditions.disturbed}};
+  return json;
 }
 
 MeasuredOps read_measured_ops(const JsonValue& value) {
-  constexpr std::array<std::string_view, 2> kKeys = {"between_kernels_ns", "ops"};
+  constexpr std::array<std::string_view, 3> kKeys = {"between_kernels_ns", "ops", "conditions"};
+  constexpr std::array<std::string_view, 3> kConditionKeys = {"judged", "dropped", "disturbed"};
   value.refuse_keys_except(kKeys);
   MeasuredOps measured{.between_kernels = Nanoseconds{read_count(value.at("between_kernels_ns"))}};
   for (const JsonValue& row : read_rows(value.at("ops"), kOpColumns)) measured.ops.push_back(read_op(row));
+  if (const auto conditions = value.find("conditions")) {
+    conditions->refuse_keys_except(kConditionKeys);
+    measured.conditions = {.judged = read_count(conditions->at("judged")),
+                           .dropped = read_count(conditions->at("dropped")),
+                           .disturbed = read_count(conditions->at("disturbed"))};
+  }
   return measured;
 }
 
@@ -104,12 +117,20 @@ Json measured_collectives_json(const MeasuredCollectives& measured) {
         Json::array({std::string(to_string(row.type)), row.ranks, row.size.count(), row.time.count()}));
   for (const MeasuredMessage& row : measured.messages)
     messages.push_back(Json::array({row.size.count(), row.time.count()}));
-  return {{"collectives", {{"columns", columns_json(kCollectiveColumns)}, {"rows", std::move(collectives)}}},
-          {"messages", {{"columns", columns_json(kMessageColumns)}, {"rows", std::move(messages)}}}};
+  Json json = {
+      {"collectives", {{"columns", columns_json(kCollectiveColumns)}, {"rows", std::move(collectives)}}},
+      {"messages", {{"columns", columns_json(kMessageColumns)}, {"rows", std::move(messages)}}}};
+  if (!measured.skew.empty()) {
+    Json skew = Json::array();
+    for (const MeasuredSkew& row : measured.skew)
+      skew.push_back(Json::array({row.after.count(), row.wait.count()}));
+    json["skew"] = {{"columns", columns_json(kSkewColumns)}, {"rows", std::move(skew)}};
+  }
+  return json;
 }
 
 MeasuredCollectives read_measured_collectives(const JsonValue& value) {
-  constexpr std::array<std::string_view, 2> kKeys = {"collectives", "messages"};
+  constexpr std::array<std::string_view, 3> kKeys = {"collectives", "messages", "skew"};
   value.refuse_keys_except(kKeys);
   MeasuredCollectives measured;
   for (const JsonValue& row : read_rows(value.at("collectives"), kCollectiveColumns)) {
@@ -124,6 +145,12 @@ MeasuredCollectives read_measured_collectives(const JsonValue& value) {
   for (const JsonValue& row : read_rows(value.at("messages"), kMessageColumns))
     measured.messages.push_back(
         {.size = Bytes{read_count(row.at(std::size_t{0}))}, .time = Nanoseconds{read_count(row.at(1))}});
+  if (const auto skew = value.find("skew"))
+    for (const JsonValue& row : read_rows(*skew, kSkewColumns))
+      measured.skew.push_back({.after = Nanoseconds{read_count(row.at(std::size_t{0}))},
+                               .wait = Nanoseconds{read_count(row.at(1))}});
+  std::stable_sort(measured.skew.begin(), measured.skew.end(),
+                   [](const auto& a, const auto& b) { return a.after < b.after; });
   const auto place = [](const MeasuredCollective& row) { return std::tuple(row.type, row.ranks, row.size); };
   std::stable_sort(measured.collectives.begin(), measured.collectives.end(),
                    [&](const auto& a, const auto& b) { return place(a) < place(b); });

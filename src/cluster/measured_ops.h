@@ -37,11 +37,22 @@ struct MeasuredOp {
   auto operator<=>(const MeasuredOp&) const = default;
 };
 
+// What the machine did besides measuring (base/processor_use.h). Of one number of ranks, communication
+// included.
+struct MeasuringConditions {
+  std::int64_t judged = 0;     // stretches of measurements that were long enough
+  std::int64_t dropped = 0;    // of them: disturbed, and measured again
+  std::int64_t disturbed = 0;  // of them: disturbed, and kept, since time was up
+
+  bool operator==(const MeasuringConditions&) const = default;
+};
+
 struct MeasuredOps {
   // What lies between the end of a kernel and the start of the next. Times of `ops` contain it, as far as an
   // op is a kernel of its own; it is kept to be shown.
   Nanoseconds between_kernels = {};
   std::vector<MeasuredOp> ops = {};
+  MeasuringConditions conditions = {};
 
   bool empty() const { return ops.empty(); }
   bool operator==(const MeasuredOps&) const = default;

@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "nadi/base/processor_use.h"
 #include "nadi/base/units.h"
 #include "nadi/graph/tensor.h"
 #include "nadi/parallel/stream.h"
@@ -113,6 +114,8 @@ struct ExecutedStep {
   std::vector<ExecutedKernel> kernels = {};  // in the order in which they were entered
   std::vector<OpId> further_ops = {};        // of kernels of several ops
   ExecutedDevice device = {};                // where all of them ran
+  // What the processors did meanwhile, where they are the device and the system says it.
+  std::optional<ProcessorUse> processors = {};
 
   // Of a device beside the host whose profiler was attached, else empty (device_work.h). A kernel then lasts
   // from the start of its first work to the end of its last; one without any did nothing there.

@@ -9,6 +9,7 @@
 #include "nadi/base/message_text.h"
 #include "nadi/parallel/program.h"
 #include "nadi/recording/execution_communication.h"
+#include "nadi/trace/step_processors.h"
 #include "nadi/unroll/process_groups.h"
 #include "nadi/unroll/rank_attributes.h"
 
@@ -133,7 +134,8 @@ std::vector<TraceAttribute> attributes_of(const Trace& trace, std::size_t row) {
   std::vector<TraceAttribute> attributes;
   for (std::size_t i = 0; i < trace.attribute_count(row); ++i) {
     TraceAttribute attribute = trace.attribute(row, i);
-    if (std::ranges::find(kAddedByRuns, attribute.name) == std::end(kAddedByRuns))
+    if (std::ranges::find(kAddedByRuns, attribute.name) == std::end(kAddedByRuns) &&
+        std::ranges::find(kProcessorUseAttributes, attribute.name) == kProcessorUseAttributes.end())
       attributes.push_back(attribute);
   }
   return attributes;
@@ -220,6 +222,8 @@ ExecutionTrace trace_execution(const Program& program, std::span<const ExecutedS
         node.duration = i == 0 ? took : Nanoseconds{};
         node.attributes.add_int64(kStep, step.step);
         add_place(step.device, kernel.stream, node);
+        if (i == 0 && &kernel == &step.kernels.front() && step.processors)
+          add_processor_use(*step.processors, node);
         if (i > 0) node.attributes.add_int64(kFusedInto, static_cast<std::int64_t>(first_id));
         if (communication)
           if (const auto bandwidth = algorithm_gb_per_second(communication->bytes, took))

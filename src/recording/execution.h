@@ -11,8 +11,9 @@
 // (step_trace.h); behind them are added `step` (int64), where it ran (`thread` on the host, `stream` and
 // `device` on others, all int64), of communication `algorithm_gb_per_second` (double; as nccl-tests counts
 // it, see execution_communication.h), and of an op that was fused into the kernel of an earlier one
-// `fused_into` (int64), the id of that node. The time of a kernel is that of its first op's node; the others
-// begin at its end and take none. Ids count from 0 over all steps.
+// `fused_into` (int64), the id of that node. The first node of a step says what the processors did during it
+// (trace/step_processors.h), where the record does. The time of a kernel is that of its first op's node; the
+// others begin at its end and take none. Ids count from 0 over all steps.
 //
 // Communication lasts from its start until its completion, and several operations may overlap. An operation
 // that follows another one in the program and was started before that one was complete did not wait for it:

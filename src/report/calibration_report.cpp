@@ -33,6 +33,9 @@ ReportTable calibration_table(const Cluster& machine) {
                                 {"memory_bytes_per_second", "memory", CellKind::kByteRate},
                                 {"between_kernels_ns", "between kernels", CellKind::kTime},
                                 {"ops", "ops"},
+                                {"judged", "", CellKind::kCount, Shown::kToPrograms},
+                                {"dropped", "dropped"},
+                                {"disturbed", "disturbed", CellKind::kCount, Shown::kUnlessZero},
                                 {"alone_speedup", "alone", CellKind::kNumber},
                                 {"compute_share", "taken", CellKind::kShare},
                                 {"busy_slowdown", "", CellKind::kNumber, Shown::kToPrograms},
@@ -47,8 +50,9 @@ ReportTable calibration_table(const Cluster& machine) {
     table.rows.push_back({std::int64_t{node.devices}, device.name, device.product, peak,
                           device.memory_bandwidth.per_second(), device.measured.between_kernels.count(),
                           static_cast<std::int64_t>(device.measured.ops.size()),
-                          of_several(node.alone_speedup), of_several(node.inside.compute_share),
-                          of_several(node.inside.busy_slowdown),
+                          device.measured.conditions.judged, device.measured.conditions.dropped,
+                          device.measured.conditions.disturbed, of_several(node.alone_speedup),
+                          of_several(node.inside.compute_share), of_several(node.inside.busy_slowdown),
                           static_cast<std::int64_t>(node.inside.measured.collectives.size() +
                                                     node.inside.measured.messages.size()),
                           all_reduce_rate(node)});

@@ -51,6 +51,9 @@ Json prediction_json(const PredictionView& view) {
           {"measured_iteration_s", to_seconds(result.measured_iteration)},
           {"predicted_iteration_s", to_seconds(view.predicted_iteration)},
           {"iteration_error", view.iteration_error()},
+          {"steps", view.steps},
+          {"disturbed_steps", view.disturbed},
+          {"steps_left_out", view.left_out},
           {"compared_nodes", result.nodes},
           {"nodes_without_time", result.without_time},
           {"median_error", result.median_error},
@@ -69,6 +72,11 @@ void print_prediction(const PredictionView& view, std::ostream& out, const Repor
   out << format("iteration   measured {}, predicted {} on {}: {:+.1f}%\n",
                 to_string(result.measured_iteration), to_string(view.predicted_iteration), view.cluster,
                 100 * view.iteration_error());
+  if (view.disturbed > 0)
+    out << format("disturbed   {} of {} steps{}\n", view.disturbed, view.steps + view.left_out,
+                  view.left_out > 0
+                      ? ", left out: more than 2% of the processor time was stolen or taken by others"
+                      : ": more than 2% of the processor time was stolen or taken by others");
   out << format("kernels     measured {}, predicted {} per step of a rank\n",
                 to_string(result.computed_measured), to_string(result.computed_predicted));
   out << format("single ops  median error {:.1f}% of {}\n", 100 * result.median_error,

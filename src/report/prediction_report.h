@@ -16,6 +16,9 @@ struct PredictionView {
   std::int64_t ranks = 1;
   Nanoseconds predicted_iteration = {};
   TimeSourceCounts sources = {};
+  std::int64_t steps = 1;      // that were compared
+  std::int64_t disturbed = 0;  // of those that the traces hold (sim/disturbed_steps.h)
+  std::int64_t left_out = 0;   // of the disturbed ones
 
   double iteration_error() const {
     return static_cast<double>(predicted_iteration.count()) /

@@ -40,11 +40,12 @@ double middle_of(std::vector<double> values) {
 }
 
 // Steps of the trace and how long each took.
-void measure_steps(const Trace& trace, ComparedRank& compared) {
+void measure_steps(const Trace& trace, const std::set<std::int64_t>& left_out, ComparedRank& compared) {
   std::map<std::int64_t, std::pair<Nanoseconds, Nanoseconds>> spans;
   for (std::size_t row = 0; row < trace.size(); ++row) {
     if (trace.duration(row) <= Nanoseconds{}) continue;
     const std::int64_t step = number_attribute(trace, row, "step").value_or(0);
+    if (left_out.contains(step)) continue;
     const Nanoseconds start = trace.start(row), end = start + trace.duration(row);
     const auto [entry, fresh] = spans.try_emplace(step, start, end);
     if (fresh) continue;
@@ -60,10 +61,11 @@ void measure_steps(const Trace& trace, ComparedRank& compared) {
 
 }  // namespace
 
-ComparedRank compare_rank(const Trace& trace, std::int64_t rank, std::span<const NodeTime> predicted) {
+ComparedRank compare_rank(const Trace& trace, std::int64_t rank, std::span<const NodeTime> predicted,
+                          const std::set<std::int64_t>& left_out) {
   check(predicted.size() == trace.size(), "a predicted time for each node");
   ComparedRank compared{.rank = rank};
-  measure_steps(trace, compared);
+  measure_steps(trace, left_out, compared);
   const TraceDependencies dependencies(trace);
   const Timeline timeline(trace, dependencies);
   TraceWorks works(timeline);
@@ -73,6 +75,8 @@ ComparedRank compare_rank(const Trace& trace, std::int64_t rank, std::span<const
     if (type != NodeType::kComp && !communicates(type)) continue;
     const auto number = static_cast<std::uint32_t>(row);
     if (!is_device(timeline.activity(number))) continue;
+    const std::int64_t step = number_attribute(trace, row, "step").value_or(0);
+    if (left_out.contains(step)) continue;
     const Nanoseconds lasts = predicted[row].end - predicted[row].start;
     if (trace.duration(row) <= Nanoseconds{}) {
       ++compared.without_time;
@@ -82,7 +86,6 @@ ComparedRank compare_rank(const Trace& trace, std::int64_t rank, std::span<const
       ++compared.without_work;
       continue;
     }
-    const std::int64_t step = number_attribute(trace, row, "step").value_or(0);
     compared.nodes.push_back({.row = row,
                               .rank = rank,
                               .occurrence = occurrences[{step, trace.name_number(row)}]++,

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,11 +44,13 @@ struct ComparedRank {
   std::vector<ComparedNode> nodes = {};
   std::int64_t without_time = 0;   // nodes that neither have a time nor are part of another
   std::int64_t without_work = 0;   // computation whose work is not known: its prediction is its own time
-  std::int64_t steps = 1;          // that the trace holds
+  std::int64_t steps = 1;          // that were compared
   Nanoseconds measured_step = {};  // from the start of its first node to the end of its last, in the mean
 };
 
-ComparedRank compare_rank(const Trace& trace, std::int64_t rank, std::span<const NodeTime> predicted);
+// Steps of `left_out` (disturbed_steps.h) count neither as measured nor as predicted; some step must remain.
+ComparedRank compare_rank(const Trace& trace, std::int64_t rank, std::span<const NodeTime> predicted,
+                          const std::set<std::int64_t>& left_out = {});
 
 struct ComparedKind {
   std::string kind;

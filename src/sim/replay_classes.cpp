@@ -45,8 +45,12 @@ Colours first_colours(std::span<const ReplayRank> ranks, std::size_t& count) {
   Colours colours;
   std::vector<std::uint64_t> key;
   for (const ReplayRank& rank : ranks) {
-    key = {rank.program, rank.durations, rank.device_kind, std::bit_cast<std::uint64_t>(rank.compute_share),
-           std::bit_cast<std::uint64_t>(rank.busy_slowdown)};
+    key = {rank.program,
+           rank.durations,
+           rank.device_kind,
+           std::bit_cast<std::uint64_t>(rank.compute_share),
+           std::bit_cast<std::uint64_t>(rank.busy_slowdown),
+           reinterpret_cast<std::uintptr_t>(rank.skew)};
     for (const Nanoseconds time : rank.request_times) key.push_back(static_cast<std::uint64_t>(time.count()));
     colours.push_back(numbers.of(key));
   }
@@ -133,7 +137,8 @@ void add_actors(ReplayJob& job, std::span<const ReplayRank> ranks, std::span<con
                       .request_times = rank.request_times,
                       .rank = static_cast<std::int32_t>(number),
                       .compute_share = rank.compute_share,
-                      .busy_slowdown = rank.busy_slowdown};
+                      .busy_slowdown = rank.busy_slowdown,
+                      .skew = rank.skew};
     const std::vector<ReplayRoleKind>& roles = job.programs[rank.program].roles;
     for (std::uint32_t role = 0; role < roles.size(); ++role) {
       const std::uint32_t partner = rank.partners[role];

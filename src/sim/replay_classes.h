@@ -24,6 +24,7 @@ struct ReplayRank {
   std::uint32_t durations = 0;
   std::uint32_t device_kind = 0;
   double compute_share = 0, busy_slowdown = 1;  // as of ReplayActor
+  const MeasuredCollectives* skew = nullptr;    // the same
   std::vector<std::uint32_t> partners = {};     // by role: the group, or the rank at the other end
   std::vector<Nanoseconds> request_times = {};  // by request of the program
 };

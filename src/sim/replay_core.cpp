@@ -280,7 +280,7 @@ bool runs_in_order(const ReplayJob& job) {
              job.programs,
              [](const ReplayProgram& program) { return program.in_order && program.streams <= 1; }) &&
          std::ranges::all_of(job.actors, [](const ReplayActor& actor) {
-           return actor.compute_share == 0 && actor.busy_slowdown == 1;
+           return actor.compute_share == 0 && actor.busy_slowdown == 1 && actor.skew == nullptr;
          });
 }
 

@@ -76,6 +76,7 @@ struct EventActor {
   LatestCommunication latest;
   std::int64_t last_end = 0;  // of any node
   std::int64_t slowed = 0;    // what communication takes away from the next computation
+  std::int64_t met = 0;       // end of its last collective
 };
 
 class EventReplay {
@@ -415,10 +416,22 @@ class EventReplay {
     const std::vector<ReplayArrival> all = std::move(waiting);
     meetings_.erase(key);
     expect_agreement(job_, all);
-    begin(all, now, request_time(job_, all));
+    begin(all, now, request_time(job_, all), wait_for_last(all, now));
   }
 
-  void begin(const std::vector<ReplayArrival>& arrivals, std::int64_t now, std::int64_t lasts) {
+  // The simulated ranks come at their mean time; the last of them comes later.
+  std::int64_t wait_for_last(const std::vector<ReplayArrival>& arrivals, std::int64_t now) const {
+    std::int64_t wait = 0;
+    for (const ReplayArrival& one : arrivals)
+      if (const MeasuredCollectives* skew = job_.actors[one.actor].skew)
+        wait = std::max(
+            wait,
+            skew->wait_after(Nanoseconds{std::max<std::int64_t>(0, now - states_[one.actor].met)}).count());
+    return wait;
+  }
+
+  void begin(const std::vector<ReplayArrival>& arrivals, std::int64_t now, std::int64_t lasts,
+             std::int64_t wait = 0) {
     double slowdown = 1;
     for (const ReplayArrival& one : arrivals)
       if (states_[one.actor].covered > now)
@@ -432,9 +445,11 @@ class EventReplay {
         state.slowed += scaled(lasts, job_.actors[one.actor].compute_share);
     }
     if (flows_ == nullptr) {
-      for (const ReplayArrival& one : arrivals)
-        events_.push({now + lasts, Event::Kind::kEnd, one.actor,
+      for (const ReplayArrival& one : arrivals) {
+        states_[one.actor].met = now + wait + lasts;
+        events_.push({now + wait + lasts, Event::Kind::kEnd, one.actor,
                       program_of(one.actor).communications[one.communication].node});
+      }
       return;
     }
     const std::uint32_t flow = flows_->start(Nanoseconds{now}, arrivals);

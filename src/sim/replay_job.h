@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "nadi/base/units.h"
+#include "nadi/cluster/measured_collectives.h"
 #include "nadi/trace/node_type.h"
 
 namespace nadi {
@@ -81,6 +82,8 @@ struct ReplayActor {
   double compute_share = 0;
   double busy_slowdown =
       1;  // how many times as long communication takes that starts while the actor computes
+  // How long collectives wait for ranks that came apart since the last one; nullptr: not at all.
+  const MeasuredCollectives* skew = nullptr;
 };
 
 struct ReplayMeetingPlace {

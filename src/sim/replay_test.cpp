@@ -245,5 +245,27 @@ TEST(Replay, CommunicationMaySlowComputationDown) {
   EXPECT_EQ(replay_events(maker.job, {}, nullptr).end, Nanoseconds{110});
 }
 
+// Ranks that meet after 100 wait 10 for the last of them, after 200 and more 15.
+TEST(Replay, CollectivesWaitForRanksThatCameApart) {
+  MeasuredCollectives measured;
+  measured.skew = {{.after = Nanoseconds{100}, .wait = Nanoseconds{10}},
+                   {.after = Nanoseconds{200}, .wait = Nanoseconds{15}}};
+  JobMaker maker(2);
+  const std::uint32_t place = maker.place({0, 1});
+  for (std::uint32_t a = 0; a < 2; ++a) {
+    const std::uint32_t before = maker.compute(a, 100);
+    const std::uint32_t first = maker.collective(a, place, 40, kNoStream, {before});
+    const std::uint32_t between = maker.compute(a, 50, {first});
+    maker.collective(a, place, 40, kNoStream, {between});
+    maker.job.actors[a].skew = &measured;
+  }
+  EXPECT_FALSE(runs_in_order(maker.job));
+  const ReplayOutcome outcome = replay_events(maker.job, {.keep_times = true}, nullptr);
+  // 100 + 10 + 40, then 50 of computation, after which they wait half of 10.
+  EXPECT_EQ(outcome.actors[0].nodes[1].end, Nanoseconds{150});
+  EXPECT_EQ(outcome.actors[0].nodes[2].end, Nanoseconds{200});
+  EXPECT_EQ(outcome.actors[0].nodes[3].end, Nanoseconds{245});
+}
+
 }  // namespace
 }  // namespace nadi

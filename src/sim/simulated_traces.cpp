@@ -169,6 +169,7 @@ class TraceSimulation {
       const Fabric& fabric = cluster_.node(network_.node_of(rank_number)).inside;
       rank.compute_share = fabric.compute_share;
       rank.busy_slowdown = fabric.busy_slowdown;
+      if (!fabric.measured.skew.empty()) rank.skew = &fabric.measured;
       std::vector<std::uint32_t>& links = links_.emplace_back();
       for (std::uint32_t role = 0; role < trace.roles.size(); ++role) {
         const TraceRole& said = trace.roles[role];

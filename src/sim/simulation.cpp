@@ -197,6 +197,7 @@ class StepSimulation {
       const Fabric& fabric = cluster_.node(network_.node_of(r)).inside;
       rank.compute_share = fabric.compute_share;
       rank.busy_slowdown = fabric.busy_slowdown;
+      if (!fabric.measured.skew.empty()) rank.skew = &fabric.measured;
       if (scatters()) group_number(GroupKind::kTensor, r);
       for (const RankBinding& role : flats_[flat].replay.roles) rank.partners.push_back(partner_of(role, r));
       ranks_.push_back(std::move(rank));

@@ -104,6 +104,7 @@ class CpuEngineState {
   std::size_t first_recorded = 0;  // of the run under way
   std::vector<OpId> ops;           // of the kernel that is entered
   OverlapStreams streams;
+  std::optional<ProcessorUse> use_before;
 };
 
 CpuEngineStateOwner::CpuEngineStateOwner(const EngineOptions& options)
@@ -145,6 +146,7 @@ void CpuEngine::begin_run(std::size_t, const BoundProgram& program, const RunReq
   if (request.first == 0) {
     record.device = {.kind = ExecutedDevice::Kind::kCpu};
     record.reserve(program.kernel_calls(), program.op_calls());
+    state_->use_before = processor_use_so_far();
     record.start = now();
   }
   state_->first_recorded = record.kernels.size();
@@ -176,6 +178,8 @@ void CpuEngine::end_run(const RunRequest& request) {
   if (request.record == nullptr) return;
   state_->streams.number(std::span(request.record->kernels).subspan(state_->first_recorded));
   request.record->end = now();
+  if (const auto use = processor_use_so_far(); use && state_->use_before)
+    request.record->processors = *use - *state_->use_before;
 }
 
 void CpuEngine::copy_scalars(std::uint64_t, const std::byte* from, std::span<std::byte> into) {
