@@ -2,7 +2,7 @@
 """Figures of bench/home.sh.
 
   home.py mean A.json B.json         the mean of two calibrations of the same sizes, as a cluster file
-  home.py conditions A.json          a line about a calibration: what was disturbed
+  home.py conditions A.json          a line about a calibration: what was disturbed; exit code 1 where that was kept
   home.py counting COMPARED.json     how many steps of an output of `nadi compare --json` were not disturbed
   home.py one compared-1-1-dp2.json  a line about one training: round 1, first try
   home.py all compared-*-*.json      the medians over all trainings, by plan
@@ -79,6 +79,7 @@ def print_conditions(path):
         found = conditions(json.load(file))
     kept = f", {found['disturbed']} kept though disturbed" if found["disturbed"] else ""
     print(f"calibrated: {found['dropped']} of {found['judged']} stretches dropped{kept}", flush=True)
+    sys.exit(1 if found["disturbed"] else 0)
 
 
 def print_one(path):

@@ -7,15 +7,16 @@
 # The rule for disturbed measurements, fixed before any were looked at: a step counts when no more than 2% of the
 # processor time during it was stolen by a hypervisor or taken by other processes; in a calibration the same holds
 # of each stretch of measurements (docs/calibration.md). A training with fewer than 2 steps that count is done
-# again, up to TRIES times in all. Every training with a step that counts, between calibrations that count, is
-# part of the medians; medians over everything, disturbed or not, are printed beside them.
+# again, up to TRIES times in all, and so is a calibration in which disturbed stretches were kept. Every training
+# with a step that counts, between calibrations that count, is part of the medians; medians over everything,
+# disturbed or not, are printed beside them.
 #   bench/home.sh BUILD [FOLDER]
 # BUILD is the folder of our build. FOLDER keeps cluster files, traces and comparisons; without it they are
 # removed. Variables:
 #   CASES   "one two": which trainings, those of 1 rank, of 2 ranks, or both; "four" adds 4 ranks
 #   ROUNDS  3: how often each is repeated
 #   STEPS   3: how many steps of a training are measured, after one that warms up
-#   TRIES   3: how often a training is done that is disturbed
+#   TRIES   3: how often a training or calibration is done that is disturbed
 #   PREFIX  a command that runs each calibration and each training: "chrt -f 1", or one that stops other work
 # Wants a machine with nothing else to do. On two cores a round of one takes about two minutes, one of two about
 # four.
@@ -45,9 +46,11 @@ calibrations=0 waiting=()
 calibrate() {  # RANKS SIZES: then compares the trainings since the last calibration
   local before=calibration-$calibrations.json
   calibrations=$((calibrations + 1))
-  local after=calibration-$calibrations.json run which traces
-  measured calibrate --model gpt2 --ranks "$1" --sizes "$2" -o "$after" --force
-  python3 "$here/home.py" conditions "$after"
+  local after=calibration-$calibrations.json try run which traces
+  for ((try = 1; try <= tries; ++try)); do
+    measured calibrate --model gpt2 --ranks "$1" --sizes "$2" -o "$after" --force
+    python3 "$here/home.py" conditions "$after" && break
+  done
   [ ${#waiting[@]} = 0 ] || python3 "$here/home.py" mean "$before" "$after" >between.json
   for run in "${waiting[@]}"; do
     read -ra traces <<<"$(traces_of "$run" "$1")"

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kQuick = "calibrate --quick --model gpt2-tiny --threads 1 ";
+const std::string kQuick = "calibrate --quick --patience 0 --model gpt2-tiny --threads 1 ";
 
 TEST(Calibrate, WritesAClusterFileWithMeasuredOps) {
   const WorkingFolder folder;
@@ -60,6 +60,7 @@ TEST(Calibrate, RefusesWhatItCannotMeasure) {
         << sizes;
   EXPECT_THAT(run("calibrate -o me.json --sizes 4x256 --quick").err, HasSubstr("give one of them"));
   EXPECT_EQ(run("calibrate -o me.json --repeat 0").code, 2);
+  EXPECT_EQ(run("calibrate -o me.json --patience -1").code, 2);
   EXPECT_EQ(run("calibrate -o me.json --model gpt2-tinny").code, 2);
 }
 

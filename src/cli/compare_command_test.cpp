@@ -14,7 +14,7 @@ TEST(Compare, LaysARunBesideItsPrediction) {
                 "--enable-tracing --trace-active 2")
                 .code,
             0);
-  ASSERT_EQ(run("calibrate --quick --model gpt2-tiny --ranks 1 --threads 1 -o me.json").code, 0);
+  ASSERT_EQ(run("calibrate --quick --patience 0 --model gpt2-tiny --ranks 1 --threads 1 -o me.json").code, 0);
   const std::string compare = "compare outputs/gpt2-tiny_trace.et --cluster me.json";
   const CliRun done = run(compare + " --timeline cmp.html");
   ASSERT_EQ(done.code, 0) << done.err;
@@ -27,6 +27,8 @@ TEST(Compare, LaysARunBesideItsPrediction) {
   EXPECT_GT(compared["compared_nodes"], 100);
   EXPECT_EQ(compared["nodes_without_work"], 0);
   EXPECT_EQ(compared["times_modelled"], 0);
+  EXPECT_EQ(compared["steps"].get<int>() + compared["steps_left_out"].get<int>(), 2);
+  EXPECT_EQ(run_json(compare + " --all-steps")["steps"], 2);
   double measured = 0;
   for (const Json& kind : compared["kinds"]) measured += kind["measured_ns"].get<double>() * 1e-9;
   EXPECT_NEAR(measured, compared["computed_measured_s"].get<double>(), 1e-6);

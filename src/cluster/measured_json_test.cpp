@@ -21,14 +21,16 @@ MeasuredOps one_product() {
                    .vector = Flops{12},
                    .read = Bytes{56},
                    .written = Bytes{48},
-                   .time = Nanoseconds{1234}}}};
+                   .time = Nanoseconds{1234}}},
+          .conditions = {.judged = 12, .dropped = 3, .disturbed = 1}};
 }
 
 MeasuredCollectives two_sizes() {
   return {.collectives = {{CollectiveType::kAllReduce, 2, Bytes{1024}, Nanoseconds{1000}},
                           {CollectiveType::kAllReduce, 2, Bytes{4096}, Nanoseconds{4000}},
                           {CollectiveType::kAllReduce, 4, Bytes{1024}, Nanoseconds{9000}}},
-          .messages = {{Bytes{1024}, Nanoseconds{500}}}};
+          .messages = {{Bytes{1024}, Nanoseconds{500}}},
+          .skew = {{Nanoseconds{1000}, Nanoseconds{100}}, {Nanoseconds{3000}, Nanoseconds{200}}}};
 }
 
 TEST(MeasuredJson, ReadsWhatItWrote) {
@@ -64,6 +66,16 @@ TEST(MeasuredJson, NamesWhatIsWrong) {
   json = measured_ops_json(one_product());
   json["opps"] = 1;
   EXPECT_NE(refusal(json).find("did you mean 'ops'"), std::string::npos) << refusal(json);
+}
+
+TEST(MeasuredCollectives, RanksWaitForTheLastAsLongAsTheyCameApart) {
+  const MeasuredCollectives table = two_sizes();
+  EXPECT_EQ(table.wait_after({}), Nanoseconds{});
+  EXPECT_EQ(table.wait_after(Nanoseconds{500}), Nanoseconds{50}) << "below the first row in proportion";
+  EXPECT_EQ(table.wait_after(Nanoseconds{1000}), Nanoseconds{100});
+  EXPECT_EQ(table.wait_after(Nanoseconds{2000}), Nanoseconds{150});
+  EXPECT_EQ(table.wait_after(Nanoseconds{9000}), Nanoseconds{200}) << "no more than the last row";
+  EXPECT_EQ(MeasuredCollectives{}.wait_after(Nanoseconds{9000}), Nanoseconds{});
 }
 
 TEST(MeasuredCollectives, InterpolatesBetweenSizesOfTheSameKindAndNumberOfRanks) {
