@@ -34,7 +34,7 @@ ReportTable calibration_table(const Cluster& machine) {
                                 {"between_kernels_ns", "between kernels", CellKind::kTime},
                                 {"ops", "ops"},
                                 {"judged", "", CellKind::kCount, Shown::kToPrograms},
-                                {"dropped", "dropped"},
+                                {"dropped", "dropped", CellKind::kCount, Shown::kUnlessZero},
                                 {"disturbed", "disturbed", CellKind::kCount, Shown::kUnlessZero},
                                 {"alone_speedup", "alone", CellKind::kNumber},
                                 {"compute_share", "taken", CellKind::kShare},
