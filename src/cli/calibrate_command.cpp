@@ -41,7 +41,7 @@ constexpr std::string_view kDefaultCalibratedModel = "gpt2";
 constexpr std::int64_t kMostCalibratedRanks = 64;
 // By default as many ranks as there are cores, but no more than these.
 constexpr std::int64_t kMostRanksUnasked = 8;
-constexpr Nanoseconds kQuickPatience{10'000'000'000};
+constexpr Nanoseconds kQuickPatience{5'000'000'000};
 constexpr std::int64_t kMostPatience = 86'400;  // seconds
 
 // Says now and then how far the measurements of so many ranks are.
@@ -226,14 +226,14 @@ class CalibrateCommand : public Command {
                .value = "N",
                .help = "how often each step is measured; the median counts; short steps more often",
                .fallback = format("{}", CalibrationOptions{}.repetitions)});
-    flags.add(
-        {.names = {"--patience"},
-         .value = "SECONDS",
-         .help = "how long measurements are repeated in all, for each number of ranks, that were disturbed: "
-                 "more than 2% of the processor time was stolen by a hypervisor or taken by other "
-                 "processes; 0 takes everything",
-         .fallback = format("{:.0f}, with --quick {:.0f}", to_seconds(CalibrationOptions{}.patience),
-                            to_seconds(kQuickPatience))});
+    flags.add({.names = {"--patience"},
+               .value = "N",
+               .help =
+                   "seconds for which disturbed measurements are repeated in all, for each number of ranks: "
+                   "more than 2% of the processor time was stolen by a hypervisor or taken by other "
+                   "processes; 0 takes everything",
+               .fallback = format("{:.0f}, with --quick {:.0f}", to_seconds(CalibrationOptions{}.patience),
+                                  to_seconds(kQuickPatience))});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
     flags.add({.names = {"--force"}, .help = "overwrite a file that exists"});
     flags.show_first({"--output", "--device", "--ranks", "--model", "--quick"});
