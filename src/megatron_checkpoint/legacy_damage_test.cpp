@@ -105,6 +105,20 @@ TEST_F(LegacyDamage, AConfigurationOfAnotherModel) {
   EXPECT_NE(message_of(folder, {.config = config}), "no error");
 }
 
+// A name that claims more layers than there can be is refused before anything is made for them.
+TEST_F(LegacyDamage, ALayerThatCannotBe) {
+  const fs::path folder = good();
+  const fs::path file = folder / "iter_0000009/mp_rank_00_000/model_optim_rng.pt";
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  const std::string name = "decoder.layers.0.mlp.linear_fc2.weight";
+  const std::size_t at = bytes.find(name);
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at, 23, "decoder.layers.9999999.");  // the name has as many characters as before
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+  EXPECT_NE(message_of(folder), "no error");
+}
+
 TEST_F(LegacyDamage, ATrackerFileThatLies) {
   const fs::path folder = good();
   write_text(folder / "latest_checkpointed_iteration.txt", "10");

@@ -12,6 +12,8 @@ namespace {
 // Megatron's buckets unless the user says otherwise: elements, and elements per data-parallel rank.
 constexpr std::int64_t kDefaultBucket = 40'000'000, kDefaultBucketPerRank = 1'000'000;
 
+constexpr std::int64_t kMostReplicas = 1'000'000;  // in any file that does not lie
+
 struct StateKind {
   const char* key;
   std::string_view suffix;
@@ -144,8 +146,11 @@ BucketRules bucket_rules(const std::optional<PickleValue>& args, const ShardLayo
     const auto value = args ? args->find(name) : std::nullopt;
     return value && value->is_bool() && value->as_bool();
   };
-  const std::int64_t replicas = std::max<std::int64_t>(1, number("data_parallel_size").value_or(1));
-  rules.data_parallel = replicas * std::max<std::int64_t>(1, number("context_parallel_size").value_or(1));
+  const auto ranks = [&](const char* name) {
+    return std::clamp<std::int64_t>(number(name).value_or(1), 1, kMostReplicas);
+  };
+  const std::int64_t replicas = ranks("data_parallel_size");
+  rules.data_parallel = replicas * ranks("context_parallel_size");
   rules.wide_padding = is_set("ddp_pad_buckets_for_high_nccl_busbw");
   if (is_set("overlap_grad_reduce") && place.pp == 0 && chunk == 0 &&
       !is_set("overlap_param_gather_with_optimizer_step")) {

@@ -17,6 +17,8 @@ namespace nadi {
 namespace {
 
 constexpr std::string_view kExtraState = "._extra_state";
+constexpr std::int64_t kLargestExtent = std::int64_t{1}
+                                        << 32;  // of real tensors by far, so that products fit
 
 // The tensors of a "model" by name. Buffers that Megatron computes anew are left out.
 std::map<std::string, PickleValue, std::less<>> tensors_of(PickleValue model) {
@@ -72,10 +74,16 @@ class LegacyFacts {
  private:
   void add_chunk(const RankFile& rank, std::int64_t chunk) {
     std::int64_t layers = 0;
-    for (const auto& [name, value] : tensors_of(rank.root().at(files_.chunk_key(chunk)))) {
+    const auto tensors = tensors_of(rank.root().at(files_.chunk_key(chunk)));
+    for (const auto& [name, value] : tensors) {
       const Shape& shape = value.as_tensor().shape;
       const std::int64_t rows = shape.rank() > 0 ? shape[0] : 1, columns = shape.rank() > 1 ? shape[1] : 1;
+      if (rows > kLargestExtent || columns > kLargestExtent)
+        throw error_at(value, format("a tensor of shape {} is no parameter", shape.to_string()));
       if (const auto layer = layer_name(name)) {
+        if (layer->number < 0 || layer->number >= static_cast<std::int64_t>(tensors.size()))
+          throw error_at(value, format("layer {} of a part with {} tensors", layer->number, tensors.size()),
+                         "the file is damaged");
         layers = std::max(layers, layer->number + 1);
         add_layer_tensor(layer->rest, rows, columns);
         facts.encoder = name.starts_with("encoder.");

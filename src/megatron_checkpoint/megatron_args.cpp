@@ -219,6 +219,11 @@ ModelConfig config_of(const std::optional<PickleValue>& args, const MegatronFact
 }
 
 void require_fits(const ModelConfig& config, const MegatronFacts& facts, const std::string& file) {
+  for (const std::int64_t number : {config.heads, config.kv_heads, config.head_width})
+    if (number < 1 || number > facts.qkv_rows)
+      throw input_error({.file = file},
+                        format("{} heads, {} groups and heads of {} columns do not make {} rows",
+                               config.heads, config.kv_heads, config.head_width, facts.qkv_rows));
   require_equal("layers", config.layers, facts.layers, file);
   require_equal("columns", config.width, facts.width, file);
   require_equal("columns of the feed-forward layer", config.ffn_width, facts.ffn_width, file);

@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kRankFolderPrefix = "mp_rank_";
 constexpr double kOldestVersion = 3.0;
+constexpr std::int64_t kMostRanks = 1'000'000;
 
 // The numbers of "mp_rank_00_001"; nothing for another name.
 std::optional<std::vector<std::int64_t>> rank_numbers(const std::string& name) {
@@ -24,7 +25,7 @@ std::optional<std::vector<std::int64_t>> rank_numbers(const std::string& name) {
   while (true) {
     std::int64_t number = 0;
     const auto [next, error] = std::from_chars(at, end, number);
-    if (error != std::errc() || number < 0) return std::nullopt;
+    if (error != std::errc() || number < 0 || number >= kMostRanks) return std::nullopt;
     numbers.push_back(number);
     if (next == end) return numbers;
     if (*next != '_') return std::nullopt;
