@@ -6,12 +6,14 @@
 #include <fstream>
 #include <random>
 
+#include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
 #include "nadi/base/files_for_tests.h"
 #include "nadi/megatron_checkpoint/legacy_checkpoint_for_tests.h"
 #include "nadi/megatron_checkpoint/legacy_source.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/testing/source_folder.h"
+#include "nadi/torch_file/torch_writer.h"
 
 namespace nadi {
 namespace {
@@ -107,16 +109,21 @@ TEST_F(LegacyDamage, AConfigurationOfAnotherModel) {
 
 // A name that claims more layers than there can be is refused before anything is made for them.
 TEST_F(LegacyDamage, ALayerThatCannotBe) {
-  const fs::path folder = good();
-  const fs::path file = folder / "iter_0000009/mp_rank_00_000/model_optim_rng.pt";
-  std::ifstream in(file, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(in)), {});
-  const std::string name = "decoder.layers.0.mlp.linear_fc2.weight";
-  const std::size_t at = bytes.find(name);
-  ASSERT_NE(at, std::string::npos);
-  bytes.replace(at, 23, "decoder.layers.9999999.");  // the name has as many characters as before
-  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
-  EXPECT_NE(message_of(folder), "no error");
+  PickleArena values;
+  const PickleValue root = values.dict(), model = values.ordered_dict();
+  TorchStorage& storage = values.storage(FileDType::kF32, 4);
+  values.set(model, "decoder.layers.9999999.mlp.linear_fc2.weight",
+             values.tensor({.storage = &storage, .shape = {2, 2}}));
+  values.set(root, "checkpoint_version", values.real(3.0));
+  values.set(root, "iteration", values.integer(1));
+  values.set(root, "model", model);
+  fs::create_directories(folder_ / "lie/iter_0000001/mp_rank_00");
+  AtomicFile file(folder_ / "lie/iter_0000001/mp_rank_00/model_optim_rng.pt", Overwrite::kRefuse);
+  const std::vector<std::byte> zeros(16);
+  write_torch_file(file, root, [&](const TorchStorage&, const StorageSink& sink) { sink(zeros); });
+  file.commit();
+  write_iteration_tracker(folder_ / "lie", 1);
+  EXPECT_THAT(message_of(folder_ / "lie"), HasSubstr("layer 9999999 of a part with 1 tensors"));
 }
 
 TEST_F(LegacyDamage, ATrackerFileThatLies) {
