@@ -90,7 +90,7 @@ struct ScheduleNumbers {
 
 struct AdamNumbers {
   std::int64_t updates = 0;  // done: the t of the bias correction
-  double rate = 0;           // of the last update
+  double rate = 0;           // as it stands: of the next update
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;

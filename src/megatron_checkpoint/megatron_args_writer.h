@@ -42,7 +42,7 @@ std::vector<std::string> megatron_notes(const ShardLayout& layout, const Megatro
 PickleValue megatron_args(PickleArena& values, const ShardLayout& layout, const MegatronTarget& target,
                           const std::optional<TrainingProgress>& progress);
 
-// "opt_param_scheduler". Without a schedule in the progress: a constant rate, that of the last update.
+// "opt_param_scheduler". Without a schedule in the progress: a constant rate, as it stands.
 PickleValue megatron_scheduler(PickleArena& values, const TrainingProgress& progress);
 
 // An entry of "param_groups", without "params". The number of updates is in it, as Apex and the distributed
