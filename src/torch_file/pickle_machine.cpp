@@ -12,68 +12,12 @@
 #include "nadi/base/mapped_file.h"
 #include "nadi/base/message_text.h"
 #include "nadi/torch_file/pickle_node.h"
+#include "nadi/torch_file/pickle_opcode.h"
 #include "nadi/torch_file/torch_calls.h"
 #include "nadi/torch_file/torch_globals.h"
 
 namespace nadi {
 namespace {
-
-// Opcodes of protocols 2 to 5, as Python's pickletools names them.
-enum class Opcode : unsigned char {
-  kMark = '(',
-  kStop = '.',
-  kPop = '0',
-  kPopMark = '1',
-  kDup = '2',
-  kBinInt = 'J',
-  kBinInt1 = 'K',
-  kBinInt2 = 'M',
-  kNone = 'N',
-  kBinPersId = 'Q',
-  kReduce = 'R',
-  kBinString = 'T',
-  kShortBinString = 'U',
-  kBinUnicode = 'X',
-  kAppend = 'a',
-  kBuild = 'b',
-  kGlobal = 'c',
-  kDict = 'd',
-  kEmptyDict = '}',
-  kAppends = 'e',
-  kBinGet = 'h',
-  kLongBinGet = 'j',
-  kList = 'l',
-  kEmptyList = ']',
-  kBinPut = 'q',
-  kLongBinPut = 'r',
-  kSetItem = 's',
-  kTuple = 't',
-  kEmptyTuple = ')',
-  kSetItems = 'u',
-  kBinFloat = 'G',
-  kProto = 0x80,
-  kNewObj = 0x81,
-  kTuple1 = 0x85,
-  kTuple2 = 0x86,
-  kTuple3 = 0x87,
-  kNewTrue = 0x88,
-  kNewFalse = 0x89,
-  kLong1 = 0x8a,
-  kLong4 = 0x8b,
-  kBinBytes = 'B',
-  kShortBinBytes = 'C',
-  kShortBinUnicode = 0x8c,
-  kBinUnicode8 = 0x8d,
-  kBinBytes8 = 0x8e,
-  kEmptySet = 0x8f,
-  kAddItems = 0x90,
-  kFrozenSet = 0x91,
-  kNewObjEx = 0x92,
-  kStackGlobal = 0x93,
-  kMemoize = 0x94,
-  kFrame = 0x95,
-  kByteArray8 = 0x96,
-};
 
 constexpr int kFirstProtocol = 2, kLastProtocol = 5;
 
@@ -262,47 +206,47 @@ class PickleMachine {
   // Whether it was STOP.
   bool step() {
     position_.byte = options_.first_byte + static_cast<std::int64_t>(at_);
-    const auto opcode = static_cast<Opcode>(number<unsigned char>());
+    const auto opcode = static_cast<PickleOpcode>(number<unsigned char>());
     switch (opcode) {
-      case Opcode::kStop:
+      case PickleOpcode::kStop:
         return true;
-      case Opcode::kProto:
+      case PickleOpcode::kProto:
         protocol();
         break;
-      case Opcode::kFrame:
+      case PickleOpcode::kFrame:
         if (number<std::uint64_t>() > bytes_.size() - at_)
           throw position_.error("a frame runs past the end of the pickle",
                                 "the file may have been cut short: copy or download it again");
         break;
-      case Opcode::kMark:
+      case PickleOpcode::kMark:
         marks_.push_back(stack_.size());
         break;
-      case Opcode::kPop:
+      case PickleOpcode::kPop:
         if (stack_.size() == floor() && !marks_.empty()) {
           marks_.pop_back();
         } else {
           pop();
         }
         break;
-      case Opcode::kPopMark:
+      case PickleOpcode::kPopMark:
         pop_to_mark();
         break;
-      case Opcode::kDup:
+      case PickleOpcode::kDup:
         push(top());
         break;
-      case Opcode::kMemoize:
+      case PickleOpcode::kMemoize:
         put(memoized_);
         break;
-      case Opcode::kBinPut:
+      case PickleOpcode::kBinPut:
         put(number<std::uint8_t>());
         break;
-      case Opcode::kLongBinPut:
+      case PickleOpcode::kLongBinPut:
         put(number<std::uint32_t>());
         break;
-      case Opcode::kBinGet:
+      case PickleOpcode::kBinGet:
         get(number<std::uint8_t>());
         break;
-      case Opcode::kLongBinGet:
+      case PickleOpcode::kLongBinGet:
         get(number<std::uint32_t>());
         break;
       default:
@@ -313,54 +257,54 @@ class PickleMachine {
     return false;
   }
 
-  bool push_scalar(Opcode opcode) {
+  bool push_scalar(PickleOpcode opcode) {
     switch (opcode) {
-      case Opcode::kNone:
+      case PickleOpcode::kNone:
         push_new(PickleKind::kNone);
         return true;
-      case Opcode::kNewTrue:
-      case Opcode::kNewFalse:
-        push(arena_.boolean(opcode == Opcode::kNewTrue));
+      case PickleOpcode::kNewTrue:
+      case PickleOpcode::kNewFalse:
+        push(arena_.boolean(opcode == PickleOpcode::kNewTrue));
         return true;
-      case Opcode::kBinInt:
+      case PickleOpcode::kBinInt:
         push(arena_.integer(number<std::int32_t>()));
         return true;
-      case Opcode::kBinInt1:
+      case PickleOpcode::kBinInt1:
         push(arena_.integer(number<std::uint8_t>()));
         return true;
-      case Opcode::kBinInt2:
+      case PickleOpcode::kBinInt2:
         push(arena_.integer(number<std::uint16_t>()));
         return true;
-      case Opcode::kLong1:
+      case PickleOpcode::kLong1:
         push(arena_.big_integer(counted<std::uint8_t>()));
         return true;
-      case Opcode::kLong4:
+      case PickleOpcode::kLong4:
         push(arena_.big_integer(counted<std::int32_t>()));
         return true;
-      case Opcode::kBinFloat:  // the one number that is big-endian
+      case PickleOpcode::kBinFloat:  // the one number that is big-endian
         push(arena_.real(std::bit_cast<double>(__builtin_bswap64(number<std::uint64_t>()))));
         return true;
-      case Opcode::kBinString:  // strings of Python 2
+      case PickleOpcode::kBinString:  // strings of Python 2
         push_text(PickleKind::kText, counted<std::int32_t>());
         return true;
-      case Opcode::kShortBinString:
-      case Opcode::kShortBinUnicode:
+      case PickleOpcode::kShortBinString:
+      case PickleOpcode::kShortBinUnicode:
         push_text(PickleKind::kText, counted<std::uint8_t>());
         return true;
-      case Opcode::kBinUnicode:
+      case PickleOpcode::kBinUnicode:
         push_text(PickleKind::kText, counted<std::uint32_t>());
         return true;
-      case Opcode::kBinUnicode8:
+      case PickleOpcode::kBinUnicode8:
         push_text(PickleKind::kText, counted<std::uint64_t>());
         return true;
-      case Opcode::kShortBinBytes:
+      case PickleOpcode::kShortBinBytes:
         push_text(PickleKind::kBytes, counted<std::uint8_t>());
         return true;
-      case Opcode::kBinBytes:
+      case PickleOpcode::kBinBytes:
         push_text(PickleKind::kBytes, counted<std::uint32_t>());
         return true;
-      case Opcode::kBinBytes8:
-      case Opcode::kByteArray8:
+      case PickleOpcode::kBinBytes8:
+      case PickleOpcode::kByteArray8:
         push_text(PickleKind::kBytes, counted<std::uint64_t>());
         return true;
       default:
@@ -368,43 +312,43 @@ class PickleMachine {
     }
   }
 
-  bool push_container(Opcode opcode) {
+  bool push_container(PickleOpcode opcode) {
     switch (opcode) {
-      case Opcode::kEmptyTuple:
+      case PickleOpcode::kEmptyTuple:
         push_new(PickleKind::kTuple);
         return true;
-      case Opcode::kTuple1:
+      case PickleOpcode::kTuple1:
         push_tuple(1);
         return true;
-      case Opcode::kTuple2:
+      case PickleOpcode::kTuple2:
         push_tuple(2);
         return true;
-      case Opcode::kTuple3:
+      case PickleOpcode::kTuple3:
         push_tuple(3);
         return true;
-      case Opcode::kTuple:
-      case Opcode::kList:
-      case Opcode::kFrozenSet: {
+      case PickleOpcode::kTuple:
+      case PickleOpcode::kList:
+      case PickleOpcode::kFrozenSet: {
         std::vector<PickleNode*> items = pop_to_mark();
-        PickleNode* const made = push_new(opcode == Opcode::kTuple  ? PickleKind::kTuple
-                                          : opcode == Opcode::kList ? PickleKind::kList
-                                                                    : PickleKind::kSet);
+        PickleNode* const made = push_new(opcode == PickleOpcode::kTuple  ? PickleKind::kTuple
+                                          : opcode == PickleOpcode::kList ? PickleKind::kList
+                                                                          : PickleKind::kSet);
         made->items = std::move(items);
-        made->detail = opcode == Opcode::kFrozenSet ? 1 : 0;
+        made->detail = opcode == PickleOpcode::kFrozenSet ? 1 : 0;
         return true;
       }
-      case Opcode::kDict: {
+      case PickleOpcode::kDict: {
         const std::vector<PickleNode*> items = pop_to_mark();
         set_items(*push_new(PickleKind::kDict), items);
         return true;
       }
-      case Opcode::kEmptyList:
+      case PickleOpcode::kEmptyList:
         push_new(PickleKind::kList);
         return true;
-      case Opcode::kEmptyDict:
+      case PickleOpcode::kEmptyDict:
         push_new(PickleKind::kDict);
         return true;
-      case Opcode::kEmptySet:
+      case PickleOpcode::kEmptySet:
         push_new(PickleKind::kSet);
         return true;
       default:
@@ -412,61 +356,61 @@ class PickleMachine {
     }
   }
 
-  bool change_or_call(Opcode opcode) {
+  bool change_or_call(PickleOpcode opcode) {
     switch (opcode) {
-      case Opcode::kAppend: {
+      case PickleOpcode::kAppend: {
         PickleNode* const item = pop();
         append(*top(), std::span(&item, 1));
         return true;
       }
-      case Opcode::kAppends: {
+      case PickleOpcode::kAppends: {
         const std::vector<PickleNode*> items = pop_to_mark();
         append(*top(), items);
         return true;
       }
-      case Opcode::kSetItem: {
+      case PickleOpcode::kSetItem: {
         PickleNode* const value = pop();
         const std::array<PickleNode*, 2> item{pop(), value};
         set_items(*top(), item);
         return true;
       }
-      case Opcode::kSetItems: {
+      case PickleOpcode::kSetItems: {
         const std::vector<PickleNode*> items = pop_to_mark();
         set_items(*top(), items);
         return true;
       }
-      case Opcode::kAddItems:
+      case PickleOpcode::kAddItems:
         add_items();
         return true;
-      case Opcode::kBuild:
+      case PickleOpcode::kBuild:
         build();
         return true;
-      case Opcode::kGlobal: {
+      case PickleOpcode::kGlobal: {
         const std::string_view module = line();
         push_global(module, line());
         return true;
       }
-      case Opcode::kStackGlobal:
+      case PickleOpcode::kStackGlobal:
         stack_global();
         return true;
-      case Opcode::kReduce: {
+      case PickleOpcode::kReduce: {
         PickleNode* const arguments = pop_tuple();
         push(calls_.call(*pop_global(), arguments));
         return true;
       }
-      case Opcode::kNewObj: {
+      case PickleOpcode::kNewObj: {
         PickleNode* const arguments = pop_tuple();
         push(calls_.make_new(*pop_global(), arguments, nullptr));
         return true;
       }
-      case Opcode::kNewObjEx: {
+      case PickleOpcode::kNewObjEx: {
         PickleNode* const named = pop();
         if (named->kind != PickleKind::kDict) throw position_.error("named arguments must be a dictionary");
         PickleNode* const arguments = pop_tuple();
         push(calls_.make_new(*pop_global(), arguments, named));
         return true;
       }
-      case Opcode::kBinPersId: {
+      case PickleOpcode::kBinPersId: {
         const PickleNode* const id = pop();
         push(calls_.storage(*id));
         return true;
