@@ -242,7 +242,7 @@ void add_megatron_claims(Flags& flags) {
                .group = "Megatron-LM's converter"});
 }
 
-std::string required_text(const Flags& flags, std::string_view name) {
+std::string required_folder(const Flags& flags, std::string_view name) {
   const std::optional<std::string> text = flags.text(name);
   if (!text || text->empty())
     throw usage_error(format("{} is missing", name),
@@ -316,19 +316,16 @@ void add_checkpoint_convert_flags(Flags& flags) {
   flags.add({.names = {"--verify"},
              .help = "read everything back and compare it with the source before the folder appears",
              .group = "run"});
-  flags.add(
-      {.names = {"--force"},
-       .help =
-           "replace a folder that exists; folders in it that are not of checkpoints stay, and then nothing "
-           "is written",
-       .group = "run"});
+  flags.add({.names = {"--force"},
+             .help = "replace a folder that exists, unless it holds folders of other kinds",
+             .group = "run"});
   flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "run"});
   add_megatron_claims(flags);
 }
 
 ResolvedConversion resolve_conversion(const Flags& flags) {
-  ResolvedConversion resolved{.request = {.source = required_text(flags, "--load-dir"),
-                                          .target = required_text(flags, "--save-dir"),
+  ResolvedConversion resolved{.request = {.source = required_folder(flags, "--load-dir"),
+                                          .target = required_folder(flags, "--save-dir"),
                                           .to = target_format(flags)}};
   ConversionRequest& request = resolved.request;
   check_source_claims(flags, request.source);
