@@ -19,8 +19,9 @@
 namespace nadi {
 namespace {
 
-// With one thread the disk would wait while a block is copied.
-constexpr std::int64_t kLeastThreads = 2;
+// Threads wait for the disk most of the time: many keep it busy, above all on a machine that has other work
+// to do (figures in docs/performance.md).
+constexpr std::int64_t kLeastThreads = 16;
 
 int copying_threads(const Flags& flags) {
   const std::int64_t cores = std::thread::hardware_concurrency();

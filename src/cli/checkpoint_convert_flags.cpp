@@ -310,7 +310,7 @@ void add_checkpoint_convert_flags(Flags& flags) {
   flags.add({.names = {"--threads"},
              .value = "N",
              .help = "threads that copy; the files do not depend on it",
-             .fallback = "one per core, at least 2",
+             .fallback = "one per core, at least 16",
              .group = "run"});
   flags.add({.names = {"--dry-run"}, .help = "write nothing; print files and sizes", .group = "run"});
   flags.add({.names = {"--verify"},
