@@ -39,10 +39,23 @@ std::int64_t samples_of_step(const TrainingState& state) {
   return state.batch_size * counter("gradient_accumulation_steps") * counter("data_parallel_ranks");
 }
 
+// Of files of earlier versions 0, where they do not have it.
+std::int64_t counted(const TrainingState& state, const char* name) {
+  const auto found = state.counters.find(name);
+  return found == state.counters.end() ? 0 : found->second;
+}
+
+// What the steps consumed, each with its full size, as Megatron counts: the last step of an epoch may have
+// had less.
+std::int64_t scheduled_samples(const TrainingState& state) {
+  const std::int64_t counter = counted(state, "scheduled_samples");
+  return counter > 0 ? counter : state.step * samples_of_step(state);
+}
+
 }  // namespace
 
 TrainingProgress own_progress(const TrainingState& state, const SafetensorsReader& tensors) {
-  TrainingProgress progress{.iteration = state.step, .samples = state.samples_seen, .own = state};
+  TrainingProgress progress{.iteration = state.step, .samples = scheduled_samples(state), .own = state};
   progress.settings = {{"seed", static_cast<double>(state.seed)},
                        {"micro_batch_size", static_cast<double>(state.batch_size)},
                        {"global_batch_size", static_cast<double>(samples_of_step(state))},
@@ -58,8 +71,13 @@ TrainingProgress own_progress(const TrainingState& state, const SafetensorsReade
   const double unit = in_samples ? 1 : static_cast<double>(samples_of_step(state));
   const auto samples = [&](double length) { return static_cast<std::int64_t>(std::llround(length * unit)); };
   const double total = setting_or(numbers, "total", 0), end = setting_or(numbers, "decay_end", 0);
-  const std::int64_t position =
-      scalar<std::int64_t>(tensors, "schedule_position", FileDType::kI64).value_or(state.step);
+  // Where the optimizer and its schedule stand: steps that changed nothing do not count, nor those of an
+  // optimizer before this one.
+  const std::int64_t updates =
+      state.step - counted(state, "skipped_steps") - counted(state, "updates_of_earlier_optimizer");
+  const std::int64_t position = in_samples ? scheduled_samples(state) - counted(state, "skipped_samples") -
+                                                 counted(state, "samples_of_earlier_optimizer")
+                                           : updates;
   const double decay = setting_or(state.optimizer_settings, "weight_decay", 0);
   progress.schedule = ScheduleNumbers{.max_rate = setting_or(numbers, "peak", 0),
                                       .min_rate = setting_or(numbers, "minimum", 0),
@@ -83,13 +101,12 @@ TrainingProgress own_progress(const TrainingState& state, const SafetensorsReade
                     .late_warmup = setting_or(numbers, "late_warmup", 0) != 0 || in_samples};
   const auto entry = std::ranges::find(decays(), state.schedule, &DecayEntry::name);
   if (entry != decays().end()) rate.decay = entry->decay;
-  progress.adam =
-      AdamNumbers{.updates = scalar<std::int64_t>(tensors, "updates", FileDType::kI64).value_or(state.step),
-                  .rate = learning_rate_at(rate, static_cast<double>(position)),
-                  .beta1 = setting_or(state.optimizer_settings, "beta1", 0.9),
-                  .beta2 = setting_or(state.optimizer_settings, "beta2", 0.999),
-                  .epsilon = setting_or(state.optimizer_settings, "epsilon", 1e-8),
-                  .weight_decay = decay};
+  progress.adam = AdamNumbers{.updates = updates,
+                              .rate = learning_rate_at(rate, static_cast<double>(position)),
+                              .beta1 = setting_or(state.optimizer_settings, "beta1", 0.9),
+                              .beta2 = setting_or(state.optimizer_settings, "beta2", 0.999),
+                              .epsilon = setting_or(state.optimizer_settings, "epsilon", 1e-8),
+                              .weight_decay = decay};
   return progress;
 }
 

@@ -253,6 +253,12 @@ std::vector<Effect> file_effects() {
       {"--pretrained-checkpoint there", gpt, path(&TrainOptions::init_from, "there")},
       {"--save out", gpt, path(&TrainOptions::save_dir, "out")},
       {"--save-interval 3", gpt + "--save out", option(&TrainOptions::save_steps, std::int64_t{3})},
+      {"--ckpt-format torch", gpt + "--save out", option(&TrainOptions::save_form, SaveForm::kTorch)},
+      {"--transformer-impl local", gpt + "--save out --ckpt-format torch",
+       option(&TrainOptions::save_names, MegatronNaming::kLocal)},
+      {"--use-dist-ckpt", gpt + "--save out", option(&TrainOptions::save_form, SaveForm::kTorchDist)},
+      {"--no-save-optim", gpt + "--save out", option(&TrainOptions::save_optimizer, false)},
+      {"--use-checkpoint-args", gpt + "--load run", model(&ModelConfig::layers, std::int64_t{2})},
       {"--eval-interval 4", gpt, option(&TrainOptions::eval_steps, std::int64_t{4})},
       {"--eval-iters 0", gpt, option(&TrainOptions::evaluate, false)},
       {"--log-interval 3", gpt, whole([](const ResolvedTrain& run) { return run.logging_steps == 3; })},
@@ -290,7 +296,12 @@ const std::set<std::string> kElsewhere{
 
 class MegatronFlags : public testing::Test {
  protected:
-  MegatronFlags() { write_text("run/checkpoint-4/training_state.json", "{}"); }
+  MegatronFlags() {
+    write_text("run/checkpoint-4/training_state.json", "{}");
+    write_text(
+        "run/checkpoint-4/config.json",
+        R"({"model_type": "gpt2", "n_layer": 2, "n_positions": 128, "n_embd": 64, "n_head": 4, "vocab_size": 1000})");
+  }
   const WorkingFolder folder_;
 };
 
@@ -451,6 +462,14 @@ TEST_F(MegatronFlags, LoadingTakesWhatIsThere) {
   EXPECT_EQ(from.options.init_from, "weights");
   EXPECT_THAT(notes_of(resolve_for_tests(gpt + "--save-interval 10")),
               HasSubstr("--save-interval has no effect without --save\n"));
+  EXPECT_THAT(notes_of(resolve_for_tests(gpt + "--ckpt-format torch")),
+              HasSubstr("--ckpt-format has no effect without --save\n"));
+  EXPECT_EQ(refusal_for_tests(gpt + "--save out --ckpt-format torch --use-dist-ckpt"),
+            "--use-dist-ckpt is --ckpt-format torch_dist: it contradicts another --ckpt-format");
+  // No model is given but that of the checkpoint.
+  const ResolvedTrain of_checkpoint = resolve_for_tests("--load run --use-checkpoint-args --seq-length 128");
+  EXPECT_EQ(of_checkpoint.options.config.layers, 2);
+  EXPECT_EQ(of_checkpoint.options.resume_from, "run/checkpoint-4");
 }
 
 TEST_F(MegatronFlags, MockDataIsTheSample) {

@@ -54,6 +54,16 @@ void refuse(const StartPoint& start, const StartRequest& request, const Flags& f
   unreachable();
 }
 
+// In the order of the choices of --ckpt-format.
+SaveForm resolve_save_form(const Flags& flags) {
+  const auto choice = flags.choice("--ckpt-format");
+  const auto form = static_cast<SaveForm>(choice.value_or(0));
+  if (!flags.given("--use-dist-ckpt")) return form;
+  if (choice && form != SaveForm::kTorchDist)
+    throw usage_error("--use-dist-ckpt is --ckpt-format torch_dist: it contradicts another --ckpt-format");
+  return SaveForm::kTorchDist;
+}
+
 }  // namespace
 
 void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOptions& options,
@@ -72,13 +82,21 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
     options.save_steps = 0;
     notes.push_back("--save-interval has no effect without --save");
   }
+  options.save_form = resolve_save_form(flags);
+  options.save_names = flags.choice("--transformer-impl").value_or(0) == 0 ? MegatronNaming::kTransformerEngine
+                                                                           : MegatronNaming::kLocal;
+  options.save_optimizer = !flags.given("--no-save-optim");
+  for (const std::string_view flag : {"--no-save-optim", "--use-dist-ckpt", "--ckpt-format"})
+    if (flags.given(flag) && !saves) notes.push_back(format("{} has no effect without --save", flag));
+  if (flags.given("--transformer-impl") && options.save_form != SaveForm::kTorch)
+    notes.push_back("--transformer-impl has no effect without --ckpt-format torch");
   const bool resume = flags.given("--resume") || flags.given("--resume-if-any");
   for (const std::string_view flag : {"--resume", "--resume-if-any"})
     if (flags.given(flag) && !saves && !loaded)
       throw usage_error(format("{} makes no sense without --save-dir", flag));
   for (const std::string_view flag :
        {"--finetune", "--exit-on-missing-checkpoint", "--ckpt-step", "--no-load-optim",
-        "--override-opt-param-scheduler", "--use-checkpoint-opt-param-scheduler"})
+        "--override-opt-param-scheduler", "--use-checkpoint-opt-param-scheduler", "--use-checkpoint-args"})
     if (flags.given(flag) && !loaded) notes.push_back(format("{} has no effect without --load", flag));
 
   options.resume_optimizer = !flags.given("--no-load-optim");

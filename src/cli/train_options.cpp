@@ -6,6 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
+#include "nadi/checkpoint/whole_model.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/cli/train_batches.h"
@@ -21,17 +22,31 @@
 #include "nadi/model/config_file.h"
 #include "nadi/model/dropout.h"
 #include "nadi/terminal/wrap.h"
+#include "nadi/train/megatron_run.h"
+#include "nadi/train/start_point.h"
 
 namespace nadi {
 namespace {
 
-// The MODEL of the command line; "" when Megatron's flags describe one.
-std::string model_name(const Flags& flags) {
+// --use-checkpoint-args: the model of the checkpoint that --load names; nothing where there is none.
+std::optional<ModelConfig> model_of_checkpoint(const Flags& flags) {
+  const auto folder = flags.text("--load");
+  if (!flags.given("--use-checkpoint-args") || !folder) return std::nullopt;
+  const StartPoint start = find_start({.load = *folder, .load_step = flags.integer("--ckpt-step", 0)});
+  const std::filesystem::path found = start.resume_from.empty() ? start.init_from : start.resume_from;
+  if (found.empty()) return std::nullopt;
+  if (const auto megatron = open_if_megatron(found)) return megatron->config();
+  return load_model_config(found.string());
+}
+
+// The MODEL of the command line; "" when Megatron's flags describe one, or a checkpoint has one.
+std::string model_name(const Flags& flags, bool in_checkpoint) {
   const auto name = flags.text("--model-name");
   if (name && flags.has_positional())
     throw usage_error("MODEL and --model-name contradict each other", "give one of them");
   if (name) return *name;
-  return !flags.has_positional() && has_model_flags(flags) ? "" : flags.positional();
+  const bool described = has_model_flags(flags) || in_checkpoint;
+  return !flags.has_positional() && described ? "" : flags.positional();
 }
 
 ModelConfig resolve_model(const Flags& flags, const std::string& model, std::vector<std::string>& notes) {
@@ -152,9 +167,10 @@ ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank) {
   refuse_megatron_flags(flags);
   const bool megatron = uses_megatron_flags(flags);
   ResolvedTrain run;
-  const std::string named = model_name(flags);
+  const std::optional<ModelConfig> in_checkpoint = model_of_checkpoint(flags);
+  const std::string named = model_name(flags, in_checkpoint.has_value());
   TrainOptions& options = run.options;
-  options.config = resolve_model(flags, named, run.notes);
+  options.config = in_checkpoint ? *in_checkpoint : resolve_model(flags, named, run.notes);
   run.model = named.empty() ? options.config.name : named;
   apply_dropout(flags, options.config);
   options.plan = resolve_train_plan(flags, options.config, ranks, run.notes);

@@ -166,7 +166,9 @@ std::vector<MegatronFlag> file_rows() {
     spec.group = "Megatron's flags: data and files";
     rows.list.push_back({.spec = std::move(spec)});
   }
-  rows.value("--load", "FOLDER", "continue from the newest checkpoint in FOLDER, if there is one", "none");
+  rows.value("--load", "FOLDER",
+             "continue from the newest checkpoint in FOLDER, Nadi's or Megatron-LM's, if there is one",
+             "none");
   rows.toggle("--exit-on-missing-checkpoint", "with --load: fail if there is no checkpoint");
   rows.toggle("--finetune", "with --load: load the weights only and start at step 0");
   rows.value("--ckpt-step", "N", "with --load: continue from the checkpoint after step N", "the newest");
@@ -176,9 +178,17 @@ std::vector<MegatronFlag> file_rows() {
               "with --load: use the schedules of the command line, without a note if they are new");
   rows.toggle("--use-checkpoint-opt-param-scheduler",
               "with --load: use the checkpoint's learning-rate schedule");
+  rows.toggle("--use-checkpoint-args", "with --load: train the model that the checkpoint has");
   rows.other_name("--pretrained-checkpoint", "FOLDER", "--init-from");
   rows.other_name("--save", "FOLDER", "--save-dir");
   rows.other_name("--save-interval", "N", "--save-steps");
+  rows.value("--ckpt-format", "FORM", "form of checkpoints: Nadi's, or one of Megatron-LM's", "nadi")
+      .spec.choices = {"nadi", "torch", "torch_dist"};
+  rows.value("--transformer-impl", "NAME", "with --ckpt-format torch: whose names the norms have",
+             "transformer_engine")
+      .spec.choices = {"transformer_engine", "local"};
+  rows.toggle("--use-dist-ckpt", "the same as --ckpt-format torch_dist");
+  rows.toggle("--no-save-optim", "with --save: save no optimizer state");
   rows.other_name("--eval-interval", "N", "--eval-steps");
   rows.value("--eval-iters", "N", "with --data-path: validate on N global batches; 0 disables validation",
              format("{}", kMegatronEvalIterations));

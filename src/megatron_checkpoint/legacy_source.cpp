@@ -168,6 +168,8 @@ std::unique_ptr<BlockSource> open_legacy_checkpoint(const std::filesystem::path&
       .config = config, .shards = {}, .kind = kind_in_words(known.split), .file = found->path.string()};
   contents.split = layout.split();
   contents.progress = progress_of(first.root());
+  if (std::filesystem::exists(found->path / kTrainingStateFile))
+    contents.progress->own = read_training_state(found->path);
   const bool has_optimizer = options.optimizer && has_optimizer_state(files);
   if (!has_optimizer) contents.progress->adam.reset();
   for (const RankFile& rank : files.ranks) {

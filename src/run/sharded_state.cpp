@@ -10,10 +10,12 @@
 
 #include "nadi/base/atomic_folder.h"
 #include "nadi/base/format.h"
+#include "nadi/checkpoint/element_conversion.h"
 #include "nadi/checkpoint/pretrained_folder.h"
 #include "nadi/checkpoint/safetensors_reader.h"
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/checkpoint/weight_writer.h"
+#include "nadi/checkpoint/whole_model.h"
 #include "nadi/engine/comm/communicator.h"
 #include "nadi/engine/engine.h"
 #include "nadi/parallel/stage_programs.h"
@@ -23,21 +25,53 @@
 namespace nadi {
 namespace {
 
+// Elements [first, first + count) of a whole tensor, in the type that is wanted.
+using ReadElements =
+    std::function<void(std::int64_t first, std::int64_t count, DType wanted, std::span<std::byte> out)>;
+
+ReadElements elements_of(const WeightTensor& from) {
+  return [&from](std::int64_t first, std::int64_t count, DType wanted, std::span<std::byte> out) {
+    from.read(first, count, wanted, out);
+  };
+}
+
+// Rectangles of the tensor: the rest of a row, whole rows, the beginning of one.
+ReadElements elements_of(const WholeModel& model, const WholeTensor& tensor) {
+  return [&model, &tensor, stored = std::vector<std::byte>()](
+             std::int64_t first, std::int64_t count, DType wanted, std::span<std::byte> out) mutable {
+    const std::int64_t columns = tensor.columns();
+    stored.resize(static_cast<std::size_t>(count * size_of(tensor.dtype)));
+    for (std::int64_t done = 0; done < count;) {
+      const std::int64_t column = (first + done) % columns, left = count - done;
+      const std::int64_t rows = column == 0 && left >= columns ? left / columns : 1;
+      const TensorBlock block{.row = (first + done) / columns,
+                              .rows = rows,
+                              .column = column,
+                              .columns = rows > 1 ? columns : std::min(left, columns - column)};
+      model.read(tensor, block,
+                 std::span(stored).subspan(static_cast<std::size_t>(done * size_of(tensor.dtype)),
+                                           tensor.bytes_of(block)));
+      done += block.elements();
+    }
+    convert_elements(tensor.dtype, stored.data(), wanted, out.data(), static_cast<std::size_t>(count));
+  };
+}
+
 // Reads variables from pieces of tensors; what no piece covers is zero.
 class PieceReader {
  public:
   explicit PieceReader(Engine& engine) : engine_(engine) {}
 
-  void read(const LogicalPiece& piece, const WeightTensor& from) {
+  void read(const LogicalPiece& piece, std::int64_t elements, const ReadElements& from) {
     const Tensor& variable = *engine_.find_variable(piece.variable);
     if (started_.insert(piece.variable).second && piece.elements() < variable.shape.elements())
       clear(variable);
     const std::int64_t most = kWindowBytes / size_of(variable.dtype);
-    piece.each_run(0, from.shape().elements(), [&](const ElementRun& run) {
+    piece.each_run(0, elements, [&](const ElementRun& run) {
       for (std::int64_t done = 0; done < run.count;) {
         const std::int64_t count = std::min(most, run.count - done);
         window_.resize(static_cast<std::size_t>(count * size_of(variable.dtype)));
-        from.read(run.whole + done, count, variable.dtype, window_);
+        from(run.whole + done, count, variable.dtype, window_);
         engine_.write(variable.name, run.local + done, window_);
         done += count;
       }
@@ -139,7 +173,7 @@ std::vector<std::string> ShardedState::load_weights(const std::filesystem::path&
   PieceReader reader(engine_);
   for (const LogicalPiece& piece : state_.held_by(world_.rank()))
     if (const auto found = place.find(piece.tensor); found != place.end())
-      reader.read(piece, *match.tensors[found->second]);
+      reader.read(piece, tensors[piece.tensor].shape.elements(), elements_of(*match.tensors[found->second]));
   return match.unused;
 }
 
@@ -159,23 +193,70 @@ void ShardedState::load_training_tensors(const std::filesystem::path& checkpoint
   PieceReader reader(engine_);
   for (const LogicalPiece& piece : state_.held_by(world_.rank())) {
     const LogicalTensor& tensor = tensors[piece.tensor];
-    if (tensor.role != Role::kParameter) reader.read(piece, weight_tensor(file, file.at(tensor.name)));
+    if (tensor.role == Role::kParameter) continue;
+    const WeightTensor saved = weight_tensor(file, file.at(tensor.name));
+    reader.read(piece, tensor.shape.elements(), elements_of(saved));
   }
 }
 
+void ShardedState::load_weights(const WholeModel& model) {
+  load(model, true);
+}
+
+void ShardedState::load_training_tensors(const WholeModel& model) {
+  load(model, false);
+  const auto& progress = model.progress();
+  if (!progress || !progress->loss_scale || engine_.find_variable("loss_scale") == nullptr) return;
+  const auto scale = static_cast<float>(*progress->loss_scale);
+  engine_.write_all<float>("loss_scale", std::span(&scale, 1));
+}
+
+void ShardedState::load(const WholeModel& model, bool parameters) {
+  const auto tensors = state_.tensors();
+  const Role role = parameters ? Role::kParameter : Role::kOptimizerState;
+  std::map<std::size_t, const WholeTensor*> sources;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const LogicalTensor& tensor = tensors[i];
+    if (tensor.role != role) continue;
+    const WholeTensor& source = model.at(tensor.name);
+    Shape stored = source.shape;
+    if (stored.rank() > 0 && stored.rank() == tensor.shape.rank() && tensor.shape[0] <= source.stored_rows)
+      stored.set(0, tensor.shape[0]);
+    if (stored != tensor.shape)
+      throw input_error({.file = source.place},
+                        format("'{}' is {} in the checkpoint and {} in this run", tensor.name,
+                               source.shape.to_string(), tensor.shape.to_string()),
+                        "train the model that the checkpoint has");
+    sources.emplace(i, &source);
+  }
+  PieceReader reader(engine_);
+  for (const LogicalPiece& piece : state_.held_by(world_.rank()))
+    if (const auto found = sources.find(piece.tensor); found != sources.end())
+      reader.read(piece, tensors[piece.tensor].shape.elements(), elements_of(model, *found->second));
+}
+
 void ShardedState::save_model(const std::filesystem::path& target, const Tokenizer* tokenizer) {
-  save(target, tokenizer, nullptr);
+  save(target, {.tokenizer = tokenizer}, [](AtomicFolder& folder) { folder.commit(); });
 }
 
 void ShardedState::save_checkpoint(const std::filesystem::path& target, const Tokenizer* tokenizer,
-                                   const TrainingState& training) {
-  save(target, tokenizer, &training);
+                                   const TrainingState& training, OptimizerTensors tensors) {
+  save(target, {.tokenizer = tokenizer, .training = &training, .tensors = tensors},
+       [](AtomicFolder& folder) { folder.commit(); });
 }
 
-void ShardedState::save(const std::filesystem::path& target, const Tokenizer* tokenizer,
-                        const TrainingState* training) {
+void ShardedState::save_checkpoint_through(const std::filesystem::path& scratch, const Tokenizer* tokenizer,
+                                           const TrainingState& training, OptimizerTensors tensors,
+                                           const std::function<void(const std::filesystem::path&)>& publish) {
+  save(scratch, {.tokenizer = tokenizer, .training = &training, .tensors = tensors},
+       [&](AtomicFolder& folder) { publish(folder.hidden_path()); });
+}
+
+void ShardedState::save(const std::filesystem::path& target, const Contents& contents,
+                        const std::function<void(AtomicFolder&)>& publish) {
   std::vector<std::size_t> order = parameters_;
-  if (training != nullptr) order.insert(order.end(), training_tensors_.begin(), training_tensors_.end());
+  if (contents.training != nullptr && contents.tensors == OptimizerTensors::kSaved)
+    order.insert(order.end(), training_tensors_.begin(), training_tensors_.end());
   PieceTransfer transfer(world_, state_, order,
                          [&](const std::string& name, std::int64_t first, std::span<std::byte> into) {
                            engine_.read(name, first, into);
@@ -186,8 +267,8 @@ void ShardedState::save(const std::filesystem::path& target, const Tokenizer* to
   } else {
     try {
       AtomicFolder folder(target, {.overwrite = Overwrite::kAllow});
-      write(folder, transfer, tokenizer, training);
-      folder.commit();
+      write(folder, transfer, contents);
+      publish(folder);
     } catch (const Error& error) {
       failed = error;
       transfer.discard_rest();
@@ -196,8 +277,7 @@ void ShardedState::save(const std::filesystem::path& target, const Tokenizer* to
   throw_everywhere(std::move(failed));
 }
 
-void ShardedState::write(AtomicFolder& folder, PieceTransfer& transfer, const Tokenizer* tokenizer,
-                         const TrainingState* training) {
+void ShardedState::write(AtomicFolder& folder, PieceTransfer& transfer, const Contents& contents) {
   const auto to_write = [&](const std::vector<std::size_t>& numbers) {
     std::vector<TensorToWrite> tensors;
     for (const std::size_t number : numbers) {
@@ -219,10 +299,13 @@ void ShardedState::write(AtomicFolder& folder, PieceTransfer& transfer, const To
     }
     return tensors;
   };
-  write_config_and_tokenizer(folder, config_, dtype_, tokenizer);
+  write_config_and_tokenizer(folder, config_, dtype_, contents.tokenizer);
   folder.write(std::string(entry_of(saved_as_).file),
                [&](AtomicFile& file) { write_weights(file, saved_as_, to_write(parameters_)); });
-  if (training != nullptr) write_training_state(folder, *training, to_write(training_tensors_));
+  if (contents.training == nullptr) return;
+  const bool tensors = contents.tensors == OptimizerTensors::kSaved;
+  write_training_state(folder, *contents.training,
+                       tensors ? to_write(training_tensors_) : std::vector<TensorToWrite>{});
 }
 
 // Rank 0 says whether it failed, and how; all ranks throw that, or none does.

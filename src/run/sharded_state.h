@@ -12,6 +12,14 @@
 //   ...
 //   state.save_checkpoint("run/checkpoint-200", &tokenizer, training_state);
 //
+// Checkpoints of other programs are loaded through the whole model that they hold (checkpoint/whole_model.h),
+// and saved by converting the files of one of ours:
+//
+//   state.load_weights(*megatron);
+//   state.load_training_tensors(*megatron);
+//   state.save_checkpoint_through(scratch, &tokenizer, training_state, [&](const path& ours) { convert(ours);
+//   });
+//
 // Loading: every rank reads its own part from the folder, which all of them must see. A folder that does not
 // fit the model is found out by all ranks alike, before anything is changed.
 //
@@ -23,7 +31,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,7 +53,12 @@ class Engine;
 class PieceTransfer;
 class StagePrograms;
 class Tokenizer;
+class WholeModel;
 struct TrainingState;
+
+// Whether a checkpoint has moments and masters. Without them a run goes on from it only with a fresh
+// optimizer.
+enum class OptimizerTensors : std::uint8_t { kSaved, kLeftOut };
 
 class ShardedState {
  public:
@@ -61,17 +76,34 @@ class ShardedState {
   // Optimizer state and metrics. Error (input) when one is missing or has another shape or type.
   void load_training_tensors(const std::filesystem::path& checkpoint);
 
+  // The same from a model as one whole. A vocabulary may be shorter here than there, where it is padded. Of
+  // the metrics only the loss scale is loaded, where the source has one: no step depends on the others.
+  void load_weights(const WholeModel& model);
+  void load_training_tensors(const WholeModel& model);
+
   // Collective. config.json, the weights (model.safetensors or pytorch_model.bin) and the tokenizer's files,
   // if there is a tokenizer. A folder that is there is replaced.
   void save_model(const std::filesystem::path& target, const Tokenizer* tokenizer);
   // The same with the files of training_state.h. What rank 0 gives as state and tokenizer is written.
   void save_checkpoint(const std::filesystem::path& target, const Tokenizer* tokenizer,
-                       const TrainingState& training);
+                       const TrainingState& training, OptimizerTensors tensors = OptimizerTensors::kSaved);
+  // The same into a hidden folder beside `scratch`, which `publish` makes something of, on rank 0; then it is
+  // removed. What `publish` throws is thrown on all ranks.
+  void save_checkpoint_through(const std::filesystem::path& scratch, const Tokenizer* tokenizer,
+                               const TrainingState& training, OptimizerTensors tensors,
+                               const std::function<void(const std::filesystem::path&)>& publish);
 
  private:
-  void save(const std::filesystem::path& target, const Tokenizer* tokenizer, const TrainingState* training);
-  void write(AtomicFolder& folder, PieceTransfer& transfer, const Tokenizer* tokenizer,
-             const TrainingState* training);
+  // What goes into a folder: of rank 0.
+  struct Contents {
+    const Tokenizer* tokenizer = nullptr;
+    const TrainingState* training = nullptr;  // nullptr: weights alone
+    OptimizerTensors tensors = OptimizerTensors::kSaved;
+  };
+  void save(const std::filesystem::path& target, const Contents& contents,
+            const std::function<void(AtomicFolder&)>& publish);
+  void write(AtomicFolder& folder, PieceTransfer& transfer, const Contents& contents);
+  void load(const WholeModel& model, bool parameters);
   void throw_everywhere(std::optional<Error> failed);
 
   Engine& engine_;

@@ -1,5 +1,6 @@
 #include "nadi/train/run_folder.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/writable_folder.h"
 #include "nadi/checkpoint/training_state.h"
+#include "nadi/megatron_checkpoint/iteration_folder.h"
 #include "nadi/model/config_writer.h"
 #include "nadi/train/trainer.h"
 
@@ -18,6 +20,15 @@ const std::filesystem::path& writable(const std::filesystem::path& folder) {
   return folder;
 }
 
+// Of either form, newest last.
+std::vector<Checkpoint> all_checkpoints(const std::filesystem::path& folder) {
+  std::vector<Checkpoint> found = find_checkpoints(folder).checkpoints;
+  for (const std::int64_t iteration : megatron_iterations(folder))
+    found.push_back({iteration, folder / iteration_folder_name(iteration)});
+  std::ranges::stable_sort(found, {}, &Checkpoint::step);
+  return found;
+}
+
 }  // namespace
 
 RunFolder::RunFolder(const TrainOptions& options, TrainListener& listener)
@@ -26,17 +37,17 @@ RunFolder::RunFolder(const TrainOptions& options, TrainListener& listener)
     listener_.note(format("the file system of {} has no locks: see to it that no other run saves there",
                           options.save_dir.string()));
   config_json(options.config);
-  if (options.replace_checkpoints) replaced_ = find_checkpoints(options.save_dir).checkpoints;
+  if (options.replace_checkpoints) replaced_ = all_checkpoints(options.save_dir);
   if (const int removed = remove_stale_folders(options.save_dir); removed > 0)
     listener_.note(format("removed {} unfinished folder{} that an earlier run left in {}", removed,
                           removed == 1 ? "" : "s", options.save_dir.string()));
 }
 
-void RunFolder::remove_old(std::int64_t step) {
+void RunFolder::remove_old(std::int64_t step, const std::filesystem::path& saved) {
   for (const Checkpoint& old : std::exchange(replaced_, {}))
-    if (old.step != step) remove(old.path);
+    if (old.path != saved) remove(old.path);
   if (options_.save_total_limit == 0) return;
-  std::vector<Checkpoint> found = find_checkpoints(options_.save_dir).checkpoints;
+  std::vector<Checkpoint> found = all_checkpoints(options_.save_dir);
   const auto keep = static_cast<std::size_t>(options_.save_total_limit);
   // Later checkpoints belong to a run that went on from an earlier one.
   std::erase_if(found, [&](const Checkpoint& checkpoint) { return checkpoint.step > step; });

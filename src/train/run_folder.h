@@ -1,9 +1,9 @@
-// The folder in which a run saves its checkpoints: checkpoint-<step>/ and best_model/. Only the rank that
-// writes opens it.
+// The folder in which a run saves its checkpoints, checkpoint-<step>/ or Megatron's iter_<step>/, and
+// best_model/. Only the rank that writes opens it.
 //
 //   RunFolder folder(options, listener);
 //   ...                              // the checkpoint of step 500 was saved
-//   folder.remove_old(500);
+//   folder.remove_old(500, path);
 //
 // Locks the folder as long as it lives, so that no other run saves there.
 #pragma once
@@ -27,9 +27,9 @@ class RunFolder {
   // rather than at the first checkpoint.
   RunFolder(const TrainOptions& options, TrainListener& listener);
 
-  // After the checkpoint of `step` was saved: removes the checkpoints of another run that this one replaces,
-  // and those beyond options.save_total_limit.
-  void remove_old(std::int64_t step);
+  // After the checkpoint of `step` was saved at `saved`: removes the checkpoints of another run that this one
+  // replaces, and those beyond options.save_total_limit.
+  void remove_old(std::int64_t step, const std::filesystem::path& saved);
 
  private:
   void remove(const std::filesystem::path& checkpoint);

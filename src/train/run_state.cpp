@@ -114,13 +114,78 @@ TrainingState RunState::fresh_state() const {
 }
 
 void RunState::resume(TrainListener& listener) {
-  TrainingState saved = read_training_state(options_.resume_from);
+  go_on_from(read_training_state(options_.resume_from), (options_.resume_from / kTrainingStateFile).string(),
+             listener);
+}
+
+void RunState::resume(const TrainingProgress& progress, FileDType dtype, TrainListener& listener) {
+  const std::string file = options_.resume_from.string();
+  if (progress.own) return go_on_from(*progress.own, file, listener);
+  if (!progress.adam && options_.resume_optimizer)
+    throw input_error({.file = file}, "the checkpoint has no optimizer state",
+                      "go on with a fresh optimizer, or start a new run from its weights");
+  go_on_from(state_of(progress, dtype, file), file, listener);
+}
+
+TrainingState RunState::state_of(const TrainingProgress& progress, FileDType dtype,
+                                 const std::string& file) const {
+  TrainingState saved = state_;
+  const auto setting = [&](const char* name) -> std::optional<double> {
+    const auto found = progress.settings.find(name);
+    return found == progress.settings.end() ? std::nullopt : std::optional(found->second);
+  };
+  saved.step = progress.iteration;
+  saved.samples_seen = progress.samples;
+  const auto [epoch, steps] = batches_.position_after(saved.step, data_.samples());
+  saved.epoch = epoch;
+  saved.batch_in_epoch = steps;
+  if (const auto seed = setting("seed")) saved.seed = static_cast<std::uint64_t>(*seed);
+  for (const auto& [name, type] : kDTypes)
+    if (file_dtype(type) == dtype) saved.dtype = std::string(to_string(type));
+  if (const auto length = setting("seq_length")) saved.max_seq_length = static_cast<std::int64_t>(*length);
+  if (const auto batch = setting("global_batch_size")) {
+    saved.batch_size = static_cast<std::int64_t>(*batch);
+    saved.counters[kAccumulation] = saved.counters[kDataParallel] = 1;
+  }
+  saved.counters[kScheduledSamples] = progress.samples;
+  // Where the schedule stands says how many samples of skipped steps it was not moved on by.
+  if (const auto& adam = progress.adam) {
+    if (adam->updates > progress.iteration)
+      throw input_error({.file = file},
+                        format("{} updates in {} iterations", adam->updates, progress.iteration));
+    saved.counters[kSkippedSteps] = progress.iteration - adam->updates;
+    saved.optimizer_settings["beta1"] = adam->beta1;
+    saved.optimizer_settings["beta2"] = adam->beta2;
+    saved.optimizer_settings["epsilon"] = adam->epsilon;
+    saved.optimizer_settings["weight_decay"] = adam->weight_decay;
+    if (const auto clip = setting("clip_grad")) saved.optimizer_settings["max_grad_norm"] = *clip;
+    if (saved.optimizer != to_string(OptimizerKind::kAdam))
+      saved.optimizer = to_string(OptimizerKind::kAdamW);
+  }
+  if (const auto& schedule = progress.schedule) {
+    saved.counters[kSkippedSamples] = std::max<std::int64_t>(0, progress.samples - schedule->samples_done);
+    saved.schedule = schedule->decay;
+    auto& settings = saved.schedule_settings;
+    settings["peak"] = schedule->max_rate;
+    settings["minimum"] = schedule->min_rate;
+    if (const auto start = setting("lr_warmup_init")) settings["start"] = *start;
+    settings["in_samples"] = 1;
+    settings["late_warmup"] = 1;
+    settings["warmup"] = static_cast<double>(schedule->warmup_samples);
+    // A decay that ends with the run is written so by us, and as its length by Megatron.
+    const auto end = static_cast<double>(schedule->decay_samples);
+    const bool at_the_end = settings["decay_end"] == 0 && end == settings["total"];
+    if (!at_the_end) settings["decay_end"] = end;
+  }
+  return saved;
+}
+
+void RunState::go_on_from(TrainingState saved, const std::string& file, TrainListener& listener) {
   if (data_.has_as_many_as_wanted()) {  // its epochs may be longer now: a step is a batch
     const auto [epoch, steps] = batches_.position_after(saved.step, data_.samples());
     saved.epoch = epoch;
     saved.batch_in_epoch = steps;
   }
-  const std::string file = (options_.resume_from / kTrainingStateFile).string();
   const auto same = [&](const char* what, const auto& before, const auto& now) {
     if (before == now) return;
     throw usage_error(format("{}: the run was started with {} {}, not {}", file, what, before, now),

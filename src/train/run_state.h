@@ -3,7 +3,8 @@
 // of its own for the optimizer, which start from these numbers; both count alike.
 //
 //   RunState state(options, batches, data.train);
-//   if (!options.resume_from.empty()) state.resume(listener);
+//   if (!options.resume_from.empty()) state.resume(listener);       // from a checkpoint of ours
+//   if (megatron) state.resume(*megatron->progress(), dtype, listener);   // from one of another program
 //   while (state.step() < state.total_steps()) {
 //     ... compute the step ...
 //     state.finish_step(samples);
@@ -14,6 +15,7 @@
 #include <optional>
 
 #include "nadi/checkpoint/training_state.h"
+#include "nadi/checkpoint/whole_model.h"
 #include "nadi/data/batch_source.h"
 #include "nadi/graph/learning_rate.h"
 #include "nadi/graph/optimizer.h"
@@ -33,6 +35,10 @@ class RunState {
   // the run that wrote it; Error (input) for a damaged file. The listener hears of settings that have
   // changed.
   void resume(TrainListener& listener);
+  // The same from what a checkpoint of Megatron-LM's says: its iteration and samples, Adam's numbers, the
+  // schedule. What it does not say (the loss of the epoch so far, the best validation loss) begins anew, and
+  // the data is taken for the same. `dtype` is that of its weights.
+  void resume(const TrainingProgress& progress, FileDType dtype, TrainListener& listener);
 
   // For checkpoints.
   const TrainingState& saved() const { return state_; }
@@ -79,6 +85,9 @@ class RunState {
   std::int64_t schedule_position(std::int64_t step) const;  // before it
   std::int64_t counted(const char* name) const;
   TrainingState fresh_state() const;
+  TrainingState state_of(const TrainingProgress& progress, FileDType dtype, const std::string& file) const;
+  // `file` is for messages.
+  void go_on_from(TrainingState saved, const std::string& file, TrainListener& listener);
 
   const TrainOptions& options_;
   const BatchSchedule& batches_;

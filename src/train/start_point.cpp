@@ -1,7 +1,10 @@
 #include "nadi/train/start_point.h"
 
+#include <algorithm>
+
 #include "nadi/base/format.h"
 #include "nadi/checkpoint/pretrained_folder.h"
+#include "nadi/megatron_checkpoint/iteration_folder.h"
 
 namespace nadi {
 namespace {
@@ -17,14 +20,30 @@ std::vector<Checkpoint> checkpoints_in(const fs::path& folder, std::vector<std::
   return std::move(found.checkpoints);
 }
 
+// Ours, and with them the one that Megatron's tracker file names.
+std::vector<Checkpoint> all_checkpoints_in(const fs::path& folder, std::vector<std::string>& notes) {
+  std::vector<Checkpoint> found = checkpoints_in(folder, notes);
+  const auto megatron = find_megatron_checkpoint(folder);
+  if (megatron && !megatron->release) found.push_back({megatron->iteration, megatron->path});
+  std::ranges::stable_sort(found, {}, &Checkpoint::step);
+  return found;
+}
+
 StartProblem load(const StartRequest& request, StartPoint& start) {
-  std::vector<Checkpoint> found = checkpoints_in(request.load, start.notes);
+  std::vector<Checkpoint> found = all_checkpoints_in(request.load, start.notes);
+  const auto megatron = find_megatron_checkpoint(request.load, request.load_step);
+  if (request.load_step && megatron &&
+      std::ranges::find(found, megatron->path, &Checkpoint::path) == found.end())
+    found.push_back({megatron->iteration, megatron->path});
   if (request.load_step) {
     std::erase_if(found, [&](const Checkpoint& checkpoint) { return checkpoint.step != *request.load_step; });
     if (found.empty()) return StartProblem::kNoCheckpointOfStep;
   }
   if (!found.empty()) {
     (request.load_weights_only ? start.init_from : start.resume_from) = found.back().path;
+  } else if (megatron && megatron->release) {
+    start.init_from = megatron->path;
+    start.notes.push_back(format("starting from the weights in {}", megatron->path.string()));
   } else if (has_weights(request.load)) {
     start.init_from = request.load;
     start.notes.push_back(format("starting from the weights in {}", request.load.string()));
@@ -44,7 +63,7 @@ StartPoint find_start(const StartRequest& request) {
     start.init_from = request.model;
     start.notes.push_back(format("starting from the weights in {}", request.model.string()));
   }
-  if (!request.save_dir.empty()) start.own = checkpoints_in(request.save_dir, start.notes);
+  if (!request.save_dir.empty()) start.own = all_checkpoints_in(request.save_dir, start.notes);
   if (request.resume && !start.own.empty()) {
     start.resume_from = start.own.back().path;
     start.continues_own = true;

@@ -14,17 +14,20 @@
 #include "nadi/base/format.h"
 #include "nadi/base/writable_folder.h"
 #include "nadi/checkpoint/checkpoint_folder.h"
+#include "nadi/checkpoint/whole_model.h"
 #include "nadi/data/batch_source.h"
 #include "nadi/engine/comm/communicator.h"
 #include "nadi/engine/comm/plan_groups.h"
 #include "nadi/engine/engine.h"
 #include "nadi/engine/make_engine.h"
+#include "nadi/megatron_checkpoint/iteration_folder.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/run/agreement.h"
 #include "nadi/run/rank_clock.h"
 #include "nadi/run/sharded_state.h"
 #include "nadi/train/event_file.h"
+#include "nadi/train/megatron_run.h"
 #include "nadi/train/run_folder.h"
 #include "nadi/train/run_state.h"
 #include "nadi/train/step_feeder.h"
@@ -108,26 +111,29 @@ class Trainer {
   bool due(std::int64_t every) const { return every > 0 && state_.step() % every == 0; }
 
   void prepare() {
+    if (!options_.save_dir.empty()) check_savable_for_megatron(options_);
     if (!options_.save_dir.empty() && writes()) folder_.emplace(options_, listener_);
+    const std::filesystem::path weights =
+        options_.resume_from.empty() ? options_.init_from : options_.resume_from;
+    const std::unique_ptr<WholeModel> megatron = open_if_megatron(weights);
     // The checkpoint may have the schedules, which are part of the programs.
-    if (!options_.resume_from.empty()) state_.resume(listener_);
+    if (!options_.resume_from.empty()) resume(megatron.get());
     stages_.emplace(options_.config, request_of(plan_.micro_batches), plan_);
     state_files_.emplace(*engine_, world_, *stages_, options_.save_format);
     if (options_.trace) start_recorder();
     stages_->keep_only(place_.pp);
     if (writes() && !engine_->remark().empty()) listener_.note(engine_->remark());
     load_programs();
-    const std::filesystem::path weights =
-        options_.resume_from.empty() ? options_.init_from : options_.resume_from;
-    if (!weights.empty()) {
-      const std::vector<std::string> unused = state_files_->load_weights(weights);
-      if (!unused.empty())
-        listener_.note(format("{} tensors of {} are not part of the model and were left: '{}'{}",
-                              unused.size(), weights.string(), unused.front(),
-                              unused.size() > 1 ? ", ..." : ""));
+    if (megatron)
+      state_files_->load_weights(*megatron);
+    else if (!weights.empty())
+      load_pretrained(weights);
+    if (!options_.resume_from.empty() && options_.resume_optimizer) {
+      if (megatron)
+        state_files_->load_training_tensors(*megatron);
+      else
+        state_files_->load_training_tensors(options_.resume_from);
     }
-    if (!options_.resume_from.empty() && options_.resume_optimizer)
-      state_files_->load_training_tensors(options_.resume_from);
     check_trace_window();
     write_counters();
     engine_->initialize(options_.seed);
@@ -135,6 +141,22 @@ class Trainer {
       loss_scale_ = static_cast<double>(engine_->read_all<float>("loss_scale").front());
     if (!options_.tensorboard_dir.empty() && writes())
       events_.emplace(EventFileOptions{.folder = options_.tensorboard_dir, .now = wall_clock});
+  }
+
+  void resume(const WholeModel* megatron) {
+    if (megatron == nullptr) return state_.resume(listener_);
+    if (!megatron->progress())
+      throw input_error({.file = options_.resume_from.string()},
+                        "the checkpoint has weights alone: it does not say where its training stands",
+                        "start a new run from its weights");
+    state_.resume(*megatron->progress(), megatron->tensors().front().dtype, listener_);
+  }
+
+  void load_pretrained(const std::filesystem::path& folder) {
+    const std::vector<std::string> unused = state_files_->load_weights(folder);
+    if (!unused.empty())
+      listener_.note(format("{} tensors of {} are not part of the model and were left: '{}'{}", unused.size(),
+                            folder.string(), unused.front(), unused.size() > 1 ? ", ..." : ""));
   }
 
   StepRequest request_of(std::int64_t micro_batches) const {
@@ -377,10 +399,18 @@ class Trainer {
     if (options_.save_dir.empty() || last_saved_ == state_.step()) return;
     last_saved_ = state_.step();
     check_counters();
-    result_.last_checkpoint = options_.save_dir / checkpoint_name(state_.step());
-    state_files_->save_checkpoint(result_.last_checkpoint, data_.tokenizer, state_.saved());
+    const auto tensors = options_.save_optimizer ? OptimizerTensors::kSaved : OptimizerTensors::kLeftOut;
+    if (options_.save_form == SaveForm::kNadi) {
+      result_.last_checkpoint = options_.save_dir / checkpoint_name(state_.step());
+      state_files_->save_checkpoint(result_.last_checkpoint, data_.tokenizer, state_.saved(), tensors);
+    } else {
+      result_.last_checkpoint = options_.save_dir / iteration_folder_name(state_.step());
+      state_files_->save_checkpoint_through(
+          options_.save_dir / checkpoint_name(state_.step()), data_.tokenizer, state_.saved(), tensors,
+          [&](const std::filesystem::path& ours) { save_for_megatron(ours, state_.step(), options_); });
+    }
     listener_.saved(result_.last_checkpoint);
-    if (folder_) folder_->remove_old(state_.step());
+    if (folder_) folder_->remove_old(state_.step(), result_.last_checkpoint);
   }
 
   // All ranks' times are on the clock of rank 0, and the groups are numbered alike on all of them.

@@ -11,6 +11,7 @@
 // A run writes to its folder: checkpoint-<step>/ with everything that continuing needs, and best_model/, the
 // weights with the lowest validation loss so far. Both are Hugging Face folders, and each appears whole or
 // not at all. A run that continues from a checkpoint computes the same bits as a run that was never stopped.
+// With another SaveForm its checkpoints are iter_<step>/, as Megatron-LM has them, and continue alike.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@
 #include "nadi/engine/make_engine.h"
 #include "nadi/graph/gradient.h"
 #include "nadi/graph/optimizer.h"
+#include "nadi/megatron_checkpoint/shard_layout.h"
 #include "nadi/model/model_config.h"
 #include "nadi/parallel/gradient_reduction.h"
 #include "nadi/parallel/plan.h"
@@ -45,6 +47,10 @@ enum class ScheduleOnResume : std::uint8_t {
   kNew,          // those of the options
   kOfCheckpoint,
 };
+
+// The form of a run's checkpoints: Nadi's, or those of Megatron-LM (--ckpt-format), in files by the run's
+// plan.
+enum class SaveForm : std::uint8_t { kNadi, kTorch, kTorchDist };
 
 // Steps, counted from 1, that are for a profiler from outside (Engine::mark_profiler_range()).
 struct ProfilerRange {
@@ -82,12 +88,17 @@ struct TrainOptions {
   std::int64_t save_total_limit = 0;    // checkpoints that are kept, newest first; 0: all
   std::filesystem::path save_dir = {};  // empty: nothing is saved
   WeightFormat save_format = WeightFormat::kSafetensors;
+  SaveForm save_form = SaveForm::kNadi;
+  MegatronNaming save_names = MegatronNaming::kTransformerEngine;  // of the norms, with SaveForm::kTorch
+  bool save_optimizer = true;  // off: a run goes on from the checkpoints with a fresh optimizer only
   // Removes the checkpoints of another run in save_dir once this run has its first: else resuming would take
   // the newest of the other run.
   bool replace_checkpoints = false;
 
-  std::filesystem::path init_from = {};    // Hugging Face folder to start from; empty: random weights
-  std::filesystem::path resume_from = {};  // checkpoint to continue from; empty: from the start
+  // Weights to start from: a Hugging Face folder, or an iteration of Megatron-LM's; empty: random weights.
+  std::filesystem::path init_from = {};
+  // Checkpoint to continue from: of ours, or an iteration of Megatron-LM's; empty: from the start.
+  std::filesystem::path resume_from = {};
   // Off: continues with the weights and the step of the checkpoint, but with a fresh optimizer and a fresh
   // learning-rate schedule.
   bool resume_optimizer = true;
