@@ -298,9 +298,9 @@ class MegatronFlags : public testing::Test {
  protected:
   MegatronFlags() {
     write_text("run/checkpoint-4/training_state.json", "{}");
-    write_text(
-        "run/checkpoint-4/config.json",
-        R"({"model_type": "gpt2", "n_layer": 2, "n_positions": 128, "n_embd": 64, "n_head": 4, "vocab_size": 1000})");
+    write_text("run/checkpoint-4/config.json",
+               R"({"model_type": "gpt2", "n_layer": 2, "n_positions": 128, "n_embd": 64, "n_head": 4, )"
+               R"("vocab_size": 1000})");
   }
   const WorkingFolder folder_;
 };

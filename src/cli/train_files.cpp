@@ -83,8 +83,9 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
     notes.push_back("--save-interval has no effect without --save");
   }
   options.save_form = resolve_save_form(flags);
-  options.save_names = flags.choice("--transformer-impl").value_or(0) == 0 ? MegatronNaming::kTransformerEngine
-                                                                           : MegatronNaming::kLocal;
+  options.save_names = flags.choice("--transformer-impl").value_or(0) == 0
+                           ? MegatronNaming::kTransformerEngine
+                           : MegatronNaming::kLocal;
   options.save_optimizer = !flags.given("--no-save-optim");
   for (const std::string_view flag : {"--no-save-optim", "--use-dist-ckpt", "--ckpt-format"})
     if (flags.given(flag) && !saves) notes.push_back(format("{} has no effect without --save", flag));
