@@ -70,8 +70,8 @@ awk -v convert="$(median <"$folder/converted")" -v copy="$(median <"$folder/copi
     printf "medians: convert %.1f s (%.0f MB/s), cp %.1f s, ratio %.2f (limit %.2f)\n", convert, rate / 1e6, copy,
            convert / copy, limit
     printf "anonymous memory: at most %.0f MB\n", most * 1024 / 1e6
-    split("141.1 282.2 1129", gigabytes, " ")
-    split("weights in bf16,weights in fp32,bf16 with optimizer (16 bytes each)", what, ",")
+    split("141.1 282.2 987.8", gigabytes, " ")  # 70.55 billion parameters
+    split("weights in bf16,weights in fp32,bf16 with optimizer (14 bytes each)", what, ",")
     print "70B at this rate, by calculation:"
     for (i = 1; i <= 3; ++i)
       printf "  %-36s %6.0f GB  %4.0f min\n", what[i], gigabytes[i], gigabytes[i] * 1e9 / rate / 60
