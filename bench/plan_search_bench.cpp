@@ -48,6 +48,7 @@ int run(int argc, char** argv) {
   question.global_batch_size = std::atoll(argv[3]);
   question.request.seq_length = 1024;
   question.request.dtype = DType::kF16;
+  question.limits.memory_share = 0.95;  // as nadi plan
   SearchOptions options;
   std::string fleet_file;
   for (int i = 4; i + 1 < argc; i += 2) {

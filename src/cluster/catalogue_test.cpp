@@ -53,6 +53,10 @@ TEST(Catalogue, TheClustersOfTheHeterogeneousExamples) {
   EXPECT_EQ(mixed.node(0).inside.bandwidth, ByteRate{230e9});
   EXPECT_EQ(mixed.device(DeviceId{3}).name, "a100-40gb");
   EXPECT_EQ(mixed.device(DeviceId{4}).name, "a10");
+  const Cluster large = *find_cluster("h100x1024-a100x1024");
+  EXPECT_EQ(large.device_count(), 16'384);
+  EXPECT_EQ(large.device(DeviceId{8191}).name, "h100");
+  EXPECT_EQ(large.device(DeviceId{8192}).name, "a100-80gb");
 }
 
 TEST(Catalogue, ANodeComesInAnyNumber) {

@@ -209,6 +209,11 @@ StageMemoryParts PlanCosts::memory_parts(const StepRequest& request, const Plan&
   return parts;
 }
 
+Bytes PlanCosts::memory_of(const StepRequest& request, const Plan& plan, std::int64_t stage,
+                           const std::vector<std::int64_t>& partition) {
+  return stage_cost(request, plan, stage, partition).memory.total();
+}
+
 PlanCost PlanCosts::of(const StepRequest& request, const Plan& plan) {
   check(request.kind == StepKind::kTrain, "plans are costed for training");
   const std::vector<std::int64_t> partition = resolved_partition(config_, plan);

@@ -81,6 +81,10 @@ class PlanCosts {
                                 std::int64_t layers, bool several);
   // The chunks of a key and of all sizes of micro-batches. Stays where it is.
   ChunkFamily& family(ChunkKey key);
+  // Of one stage of any plan; `partition` by virtual stage, of which those of the other stages are of no
+  // account.
+  Bytes memory_of(const StepRequest& request, const Plan& plan, std::int64_t stage,
+                  const std::vector<std::int64_t>& partition);
   PipelineMemory& schedule_of(const Plan& plan) {
     return pipeline({plan.schedule, plan.pp, plan.virtual_stages, plan.micro_batches});
   }

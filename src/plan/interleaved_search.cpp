@@ -8,35 +8,22 @@ namespace {
 
 class InterleavedSearch {
  public:
-  InterleavedSearch(const InterleavedProblem& problem, const PartitionEffort& effort)
+  InterleavedSearch(const InterleavedProblem& problem, std::int64_t better_than)
       : problem_(problem),
-        effort_(effort),
         layers_(problem.tables.layers),
         stages_(problem.tables.plan.pp),
         chunks_(stages_ * problem.tables.plan.virtual_stages),
-        best_(effort.better_than) {}
+        best_(better_than) {}
 
   PartitionAnswer run() {
-    if (!problem_.given_layers.empty()) {
-      evaluate(problem_.given_layers);
-      answer_.lower_bound = best_;
-      return answer_;
-    }
     find_least();
     answer_.lower_bound = balanced_longest_;
     if (answer_.lower_bound >= best_) return answer_;
-    first_time_ = evaluate(first());
-    if (partitions_up_to(effort_.bounds) < effort_.bounds) {
-      std::vector<std::int64_t> layers;
-      std::vector<std::int64_t> loads(static_cast<std::size_t>(stages_));
-      try_all(layers, loads, layers_);
-      answer_.lower_bound = best_;
-    } else if (first_time_ < kNeverEnds) {
-      if (is_promising()) improve(first());
-    } else if (first_time_ >= kNeverEnds) {
-      answer_.lower_bound = kNeverEnds;
-      answer_.tried = false;
-    }
+    evaluate(first());
+    std::vector<std::int64_t> layers;
+    std::vector<std::int64_t> loads(static_cast<std::size_t>(stages_));
+    try_all(layers, loads, layers_);
+    answer_.lower_bound = best_;
     return answer_;
   }
 
@@ -148,17 +135,6 @@ class InterleavedSearch {
     return time;
   }
 
-  // Numbers of ways to place the layers, or the limit if there are more.
-  std::int64_t partitions_up_to(std::int64_t limit) const {
-    std::int64_t ways = 1;
-    for (std::int64_t i = 1; i < chunks_; ++i) {
-      if (__builtin_mul_overflow(ways, layers_ + i, &ways)) return limit;
-      ways /= i;
-      if (ways >= limit) return limit;
-    }
-    return ways;
-  }
-
   void try_all(std::vector<std::int64_t>& layers, std::vector<std::int64_t>& loads, std::int64_t left) {
     const std::int64_t chunk = std::ssize(layers);
     std::int64_t& load = loads[static_cast<std::size_t>(chunk % stages_)];
@@ -177,54 +153,46 @@ class InterleavedSearch {
     load = before;
   }
 
-  // Moves of single layers gain some percent at most.
-  bool is_promising() const {
-    return static_cast<double>(first_time_) < 1.1 * static_cast<double>(effort_.better_than);
-  }
-
-  // Moves of one layer, the first that is better; a fixed number of tries, since each costs an evaluation.
-  void improve(std::vector<std::int64_t> current) {
-    std::int64_t time = first_time_;
-    const std::int64_t tries = std::max<std::int64_t>(2 * chunks_, effort_.bounds / 4096);
-    std::int64_t tried = 0;
-    for (bool better = true; better;) {
-      better = false;
-      for (std::int64_t distance = 1; distance < chunks_ && !better; ++distance)
-        for (std::int64_t from = 0; from < chunks_ && !better; ++from)
-          for (const std::int64_t to : {from - distance, from + distance}) {
-            if (to < 0 || to >= chunks_ || current[static_cast<std::size_t>(from)] == 0) continue;
-            if (++tried > tries || close_enough()) return;
-            std::vector<std::int64_t> layers = current;
-            --layers[static_cast<std::size_t>(from)];
-            ++layers[static_cast<std::size_t>(to)];
-            const std::int64_t moved = evaluate(layers);
-            if (moved >= time) continue;
-            better = true;
-            time = moved;
-            current = layers;
-          }
-    }
-  }
-
-  bool close_enough() const {
-    return static_cast<double>(best_ - answer_.lower_bound) <= effort_.tolerance * static_cast<double>(best_);
-  }
-
   const InterleavedProblem& problem_;
-  const PartitionEffort& effort_;
   const std::int64_t layers_, stages_, chunks_;
   std::vector<std::int64_t> least_;  // by stage and layers
   std::vector<std::int64_t> sends_;  // nanoseconds there and back between the first stage and each
   std::int64_t balanced_longest_ = 0;
   std::int64_t best_;
-  std::int64_t first_time_ = 0;
   PartitionAnswer answer_;
 };
 
 }  // namespace
 
-PartitionAnswer search_interleaved(const InterleavedProblem& problem, const PartitionEffort& effort) {
-  return InterleavedSearch(problem, effort).run();
+PartitionAnswer search_interleaved(const InterleavedProblem& problem, std::int64_t better_than) {
+  return InterleavedSearch(problem, better_than).run();
+}
+
+// The first move that is better, and again from there.
+MovedLayers improve_interleaved(const InterleavedProblem& problem, MovedLayers from, std::int64_t tries) {
+  const std::int64_t chunks = std::ssize(from.layers);
+  std::vector<std::int64_t> layers;
+  for (bool better = true; better;) {
+    better = false;
+    for (std::int64_t distance = 1; distance < chunks && !better; ++distance)
+      for (std::int64_t giver = 0; giver < chunks && !better; ++giver)
+        for (const std::int64_t taker : {giver - distance, giver + distance}) {
+          if (taker < 0 || taker >= chunks || from.layers[static_cast<std::size_t>(giver)] == 0) continue;
+          if (++from.evaluated > tries) {
+            from.evaluated = tries;
+            return from;
+          }
+          layers = from.layers;
+          --layers[static_cast<std::size_t>(giver)];
+          ++layers[static_cast<std::size_t>(taker)];
+          const std::int64_t time = problem.exact(layers);
+          if (time >= from.nanoseconds) continue;
+          better = true;
+          from.nanoseconds = time;
+          from.layers = layers;
+        }
+  }
+  return from;
 }
 
 }  // namespace nadi

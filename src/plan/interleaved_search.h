@@ -2,16 +2,17 @@
 //
 //   InterleavedProblem problem{.tables = estimator.tables(candidate), .plain = ...};
 //   problem.exact = [&](std::span<const std::int64_t> layers) { ... };
-//   const PartitionAnswer answer = search_interleaved(problem, {});     // its layers by virtual stage
+//   const PartitionAnswer answer = search_interleaved(problem, kNeverEnds);     // its layers by virtual
+//   stage
 //
-// The lower bound is that of the slowest stage: after the messages that it waits for, each stage runs all
-// micro-batches of all of its chunks. Its gradients are reduced while its last backwards run, those of as
-// many micro-batches as there are stages in all chunks but the one that comes last; what the same layers in
-// one chunk have to reduce and that does not hide comes after. The first answer has the layers over stages
-// with the least slowest one, evenly over chunks. Then layers move from chunk to chunk as long as that is
-// better. Where all partitions are few enough for the effort, each that is not ruled out by the bound of a
-// stage is tried, and the answer is the best one. Where they are not, and the even one does not fit in
-// memory, none is taken to.
+// Every partition that is not ruled out by the bound of a stage is tried: after the messages that it waits
+// for, a stage runs all micro-batches of all of its chunks. Its gradients are reduced while its last
+// backwards run, those of as many micro-batches as there are stages in all chunks but the one that comes
+// last; what the same layers in one chunk have to reduce and that does not hide comes after.
+//
+// Where partitions are too many for that, stages are searched with their layers spread evenly over chunks
+// (setting_search.h), and improve_interleaved() goes on from there: layers move from chunk to chunk as long
+// as that is better.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,19 @@ namespace nadi {
 struct InterleavedProblem {
   PlanTables plain;  // of the same stages with one chunk each
   PlanTables tables;
-  std::vector<std::int64_t> given_layers = {};  // by virtual stage; empty: any
   // Nanoseconds; kNeverEnds: it does not fit.
   std::function<std::int64_t(std::span<const std::int64_t> layers)> exact = {};
 };
 
-PartitionAnswer search_interleaved(const InterleavedProblem& problem, const PartitionEffort& effort);
+// The best partition if it is better than asked for; its time is the bound.
+PartitionAnswer search_interleaved(const InterleavedProblem& problem, std::int64_t better_than);
+
+// `from` with its time, or what moves of single layers make of it, in so many tries.
+struct MovedLayers {
+  std::vector<std::int64_t> layers;
+  std::int64_t nanoseconds = 0;
+  std::int64_t evaluated = 0;
+};
+MovedLayers improve_interleaved(const InterleavedProblem& problem, MovedLayers from, std::int64_t tries);
 
 }  // namespace nadi

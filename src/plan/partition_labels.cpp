@@ -172,10 +172,19 @@ void PartitionLabels::find_least_before(const LabelLimits& limits) {
 // Of a step there is one end and as many rounds as micro-batches.
 void PartitionLabels::coarsen(PathBound& bound, const LabelLimits& limits) const {
   if (limits.grain <= 1) return;
-  const std::int64_t per_micro_batch = std::max<std::int64_t>(1, limits.grain / problem_.shape.micro_batches);
-  bound.round -= bound.round % per_micro_batch;
-  bound.longest -= bound.longest % per_micro_batch;
-  bound.longest_part -= bound.longest_part % per_micro_batch;
+  const auto round_down = [](std::int64_t& time, std::int64_t grain) {
+    time -= (time % grain + grain) % grain;
+  };
+  // With several chunks all of them are counted about once, or as many times as there are groups.
+  const std::int64_t times = problem_.shape.virtual_stages > 1
+                                 ? problem_.shape.micro_batches / problem_.shape.stages
+                                 : problem_.shape.micro_batches;
+  const std::int64_t per_round = std::max<std::int64_t>(1, limits.grain / times);
+  round_down(bound.round, per_round);
+  round_down(bound.longest, per_round);
+  round_down(bound.longest_part, per_round);
+  round_down(bound.last_chunks, limits.grain);
+  round_down(bound.joined, limits.grain);
   bound.backward_end -= bound.backward_end % limits.grain;
   bound.launch_end -= bound.launch_end % limits.grain;
   bound.end -= bound.end % limits.grain;

@@ -237,7 +237,6 @@ class PartitionSearch {
 }  // namespace
 
 PartitionAnswer search_partition(const PartitionProblem& problem, const PartitionEffort& effort) {
-  check(problem.shape.schedule != ScheduleKind::kInterleaved, "interleaved chunks are searched elsewhere");
   const auto kinds = problem.kinds.size();
   const auto places = static_cast<std::size_t>(problem.shape.stages) * kinds;
   check(problem.costs.size() == places * static_cast<std::size_t>(problem.layers + 1) &&

@@ -41,7 +41,7 @@ struct PartitionStageKind {
 };
 
 struct PartitionProblem {
-  PipelineShape shape = {};  // k1F1B or kGPipe
+  PipelineShape shape = {};
   std::int64_t layers = 0;
   std::vector<PartitionStageKind> kinds = {};
   std::vector<std::int32_t> nodes = {};    // that there are, by kind of node
@@ -93,7 +93,6 @@ struct PartitionAnswer {
   // unless the effort was spent.
   std::int64_t lower_bound = 0;
   std::int64_t evaluated = 0;  // calls of `exact`
-  bool tried = true;           // else nothing fits as far as was looked, and `lower_bound` says nothing
   bool found() const { return !layers.empty(); }
 };
 

@@ -71,6 +71,15 @@ class PlanEstimator::State {
     return Bytes{missing};
   }
 
+  std::span<const Bytes> memory_by_layers(const PlanCandidate& candidate, std::int64_t stage) {
+    return memory_.of(request_of(question_, candidate), candidate.plan, stage);
+  }
+
+  Bytes stage_memory(const PlanCandidate& candidate, std::int64_t stage) {
+    return memory_.costs().memory_of(request_of(question_, candidate), candidate.plan, stage,
+                                     candidate.plan.partition);
+  }
+
   PlanEstimate of(const PlanCandidate& candidate) {
     const std::vector<std::int64_t> partition = resolved_partition(question_.config, candidate.plan);
     const PlanTables& tables = this->tables(candidate, partition);
@@ -397,6 +406,14 @@ Nanoseconds PlanEstimator::iteration(const PlanTables& tables, std::span<const s
 
 Bytes PlanEstimator::missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition) {
   return state_->missing_memory(tables, partition);
+}
+
+std::span<const Bytes> PlanEstimator::memory_by_layers(const PlanCandidate& candidate, std::int64_t stage) {
+  return state_->memory_by_layers(candidate, stage);
+}
+
+Bytes PlanEstimator::stage_memory(const PlanCandidate& candidate, std::int64_t stage) {
+  return state_->stage_memory(candidate, stage);
 }
 
 }  // namespace nadi

@@ -79,6 +79,11 @@ class PlanEstimator {
   // PlanEstimate::missing_memory.
   Bytes missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition);
 
+  // Memory of a stage without tables, wherever it is placed: by number of layers, for plans with one virtual
+  // stage; and with the candidate's partition, where only the stage's own chunks are of account.
+  std::span<const Bytes> memory_by_layers(const PlanCandidate& candidate, std::int64_t stage);
+  Bytes stage_memory(const PlanCandidate& candidate, std::int64_t stage);
+
  private:
   class State;
   std::unique_ptr<State> state_;

@@ -2,144 +2,23 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <limits>
-
-#include "nadi/model/tiny_models_for_tests.h"
-#include "nadi/plan/placement_orders.h"
+#include "nadi/plan/plan_brute_force_for_tests.h"
 #include "nadi/plan/plan_confirmation.h"
-#include "nadi/plan/plan_space.h"
-#include "nadi/sim/cluster_for_tests.h"
 
 namespace nadi {
 namespace {
 
-ModelConfig model_to_plan(std::int64_t layers) {
-  ModelConfig config = tiny_model(Architecture::kGpt2, layers);
-  config.width = 256;
-  config.head_width = 64;
-  config.ffn_width = 1024;
-  config.vocabulary = 2000;
-  config.positions = 128;
-  return config;
-}
-
-// `slow` nodes have half of the speed, another number of devices, and a lower price.
-struct MixedNodes {
-  std::int32_t fast = 1, slow = 2;
-  std::int32_t fast_devices = 2, slow_devices = 2;
-  std::int64_t memory = 16'000'000'000;
-};
-Cluster mixed_cluster(const MixedNodes& mixed) {
-  Cluster cluster = cluster_for_tests(mixed.fast + mixed.slow, mixed.fast_devices);
-  cluster.devices.front().memory = Bytes{mixed.memory};
-  cluster.kinds.front().price_per_hour = 8;
-  DeviceSpec device = cluster.devices.front();
-  device.name = "slow";
-  for (FlopRate& peak : device.matrix_peak) peak = FlopRate{0.5e12};
-  device.memory_bandwidth = ByteRate{0.4e12};
-  cluster.devices.push_back(device);
-  NodeSpec node = cluster.kinds.front();
-  node.name = "slow";
-  node.device = 1;
-  node.devices = mixed.slow_devices;
-  node.price_per_hour = 3;
-  cluster.kinds.push_back(node);
-  for (std::int32_t i = 0; i < mixed.slow; ++i) cluster.nodes[static_cast<std::size_t>(mixed.fast + i)] = 1;
-  return cluster;
-}
-
-PlanQuestion question_of(const Cluster& cluster, std::int64_t layers, std::int64_t batch) {
-  PlanQuestion question{.config = model_to_plan(layers), .cluster = cluster};
-  question.request.seq_length = 128;
-  question.global_batch_size = batch;
-  return question;
-}
-
-// Every plan of the space, in no clever way: all settings, all sequences of what stages can be made of, all
-// partitions.
-void every_plan(const PlanQuestion& question,
-                const std::function<void(const PlanCandidate&, const PlanEstimate&)>& visit) {
-  PlanEstimator estimator(question);
-  std::vector<std::int32_t> nodes(question.cluster.kinds.size());
-  for (const std::int32_t kind : question.cluster.nodes) ++nodes[static_cast<std::size_t>(kind)];
-  for (const PlanSetting& setting : plan_settings(question, question.cluster.device_count())) {
-    const Plan& plan = setting.plan;
-    const StageMakes makes = stage_makes(
-        question.cluster, nodes, {.ranks = setting.ranks_per_stage(), .tp = plan.tp, .stages = plan.pp});
-    std::vector<std::int32_t> order, left = nodes;
-    std::vector<std::int64_t> partition;
-    const std::function<void(std::int64_t)> place_layers = [&](std::int64_t rest) {
-      if (std::ssize(partition) + 1 == plan.pp * plan.virtual_stages) {
-        partition.push_back(rest);
-        const PlanCandidate candidate = candidate_of(setting, runs_of(makes, order), partition);
-        visit(candidate, estimator.of(candidate));
-        partition.pop_back();
-        return;
-      }
-      for (std::int64_t layers = 0; layers <= rest; ++layers) {
-        partition.push_back(layers);
-        place_layers(rest - layers);
-        partition.pop_back();
-      }
-    };
-    const std::function<void()> place_stages = [&] {
-      if (std::ssize(order) == plan.pp) return place_layers(question.config.layers);
-      for (std::int32_t m = 0; m < std::ssize(makes.makes); ++m) {
-        const StageMake& make = makes.makes[static_cast<std::size_t>(m)];
-        bool enough = true;
-        for (const NodeRun& run : make.nodes)
-          enough = (left[static_cast<std::size_t>(run.kind)] -= run.count) >= 0 && enough;
-        const std::int64_t stages = std::min(make.stages, plan.pp - std::ssize(order));
-        order.insert(order.end(), static_cast<std::size_t>(stages), m);
-        if (enough) place_stages();
-        order.resize(order.size() - static_cast<std::size_t>(stages));
-        for (const NodeRun& run : make.nodes) left[static_cast<std::size_t>(run.kind)] += run.count;
-      }
-    };
-    place_stages();
-  }
-}
-
-struct BestOfAll {
-  double objective = std::numeric_limits<double>::infinity();
-  std::int64_t plans = 0, fitting = 0;
-};
-BestOfAll best_of_all_plans(const PlanQuestion& question) {
-  BestOfAll best;
-  const double tokens = static_cast<double>(question.global_batch_size * question.request.seq_length);
-  every_plan(question, [&](const PlanCandidate&, const PlanEstimate& estimate) {
-    ++best.plans;
-    if (!estimate.fits()) return;
-    ++best.fitting;
-    const PlanLimits& limits = question.limits;
-    if (limits.step_time && estimate.iteration > *limits.step_time) return;
-    if (limits.dollars_per_million_tokens &&
-        *estimate.dollars_per_step / tokens * 1e6 > *limits.dollars_per_million_tokens)
-      return;
-    best.objective = std::min(best.objective, objective_of(question.objective, estimate));
-  });
-  return best;
-}
-
-double best_estimate(const PlanQuestion& question, const PlanAnswer& answer) {
-  double best = std::numeric_limits<double>::infinity();
-  for (const RankedPlan& plan : answer.plans)
-    best = std::min(best, objective_of(question.objective, plan.estimate));
-  return best;
-}
-
 void expect_best(const PlanQuestion& question, std::int64_t fewest_plans) {
-  const BestOfAll best = best_of_all_plans(question);
-  EXPECT_GE(best.plans, fewest_plans);
-  EXPECT_LE(best.plans, 100'000);
+  const PlanSpaceFigures figures = figures_of_every_plan(question);
+  EXPECT_GE(figures.plans, fewest_plans);
+  EXPECT_FALSE(figures.spreads);
+  const double best = figures.best(question);
   const PlanAnswer answer = search_plans(question, {.top = 3});
   ASSERT_FALSE(answer.plans.empty());
-  EXPECT_NEAR(best_estimate(question, answer), best.objective, 1e-12 * best.objective)
-      << best.plans << " plans";
-  EXPECT_NEAR(answer.lower_bound, best.objective, 1e-12 * best.objective);
+  EXPECT_NEAR(best_estimate(question, answer), best, 1e-12 * best) << figures.plans << " plans";
+  EXPECT_NEAR(answer.lower_bound, best, 1e-12 * best);
   EXPECT_EQ(answer.gap, 0);
-  EXPECT_LT(answer.evaluated, best.plans);
+  EXPECT_LT(answer.evaluated, figures.plans);
 }
 
 TEST(PlanSearch, FindsTheFastestOfAllPlansOnEqualNodes) {
@@ -160,9 +39,9 @@ TEST(PlanSearch, FindsTheFastestOfAllPlansOnNodesOfOtherSizes) {
 
 TEST(PlanSearch, FindsTheFastestOfAllPlansThatFitInLittleMemory) {
   PlanQuestion question = question_of(mixed_cluster({.memory = 38'000'000}), 4, 4);
-  const BestOfAll best = best_of_all_plans(question);
-  ASSERT_LT(best.fitting, best.plans / 2);
-  ASSERT_GT(best.fitting, 10);
+  const PlanSpaceFigures figures = figures_of_every_plan(question);
+  ASSERT_LT(std::ssize(figures.fitting), figures.plans / 2);
+  ASSERT_GT(figures.fitting.size(), 10u);
   expect_best(question, 5000);
 }
 

@@ -178,6 +178,26 @@ std::vector<PlanSetting> plan_settings(const PlanQuestion& question, std::int64_
   return all;
 }
 
+std::vector<std::int64_t> spread_over_chunks(std::span<const std::int64_t> layers_of_stages,
+                                             std::int64_t virtual_stages) {
+  std::vector<std::int64_t> layers;
+  layers.reserve(layers_of_stages.size() * static_cast<std::size_t>(virtual_stages));
+  for (std::int64_t v = 0; v < virtual_stages; ++v)
+    for (const std::int64_t count : layers_of_stages)
+      layers.push_back(count / virtual_stages + (v < count % virtual_stages ? 1 : 0));
+  return layers;
+}
+
+std::int64_t partitions_up_to(std::int64_t layers, std::int64_t chunks, std::int64_t most) {
+  std::int64_t ways = 1;
+  for (std::int64_t i = 1; i < chunks; ++i) {
+    if (__builtin_mul_overflow(ways, layers + i, &ways)) return most;
+    ways /= i;
+    if (ways >= most) return most;
+  }
+  return ways;
+}
+
 PlanCandidate candidate_of(const PlanSetting& setting, std::vector<NodeRun> nodes,
                            std::vector<std::int64_t> partition) {
   PlanCandidate candidate{.plan = setting.plan,

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "nadi/graph/gradient.h"
@@ -37,6 +38,15 @@ std::vector<PlanSetting> plan_settings(const PlanQuestion& question, std::int64_
 
 PlanCandidate candidate_of(const PlanSetting& setting, std::vector<NodeRun> nodes,
                            std::vector<std::int64_t> partition = {});
+
+// Partitions of interleaved plans. Where those of a setting, times the orders of its stages, are few, all are
+// in the space. Elsewhere those are in which the layers of each stage are spread evenly over its chunks, the
+// fuller ones first: how many layers a stage has is free, and so is the order of stages.
+std::vector<std::int64_t> spread_over_chunks(std::span<const std::int64_t> layers_of_stages,
+                                             std::int64_t virtual_stages);
+inline constexpr std::int64_t kFewPartitions = 20'000;
+// Of the layers over so many chunks, empty ones too; `most` if there are as many or more.
+std::int64_t partitions_up_to(std::int64_t layers, std::int64_t chunks, std::int64_t most);
 
 // 1, 2, 3, 6 of 6.
 std::vector<std::int64_t> divisors_of(std::int64_t number);

@@ -82,10 +82,14 @@ double SearchCore::objective_of_time(const Task& task, std::int64_t nanoseconds)
 
 std::int64_t SearchCore::time_of_objective(const Task& task, double objective) const {
   if (objective == kNoObjective || question_.objective == PlanObjective::kMemory) return kNeverEnds;
-  const double nanoseconds = question_.objective == PlanObjective::kTime
-                                 ? objective * 1e9
-                                 : objective / task.dollars_per_hour * kNanosecondsPerHour;
-  return nanoseconds < static_cast<double>(kNeverEnds) ? std::llround(nanoseconds) : kNeverEnds;
+  if (question_.objective == PlanObjective::kTime) {
+    const double nanoseconds = objective * 1e9;
+    return nanoseconds < static_cast<double>(kNeverEnds) ? std::llround(nanoseconds) : kNeverEnds;
+  }
+  // The first whole nanosecond that is not cheaper; what is left of it in floating point is none.
+  constexpr double kRounding = 1e-3;
+  const double nanoseconds = std::ceil(objective / task.dollars_per_hour * kNanosecondsPerHour - kRounding);
+  return nanoseconds < static_cast<double>(kNeverEnds) ? static_cast<std::int64_t>(nanoseconds) : kNeverEnds;
 }
 
 // The longest step that keeps to the limits.

@@ -6,6 +6,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/plan/interleaved_search.h"
 #include "nadi/plan/plan_tables.h"
+#include "nadi/plan/stage_room.h"
 
 namespace nadi {
 
@@ -17,11 +18,17 @@ std::vector<std::int64_t> given_partition(const PlanQuestion& question, const Pl
 
 struct SettingSearch::Placed {
   StageMakes makes = {};
+  StageRoom room = {};
+  std::vector<std::int64_t> given = {};  // layers by virtual stage; empty: any
   PartitionProblem problem = {};
   std::vector<std::vector<std::int32_t>> orders = {};      // that the costs are from
   std::vector<bool> filled = {};                           // by stage and make
   std::vector<std::span<const Bytes>> memory = {};         // by stage and make
   std::int64_t embedding = kNeverEnds, tied = kNeverEnds;  // nanoseconds, the least of all orders
+
+  std::vector<std::int64_t> over_chunks(const Plan& plan, std::span<const std::int64_t> layers) const {
+    return given.empty() ? spread_over_chunks(layers, plan.virtual_stages) : given;
+  }
 };
 
 SettingSearch::SettingSearch(const PlanQuestion& question, PlanEstimator& estimator)
@@ -59,11 +66,45 @@ PartitionCosts costs_of(const PlanTables& tables, std::size_t stage, std::size_t
           .update = tables.norm_joins ? after.update[layers].count() : 0};
 }
 
+// Of all chunks of a stage, whose layers are given by virtual stage; `plain` is of the same stages with one
+// chunk each. What they have to reduce may hide behind the last backwards of all chunks but one.
+PartitionCosts costs_of_chunks(const PlanTables& tables, const PlanTables& plain, std::size_t stage,
+                               std::span<const std::int64_t> partition) {
+  PartitionCosts costs;
+  const std::size_t stages = tables.stages.size();
+  std::size_t layers = 0;
+  for (std::size_t c = stage; c < partition.size(); c += stages) {
+    const auto held = static_cast<std::size_t>(partition[c]);
+    const PassTimes &forward = tables.chunks[c].forward[held], &backward = tables.chunks[c].backward[held];
+    layers += held;
+    costs.launch += forward.launch.count() + backward.launch.count();
+    costs.add_chunk({.forward = forward.run.count(),
+                     .backward = backward.run.count(),
+                     .forward_after = forward.after_input.count(),
+                     .backward_after = backward.after_input.count(),
+                     .empty = forward.empty || backward.empty});
+  }
+  const StageTable& after = plain.stages[stage];
+  const std::int64_t hidden =
+      static_cast<std::int64_t>(stages) * plain.chunks[stage].backward[layers].run.count();
+  costs.tail = std::max<std::int64_t>(0, after.reduction[layers].count() - hidden);
+  (plain.norm_joins ? costs.update : costs.tail) += after.update[layers].count();
+  return costs;
+}
+
 }  // namespace
 
 // Costs of the stages of an order, each with the make that it has there, and messages between its makes.
 void SettingSearch::fill(Placed& placed, const SettingRequest& request, std::span<const std::int32_t> order) {
   PartitionProblem& problem = placed.problem;
+  const bool interleaved = request.setting.plan.virtual_stages > 1;
+  PlanTables plain;
+  if (interleaved) {
+    PlanSetting setting = request.setting;
+    setting.plan.schedule = ScheduleKind::k1F1B;
+    setting.plan.virtual_stages = 1;
+    plain = estimator_.tables(candidate_of(setting, runs_of(placed.makes, order)));
+  }
   const PlanTables& tables = tables_of(request, placed.makes, order);
   const auto row = static_cast<std::size_t>(problem.layers + 1), makes = problem.kinds.size();
   std::int64_t place = 0;
@@ -72,10 +113,14 @@ void SettingSearch::fill(Placed& placed, const SettingRequest& request, std::spa
     PartitionStageKind& kind = problem.kinds[make];
     if (!placed.filled[s * makes + make]) {
       placed.filled[s * makes + make] = true;
-      for (std::size_t l = 0; l < row; ++l)
-        problem.costs[(s * makes + make) * row + l] = costs_of(tables, s, l);
-      problem.most_layers[s * makes + make] = room_for(tables.stages[s], request.memory);
-      placed.memory[s * makes + make] = tables.stages[s].memory;
+      if (interleaved) {
+        fill_chunks(placed, tables, plain, s, make);
+      } else {
+        for (std::size_t l = 0; l < row; ++l)
+          problem.costs[(s * makes + make) * row + l] = costs_of(tables, s, l);
+        problem.most_layers[s * makes + make] = room_for(tables.stages[s], request.memory);
+        placed.memory[s * makes + make] = tables.stages[s].memory;
+      }
     }
     if (s + 1 == order.size()) break;
     const PartitionSend send{.activations = tables.activations[s].count(),
@@ -89,15 +134,29 @@ void SettingSearch::fill(Placed& placed, const SettingRequest& request, std::spa
     }
   }
   problem.after_tails = std::min(problem.after_tails, tables.norm.count());
+  if (interleaved) return;
   placed.embedding = std::min(placed.embedding, tables.embedding_reduction.count());
   for (const StageTable* stage : {&tables.stages.front(), &tables.stages.back()})
     placed.tied = std::min(placed.tied, stage->reductions->tied.count());
 }
 
+void SettingSearch::fill_chunks(Placed& placed, const PlanTables& tables, const PlanTables& plain,
+                                std::size_t stage, std::size_t make) {
+  PartitionProblem& problem = placed.problem;
+  const std::size_t place = stage * problem.kinds.size() + make;
+  const std::int64_t most = placed.room.most_layers[place];
+  problem.most_layers[place] = most;
+  const std::int64_t fewest = problem.given_layers.empty() ? 0 : problem.given_layers[stage];
+  for (std::int64_t l = fewest; l <= (problem.given_layers.empty() ? most : std::min(most, fewest)); ++l)
+    problem.costs[place * static_cast<std::size_t>(problem.layers + 1) + static_cast<std::size_t>(l)] =
+        costs_of_chunks(tables, plain, stage,
+                        placed.over_chunks(tables.plan, std::vector<std::int64_t>(tables.stages.size(), l)));
+}
+
 // Word embeddings that the first and the last stage share are reduced over both, then over data-parallel
 // ranks.
 void SettingSearch::add_embedding(Placed& placed) const {
-  if (placed.embedding == 0) return;
+  if (placed.embedding == 0 || placed.embedding >= kNeverEnds) return;
   PartitionProblem& problem = placed.problem;
   const std::size_t stage_costs = problem.kinds.size() * static_cast<std::size_t>(problem.layers + 1);
   const auto add = [&](PartitionCosts& costs) {
@@ -118,8 +177,16 @@ SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
   };
   if (placed.makes.makes.empty()) return placed;
   placed.orders = covering_orders(placed.makes, request.nodes);
+  placed.given = given_partition(question_, plan);
+  placed.room = stage_room(
+      question_, estimator_,
+      {.setting = request.setting, .makes = placed.makes, .memory = request.memory, .given = placed.given});
+  if (!placed.room.holds(question_.config.layers)) return placed;
   PartitionProblem& problem = placed.problem;
-  problem.shape = {.schedule = plan.schedule, .stages = plan.pp, .micro_batches = plan.micro_batches};
+  problem.shape = {.schedule = plan.schedule,
+                   .stages = plan.pp,
+                   .micro_batches = plan.micro_batches,
+                   .virtual_stages = plan.virtual_stages};
   problem.layers = question_.config.layers;
   problem.nodes = request.nodes;
   for (const StageMake& make : placed.makes.makes) {
@@ -128,7 +195,11 @@ SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
     for (const NodeRun& run : make.nodes) kind.nodes[static_cast<std::size_t>(run.kind)] = run.count;
     problem.kinds.push_back(std::move(kind));
   }
-  if (plan.virtual_stages > 1) return placed;
+  if (!placed.given.empty()) {
+    problem.given_layers.assign(static_cast<std::size_t>(plan.pp), 0);
+    for (std::size_t c = 0; c < placed.given.size(); ++c)
+      problem.given_layers[c % problem.given_layers.size()] += placed.given[c];
+  }
   const std::size_t makes = problem.kinds.size(), places = static_cast<std::size_t>(plan.pp) * makes;
   problem.costs.resize(places * static_cast<std::size_t>(problem.layers + 1));
   problem.most_layers.assign(places, -1);
@@ -138,8 +209,19 @@ SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
   placed.memory.resize(places);
   for (const std::vector<std::int32_t>& order : placed.orders) fill(placed, request, order);
   if (!placed.orders.empty()) add_embedding(placed);
-  problem.given_layers = given_partition(question_, plan);
   return placed;
+}
+
+std::int64_t SettingSearch::exact_of(const SettingRequest& request, const Placed& placed,
+                                     const PlanTables& tables, std::span<const std::int64_t> layers) {
+  if (tables.plan.virtual_stages == 1) {
+    for (std::size_t s = 0; s < layers.size(); ++s)
+      if (room_for(tables.stages[s], request.memory) < layers[s]) return kNeverEnds;
+    return estimator_.iteration(tables, layers).count();
+  }
+  const std::vector<std::int64_t> chunks = placed.over_chunks(tables.plan, layers);
+  if (estimator_.missing_memory(tables, chunks).count() > 0) return kNeverEnds;
+  return estimator_.iteration(tables, chunks).count();
 }
 
 SettingAnswer SettingSearch::run(const SettingRequest& request) {
@@ -147,22 +229,28 @@ SettingAnswer SettingSearch::run(const SettingRequest& request) {
   Placed placed = place(request);
   if (placed.orders.empty()) return answer;
   answer.placed = true;
-  if (request.setting.plan.virtual_stages > 1) return run_interleaved(request, placed);
+  const Plan& plan = request.setting.plan;
+  const std::int64_t layers = question_.config.layers;
+  if (!placed.room.holds(layers)) return answer;
+  if (plan.virtual_stages > 1 && placed.given.empty() && request.effort.bounds > 0) {
+    const std::int64_t partitions = partitions_up_to(layers, plan.pp * plan.virtual_stages, kFewPartitions);
+    const auto orders =
+        all_orders(placed.makes, request.nodes, static_cast<std::size_t>((kFewPartitions - 1) / partitions));
+    if (!orders.empty()) return run_all_partitions(request, placed, orders);
+  }
   if (request.few_orders && placed.makes.makes.size() > 1) return run_few_orders(request, placed);
 
   std::vector<std::int32_t> order;  // of the tables at hand
   const PlanTables* tables = nullptr;
-  placed.problem.exact = [&](std::span<const std::int32_t> kinds, std::span<const std::int64_t> layers) {
+  placed.problem.exact = [&](std::span<const std::int32_t> kinds, std::span<const std::int64_t> of_stages) {
     if (tables == nullptr || !std::ranges::equal(order, kinds)) {
       order.assign(kinds.begin(), kinds.end());
       tables = &tables_of(request, placed.makes, kinds);
     }
-    for (std::size_t s = 0; s < layers.size(); ++s)
-      if (room_for(tables->stages[s], request.memory) < layers[s]) return kNeverEnds;
-    const std::int64_t time = estimator_.iteration(*tables, layers).count();
+    const std::int64_t time = exact_of(request, placed, *tables, of_stages);
     if (request.every)
-      request.every(candidate_of(request.setting, runs_of(placed.makes, kinds),
-                                 std::vector<std::int64_t>(layers.begin(), layers.end())));
+      request.every(
+          candidate_of(request.setting, runs_of(placed.makes, kinds), placed.over_chunks(plan, of_stages)));
     return time;
   };
   const PartitionAnswer found = search_partition(placed.problem, request.effort);
@@ -171,9 +259,31 @@ SettingAnswer SettingSearch::run(const SettingRequest& request) {
   answer.has_room = found.lower_bound < kNeverEnds;
   if (found.found()) {
     answer.nanoseconds = found.nanoseconds;
-    answer.candidate = candidate_of(request.setting, runs_of(placed.makes, found.kinds), found.layers);
+    answer.candidate = candidate_of(request.setting, runs_of(placed.makes, found.kinds),
+                                    placed.over_chunks(plan, found.layers));
   }
+  if (placed.given.empty()) improve(answer, request);
   return answer;
+}
+
+void SettingSearch::improve(SettingAnswer& answer, const SettingRequest& request) {
+  if (!answer.candidate || request.setting.plan.virtual_stages == 1 || request.effort.bounds == 0) return;
+  PlanCandidate& candidate = *answer.candidate;
+  InterleavedProblem problem{.plain = {}, .tables = estimator_.tables(candidate)};
+  problem.exact = [&](std::span<const std::int64_t> layers) {
+    if (request.every)
+      request.every(candidate_of(request.setting, candidate.nodes,
+                                 std::vector<std::int64_t>(layers.begin(), layers.end())));
+    if (estimator_.missing_memory(problem.tables, layers).count() > 0) return kNeverEnds;
+    return estimator_.iteration(problem.tables, layers).count();
+  };
+  const std::int64_t tries =
+      std::max<std::int64_t>(2 * std::ssize(candidate.plan.partition), request.effort.bounds / 4096);
+  const MovedLayers moved = improve_interleaved(
+      problem, {.layers = candidate.plan.partition, .nanoseconds = answer.nanoseconds}, tries);
+  answer.evaluated += moved.evaluated;
+  answer.nanoseconds = moved.nanoseconds;
+  candidate.plan.partition = moved.layers;
 }
 
 // Each order as a problem with one kind per stage: a small part of the states.
@@ -201,10 +311,10 @@ SettingAnswer SettingSearch::run_few_orders(const SettingRequest& request, Place
     }
     const std::vector<NodeRun> runs = runs_of(placed.makes, *order);
     problem.exact = [&](std::span<const std::int32_t>, std::span<const std::int64_t> layers) {
+      const std::int64_t time = exact_of(request, placed, tables, layers);
       if (request.every)
-        request.every(
-            candidate_of(request.setting, runs, std::vector<std::int64_t>(layers.begin(), layers.end())));
-      return estimator_.iteration(tables, layers).count();
+        request.every(candidate_of(request.setting, runs, placed.over_chunks(tables.plan, layers)));
+      return time;
     };
     PartitionEffort effort = request.effort;
     effort.better_than = std::min(effort.better_than, answer.nanoseconds);
@@ -214,25 +324,22 @@ SettingAnswer SettingSearch::run_few_orders(const SettingRequest& request, Place
     answer.has_room = answer.has_room || found.lower_bound < kNeverEnds;
     if (!found.found()) continue;
     answer.nanoseconds = found.nanoseconds;
-    answer.candidate = candidate_of(request.setting, runs, found.layers);
+    answer.candidate = candidate_of(request.setting, runs, placed.over_chunks(tables.plan, found.layers));
   }
+  if (placed.given.empty()) improve(answer, request);
   return answer;
 }
 
-SettingAnswer SettingSearch::run_interleaved(const SettingRequest& request, const Placed& placed) {
-  // Of many orders of kinds those that have every kind at every stage: near the best, and no proof.
-  constexpr std::size_t kMostOrders = 64;
-  std::vector<std::vector<std::int32_t>> orders = all_orders(placed.makes, request.nodes, kMostOrders);
-  SettingAnswer answer{.all_orders = !orders.empty(), .placed = true};
-  if (orders.empty()) orders = placed.orders;
+SettingAnswer SettingSearch::run_all_partitions(const SettingRequest& request, const Placed& placed,
+                                                std::span<const std::vector<std::int32_t>> orders) {
+  SettingAnswer answer{.placed = true};
   for (const std::vector<std::int32_t>& order : orders) {
     const std::vector<NodeRun> runs = runs_of(placed.makes, order);
     PlanSetting plain = request.setting;
     plain.plan.schedule = ScheduleKind::k1F1B;
     plain.plan.virtual_stages = 1;
     InterleavedProblem problem{.plain = estimator_.tables(candidate_of(plain, runs)),
-                               .tables = estimator_.tables(candidate_of(request.setting, runs)),
-                               .given_layers = given_partition(question_, request.setting.plan)};
+                               .tables = estimator_.tables(candidate_of(request.setting, runs))};
     problem.exact = [&](std::span<const std::int64_t> layers) {
       const bool fits = estimator_.missing_memory(problem.tables, layers).count() == 0;
       const std::int64_t time = fits ? estimator_.iteration(problem.tables, layers).count() : kNeverEnds;
@@ -241,13 +348,11 @@ SettingAnswer SettingSearch::run_interleaved(const SettingRequest& request, cons
             candidate_of(request.setting, runs, std::vector<std::int64_t>(layers.begin(), layers.end())));
       return time;
     };
-    PartitionEffort effort = request.effort;
-    effort.better_than = std::min(effort.better_than, answer.nanoseconds);
-    const PartitionAnswer found = search_interleaved(problem, effort);
+    const PartitionAnswer found =
+        search_interleaved(problem, std::min(request.effort.better_than, answer.nanoseconds));
     answer.evaluated += found.evaluated;
     answer.lower_bound = std::min(answer.lower_bound, found.lower_bound);
     answer.has_room = answer.has_room || found.lower_bound < kNeverEnds;
-    answer.all_orders = answer.all_orders && found.tried;
     if (!found.found()) continue;
     answer.nanoseconds = found.nanoseconds;
     answer.candidate = candidate_of(request.setting, runs, found.layers);
@@ -258,7 +363,7 @@ SettingAnswer SettingSearch::run_interleaved(const SettingRequest& request, cons
 std::optional<Bytes> SettingSearch::least_memory(const SettingRequest& request) {
   check(request.setting.plan.virtual_stages == 1, "memory of several virtual stages is in no table");
   Placed placed = place(request);
-  if (placed.orders.empty()) return std::nullopt;
+  if (placed.orders.empty() || !placed.room.holds(question_.config.layers)) return std::nullopt;
   PartitionProblem& problem = placed.problem;
   const std::vector<std::int64_t> room = problem.most_layers;
   std::vector<Bytes> sizes;

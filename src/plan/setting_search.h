@@ -4,8 +4,9 @@
 //   const SettingAnswer answer = search.run({.setting = setting, .nodes = nodes}, {});
 //   if (answer.candidate) ...
 //
-// Tables of stage times (plan_tables.h) become a problem of partition_search.h, or of interleaved_search.h
-// with several virtual stages; the estimator's iteration() is what is minimised.
+// Tables of stage times (plan_tables.h) become a problem of partition_search.h; the estimator's iteration()
+// is what is minimised. With several virtual stages, the layers of a stage are spread evenly over its chunks,
+// or, where all partitions are few (plan_space.h), each is tried (interleaved_search.h).
 #pragma once
 
 #include <cstdint>
@@ -62,9 +63,17 @@ class SettingSearch {
   struct Placed;
   Placed place(const SettingRequest& request);
   void fill(Placed& placed, const SettingRequest& request, std::span<const std::int32_t> order);
+  void fill_chunks(Placed& placed, const PlanTables& tables, const PlanTables& plain, std::size_t stage,
+                   std::size_t make);
   void add_embedding(Placed& placed) const;
   SettingAnswer run_few_orders(const SettingRequest& request, Placed& placed);
-  SettingAnswer run_interleaved(const SettingRequest& request, const Placed& placed);
+  SettingAnswer run_all_partitions(const SettingRequest& request, const Placed& placed,
+                                   std::span<const std::vector<std::int32_t>> orders);
+  // Nanoseconds; kNeverEnds: it does not fit. `layers` by stage.
+  std::int64_t exact_of(const SettingRequest& request, const Placed& placed, const PlanTables& tables,
+                        std::span<const std::int64_t> layers);
+  // Moves layers of the answer's plan from chunk to chunk.
+  void improve(SettingAnswer& answer, const SettingRequest& request);
   const PlanTables& tables_of(const SettingRequest& request, const StageMakes& makes,
                               std::span<const std::int32_t> order);
 

@@ -6,6 +6,7 @@
 
 #include "nadi/parallel/step_check.h"
 #include "nadi/plan/plan_tables.h"
+#include "nadi/plan/setting_search.h"
 
 namespace nadi {
 
@@ -45,6 +46,14 @@ const std::vector<double>& SpeedBound::layer_times(const PlanSetting& setting) {
   return found->second;
 }
 
+double SpeedBound::waits_of(const Plan& plan) const {
+  if (plan.virtual_stages == 1) return plan.schedule == ScheduleKind::k1F1B ? 1 : 0;
+  const std::int64_t chunks = plan.pp * plan.virtual_stages;
+  const bool spread = partitions_up_to(question_.config.layers, chunks, kFewPartitions) == kFewPartitions;
+  return spread && given_partition(question_, plan).empty() ? 1 / static_cast<double>(plan.virtual_stages)
+                                                            : 0;
+}
+
 std::int64_t SpeedBound::of(const PlanSetting& setting, std::span<const std::int32_t> nodes) {
   const std::vector<double>& times = layer_times(setting);
   std::vector<std::size_t> kinds;
@@ -58,14 +67,15 @@ std::int64_t SpeedBound::of(const PlanSetting& setting, std::span<const std::int
   // The fastest kinds first. A stage that is made of several kinds is as slow as the slowest; it counts as
   // one of the fastest here.
   const auto count = static_cast<double>(setting.plan.micro_batches);
-  const bool in_turn = setting.plan.virtual_stages == 1 && setting.plan.schedule == ScheduleKind::k1F1B;
+  // Of a stage's time, what the next stage waits for at both ends.
+  const double waits = waits_of(setting.plan);
   double speed = 0;  // layers per nanosecond
   double weight = 1;
   std::int64_t stages = setting.plan.pp;
   const auto add = [&](double layer_time, std::int64_t held) {
     for (std::int64_t i = 0; i < held; ++i) {
       speed += weight / layer_time;
-      if (in_turn) weight *= 1 - 1 / count;
+      weight *= 1 - waits / count;
     }
     stages -= held;
   };
@@ -91,10 +101,19 @@ std::int64_t SpeedBound::of_grid(const PlanSetting& grid, std::span<const std::i
   // Recomputation takes time; whether sequence parallelism does depends on the network.
   PlanSetting setting = grid;
   if (!question_.space.recompute.empty()) setting.recompute = question_.space.recompute.front();
-  const bool interleaves = grid.plan.pp > 1 && grid.plan.micro_batches % grid.plan.pp == 0;
+  const std::vector<ScheduleKind>& schedules = question_.space.schedules;
+  const bool asked =
+      schedules.empty() || std::ranges::find(schedules, ScheduleKind::kInterleaved) != schedules.end();
+  const bool interleaves = asked && grid.plan.pp > 1 && grid.plan.micro_batches % grid.plan.pp == 0;
   if (interleaves) {
     setting.plan.schedule = ScheduleKind::kInterleaved;
+    // More chunks wait less, but for few the layers may be anywhere.
     setting.plan.virtual_stages = 2;
+    if (waits_of(setting.plan) > 0) {
+      std::int64_t most = std::max<std::int64_t>(2, question_.config.layers / grid.plan.pp);
+      for (const std::int64_t count : question_.space.virtual_stages) most = std::max(most, count);
+      setting.plan.virtual_stages = most;
+    }
   }
   std::int64_t least = of(setting, nodes);
   for (const Recompute& recompute : question_.space.recompute) {

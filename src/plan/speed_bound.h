@@ -10,8 +10,10 @@
 // with x the time of a stage. The division for which all of these are equal has the least of them; then
 //   step = M L / sum over s of speed(s) (1 - 1/M)^s
 // with the fastest stages first. With GPipe the step is one micro-batch through all stages and the others
-// through the slowest; with several virtual stages, whose layers may be anywhere, all stages together need
-// time for all layers. Embedding, head, messages and what follows the backward passes come on top of that.
+// through the slowest. With v virtual stages the first chunk of a stage, through which the first micro-batch
+// comes to the next one and the last one goes back, has 1/v of its layers or more where they are spread
+// evenly: x / v in place of x. Where they may be anywhere, all stages together need time for all layers.
+// Embedding, head, messages and what follows the backward passes come on top of that.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +44,7 @@ class SpeedBound {
       std::tuple<std::int64_t, std::int64_t, bool, Recompute::Granularity, Recompute::Method, std::int32_t>;
   // Nanoseconds of a layer, forward and backward, for one micro-batch; by kind of node.
   const std::vector<double>& layer_times(const PlanSetting& setting);
+  double waits_of(const Plan& plan) const;
   double layer_time(const PlanSetting& setting, std::int32_t kind);
 
   const PlanQuestion& question_;

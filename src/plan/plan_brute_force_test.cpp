@@ -1,0 +1,13 @@
+#include <gtest/gtest.h>
+
+#include "nadi/plan/random_questions_for_tests.h"
+
+namespace nadi {
+namespace {
+
+TEST(PlanBruteForce, OfAFewPlansIsWhatSearchesFind) {
+  expect_best_of_random_cases({.cases = 20, .most = 1'500}, 1);
+}
+
+}  // namespace
+}  // namespace nadi

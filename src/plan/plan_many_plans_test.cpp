@@ -1,0 +1,17 @@
+#include <gtest/gtest.h>
+
+#include "nadi/plan/random_questions_for_tests.h"
+
+namespace nadi {
+namespace {
+
+TEST(PlanBruteForce, OfThousandsOfPlansIsWhatSearchesFind) {
+  expect_best_of_random_cases({.cases = 8, .fewest = 3'000, .most = 20'000}, 2);
+}
+
+TEST(PlanBruteForce, OfUpTo100000PlansIsWhatSearchesFind) {
+  expect_best_of_random_cases({.cases = 5, .fewest = 20'000}, 3);
+}
+
+}  // namespace
+}  // namespace nadi

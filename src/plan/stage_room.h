@@ -1,0 +1,42 @@
+// How many layers the stages of a setting have room for in memory, by what they are made of: known before any
+// time is, so that settings which fit nowhere cost little.
+//
+//   const StageRoom room = stage_room(question, estimator, {.setting = setting, .makes = makes});
+//   if (!room.holds(question.config.layers)) ...
+//   room.most(stage, make)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "nadi/base/units.h"
+#include "nadi/plan/placement_orders.h"
+#include "nadi/plan/plan_estimate.h"
+#include "nadi/plan/plan_question.h"
+#include "nadi/plan/plan_space.h"
+
+namespace nadi {
+
+struct StageRoom {
+  std::int64_t makes = 0;
+  std::vector<std::int64_t> most_layers = {};  // by stage and make; below 0: not even none fit
+
+  std::int64_t most(std::int64_t stage, std::int64_t make) const {
+    return most_layers[static_cast<std::size_t>(stage * makes + make)];
+  }
+  // Whether all layers have a place if every stage were of the make with the most room.
+  bool holds(std::int64_t layers) const;
+};
+
+struct StageRoomRequest {
+  const PlanSetting& setting;
+  const StageMakes& makes;
+  std::optional<Bytes> memory = {};          // on every device, besides what it has
+  std::span<const std::int64_t> given = {};  // layers by virtual stage, where they are no matter of choice
+};
+// With several virtual stages, layers are spread over chunks (spread_over_chunks), or as they are given.
+StageRoom stage_room(const PlanQuestion& question, PlanEstimator& estimator, const StageRoomRequest& request);
+
+}  // namespace nadi
