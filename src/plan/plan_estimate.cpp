@@ -71,6 +71,21 @@ class PlanEstimator::State {
     return Bytes{missing};
   }
 
+  StageAfter least_after(const PlanTables& tables, std::int64_t stage,
+                         std::span<const std::int64_t> partition) {
+    constexpr std::int64_t kLongBefore = 1'000'000'000'000'000;  // nanoseconds: longer than any step
+    const std::size_t stages = tables.stages.size(), s = static_cast<std::size_t>(stage);
+    chunk_ends_.clear();
+    for (std::size_t c = partition.size() - stages + s;; c -= stages) {
+      chunk_ends_.push_back({.role = role_of_chunk(c == 0, c + 1 == partition.size()),
+                             .layers = partition[c],
+                             .before_end = c < stages ? 0 : kLongBefore});
+      if (c < stages) break;
+    }
+    const ReductionTable::Sums sums = reductions_.of_chunks(tables.stages[s].after, chunk_ends_, network_);
+    return {.reduction = sums.reduction, .update = sums.update};
+  }
+
   std::span<const Bytes> memory_by_layers(const PlanCandidate& candidate, std::int64_t stage) {
     return memory_.of(request_of(question_, candidate), candidate.plan, stage);
   }
@@ -406,6 +421,11 @@ Nanoseconds PlanEstimator::iteration(const PlanTables& tables, std::span<const s
 
 Bytes PlanEstimator::missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition) {
   return state_->missing_memory(tables, partition);
+}
+
+StageAfter PlanEstimator::least_after(const PlanTables& tables, std::int64_t stage,
+                                      std::span<const std::int64_t> partition) {
+  return state_->least_after(tables, stage, partition);
 }
 
 std::span<const Bytes> PlanEstimator::memory_by_layers(const PlanCandidate& candidate, std::int64_t stage) {

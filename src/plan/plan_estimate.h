@@ -51,6 +51,10 @@ struct PlanEstimate {
   bool fits() const { return missing_memory.count() == 0; }
 };
 
+struct StageAfter {
+  Nanoseconds reduction = {}, update = {};  // as in StageEstimate
+};
+
 // Not modelled, so that estimates differ from simulations there:
 // - ranks of a stage that differ (nodes of several kinds): all take the time of the slowest;
 // - sharing above the ports of nodes, and in fabrics of nodes that are rings or meshes;
@@ -78,6 +82,11 @@ class PlanEstimator {
   Nanoseconds iteration(const PlanTables& tables, std::span<const std::int64_t> partition);
   // PlanEstimate::missing_memory.
   Bytes missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition);
+
+  // What follows the last backward of a stage with several virtual stages at least: as if all of its chunks
+  // but the first, which ends last, had ended long before. Layers of other stages are of no account.
+  StageAfter least_after(const PlanTables& tables, std::int64_t stage,
+                         std::span<const std::int64_t> partition);
 
   // Memory of a stage without tables, wherever it is placed: by number of layers, for plans with one virtual
   // stage; and with the candidate's partition, where only the stage's own chunks are of account.

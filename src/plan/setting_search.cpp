@@ -25,6 +25,12 @@ struct SettingSearch::Placed {
   std::vector<bool> filled = {};                           // by stage and make
   std::vector<std::span<const Bytes>> memory = {};         // by stage and make
   std::int64_t embedding = kNeverEnds, tied = kNeverEnds;  // nanoseconds, the least of all orders
+  // With several virtual stages: what follows the pipeline, of stages that are alike in it.
+  struct KnownAfter {
+    ReductionRequestOfStage request;
+    std::vector<std::optional<StageAfter>> by_layers = {};
+  };
+  std::vector<KnownAfter> after = {};
 
   std::vector<std::int64_t> over_chunks(const Plan& plan, std::span<const std::int64_t> layers) const {
     return given.empty() ? spread_over_chunks(layers, plan.virtual_stages) : given;
@@ -66,17 +72,13 @@ PartitionCosts costs_of(const PlanTables& tables, std::size_t stage, std::size_t
           .update = tables.norm_joins ? after.update[layers].count() : 0};
 }
 
-// Of all chunks of a stage, whose layers are given by virtual stage; `plain` is of the same stages with one
-// chunk each. What they have to reduce may hide behind the last backwards of all chunks but one.
-PartitionCosts costs_of_chunks(const PlanTables& tables, const PlanTables& plain, std::size_t stage,
+// Of all chunks of a stage, whose layers are given by virtual stage, up to its last backward.
+PartitionCosts costs_of_chunks(const PlanTables& tables, std::size_t stage,
                                std::span<const std::int64_t> partition) {
   PartitionCosts costs;
-  const std::size_t stages = tables.stages.size();
-  std::size_t layers = 0;
-  for (std::size_t c = stage; c < partition.size(); c += stages) {
+  for (std::size_t c = stage; c < partition.size(); c += tables.stages.size()) {
     const auto held = static_cast<std::size_t>(partition[c]);
     const PassTimes &forward = tables.chunks[c].forward[held], &backward = tables.chunks[c].backward[held];
-    layers += held;
     costs.launch += forward.launch.count() + backward.launch.count();
     costs.add_chunk({.forward = forward.run.count(),
                      .backward = backward.run.count(),
@@ -84,11 +86,6 @@ PartitionCosts costs_of_chunks(const PlanTables& tables, const PlanTables& plain
                      .backward_after = backward.after_input.count(),
                      .empty = forward.empty || backward.empty});
   }
-  const StageTable& after = plain.stages[stage];
-  const std::int64_t hidden =
-      static_cast<std::int64_t>(stages) * plain.chunks[stage].backward[layers].run.count();
-  costs.tail = std::max<std::int64_t>(0, after.reduction[layers].count() - hidden);
-  (plain.norm_joins ? costs.update : costs.tail) += after.update[layers].count();
   return costs;
 }
 
@@ -98,13 +95,6 @@ PartitionCosts costs_of_chunks(const PlanTables& tables, const PlanTables& plain
 void SettingSearch::fill(Placed& placed, const SettingRequest& request, std::span<const std::int32_t> order) {
   PartitionProblem& problem = placed.problem;
   const bool interleaved = request.setting.plan.virtual_stages > 1;
-  PlanTables plain;
-  if (interleaved) {
-    PlanSetting setting = request.setting;
-    setting.plan.schedule = ScheduleKind::k1F1B;
-    setting.plan.virtual_stages = 1;
-    plain = estimator_.tables(candidate_of(setting, runs_of(placed.makes, order)));
-  }
   const PlanTables& tables = tables_of(request, placed.makes, order);
   const auto row = static_cast<std::size_t>(problem.layers + 1), makes = problem.kinds.size();
   std::int64_t place = 0;
@@ -114,7 +104,7 @@ void SettingSearch::fill(Placed& placed, const SettingRequest& request, std::spa
     if (!placed.filled[s * makes + make]) {
       placed.filled[s * makes + make] = true;
       if (interleaved) {
-        fill_chunks(placed, tables, plain, s, make);
+        fill_chunks(placed, tables, s, make);
       } else {
         for (std::size_t l = 0; l < row; ++l)
           problem.costs[(s * makes + make) * row + l] = costs_of(tables, s, l);
@@ -140,17 +130,31 @@ void SettingSearch::fill(Placed& placed, const SettingRequest& request, std::spa
     placed.tied = std::min(placed.tied, stage->reductions->tied.count());
 }
 
-void SettingSearch::fill_chunks(Placed& placed, const PlanTables& tables, const PlanTables& plain,
-                                std::size_t stage, std::size_t make) {
+void SettingSearch::fill_chunks(Placed& placed, const PlanTables& tables, std::size_t stage,
+                                std::size_t make) {
   PartitionProblem& problem = placed.problem;
   const std::size_t place = stage * problem.kinds.size() + make;
   const std::int64_t most = placed.room.most_layers[place];
   problem.most_layers[place] = most;
-  const std::int64_t fewest = problem.given_layers.empty() ? 0 : problem.given_layers[stage];
-  for (std::int64_t l = fewest; l <= (problem.given_layers.empty() ? most : std::min(most, fewest)); ++l)
-    problem.costs[place * static_cast<std::size_t>(problem.layers + 1) + static_cast<std::size_t>(l)] =
-        costs_of_chunks(tables, plain, stage,
-                        placed.over_chunks(tables.plan, std::vector<std::int64_t>(tables.stages.size(), l)));
+  const ReductionRequestOfStage& after = tables.stages[stage].after;
+  auto known = std::ranges::find(placed.after, after, &Placed::KnownAfter::request);
+  if (known == placed.after.end())
+    known = placed.after.insert(
+        known,
+        {.request = after,
+         .by_layers = std::vector<std::optional<StageAfter>>(static_cast<std::size_t>(problem.layers + 1))});
+  std::int64_t first = 0, last = most;
+  if (!problem.given_layers.empty()) last = std::min(most, first = problem.given_layers[stage]);
+  for (std::int64_t l = first; l <= last; ++l) {
+    const std::vector<std::int64_t> partition =
+        placed.over_chunks(tables.plan, std::vector<std::int64_t>(tables.stages.size(), l));
+    PartitionCosts costs = costs_of_chunks(tables, stage, partition);
+    std::optional<StageAfter>& end = known->by_layers[static_cast<std::size_t>(l)];
+    if (!end) end = estimator_.least_after(tables, static_cast<std::int64_t>(stage), partition);
+    costs.tail = end->reduction.count();
+    (tables.norm_joins ? costs.update : costs.tail) += end->update.count();
+    problem.costs[place * static_cast<std::size_t>(problem.layers + 1) + static_cast<std::size_t>(l)] = costs;
+  }
 }
 
 // Word embeddings that the first and the last stage share are reduced over both, then over data-parallel

@@ -63,8 +63,7 @@ class SettingSearch {
   struct Placed;
   Placed place(const SettingRequest& request);
   void fill(Placed& placed, const SettingRequest& request, std::span<const std::int32_t> order);
-  void fill_chunks(Placed& placed, const PlanTables& tables, const PlanTables& plain, std::size_t stage,
-                   std::size_t make);
+  void fill_chunks(Placed& placed, const PlanTables& tables, std::size_t stage, std::size_t make);
   void add_embedding(Placed& placed) const;
   SettingAnswer run_few_orders(const SettingRequest& request, Placed& placed);
   SettingAnswer run_all_partitions(const SettingRequest& request, const Placed& placed,
