@@ -23,7 +23,7 @@ JsonDocument parse(std::string text) {
 }
 
 // The error of `action`, or an Error without a message when there is none.
-Error error_of(const std::function<void()>& action) {
+Error json_error_of(const std::function<void()>& action) {
   try {
     action();
   } catch (const Error& error) {
@@ -34,7 +34,7 @@ Error error_of(const std::function<void()>& action) {
 }
 
 Error syntax_error_of(std::string text) {
-  return error_of([&] { parse(std::move(text)); });
+  return json_error_of([&] { parse(std::move(text)); });
 }
 
 TEST(DumpJson, IndentsAndKeepsOrder) {
@@ -85,20 +85,20 @@ TEST(ReadJson, ReadsAFile) {
   const TemporaryFolder folder;
   const std::string path = (folder / "a.json").string();
   std::ofstream(path) << "\xEF\xBB\xBF{\"a\": x}\n";  // with a byte-order mark
-  const Error error = error_of([&] { read_json(path); });
+  const Error error = json_error_of([&] { read_json(path); });
   EXPECT_THAT(error.what(), HasSubstr(path + ":1:"));
   std::ofstream(path) << "{\"a\": 1}\n";
   EXPECT_EQ(read_json(path).root().at("a").as_int64(), 1);
 }
 
 TEST(ReadJson, NamesAFileItCannotRead) {
-  EXPECT_STREQ(error_of([] { read_json("/nonexistent/c.json"); }).what(),
+  EXPECT_STREQ(json_error_of([] { read_json("/nonexistent/c.json"); }).what(),
                "/nonexistent/c.json: cannot read: No such file or directory");
-  EXPECT_STREQ(error_of([] { read_json("/"); }).what(), "/: this is a folder, not JSON");
+  EXPECT_STREQ(json_error_of([] { read_json("/"); }).what(), "/: this is a folder, not JSON");
 }
 
 TEST(ReadJson, StopsReadingAtTheLimit) {
-  EXPECT_STREQ(error_of([] { read_json("/dev/zero"); }).what(),
+  EXPECT_STREQ(json_error_of([] { read_json("/dev/zero"); }).what(),
                "/dev/zero: the file is larger than 64.0 MiB, too large for a configuration");
 }
 
@@ -254,19 +254,19 @@ TEST(ReadJson, SurvivesDamage) {
 
 TEST(JsonValue, MissingKeyNamesTheObjectAndTheNearestKey) {
   const JsonDocument document = parse("{\n  \"model\": {\"n_layers\": 12}\n}");
-  const Error error = error_of([&] { document.root().at("model").at("n_layer"); });
+  const Error error = json_error_of([&] { document.root().at("model").at("n_layer"); });
   EXPECT_STREQ(error.what(), "f.json:2:12: key 'n_layer' is missing in 'model'");
   EXPECT_EQ(error.hint(), "there is a key 'n_layers': is it misspelt?");
   EXPECT_EQ(error.excerpt(),
             "    2 |   \"model\": {\"n_layers\": 12}\n"
             "      |            ^");
-  EXPECT_EQ(error_of([&] { document.root().at("vocab_size"); }).hint(), "");
+  EXPECT_EQ(json_error_of([&] { document.root().at("vocab_size"); }).hint(), "");
 }
 
 TEST(JsonValue, WrongTypeNamesKeyValueAndWantedType) {
   const JsonDocument document = parse("{\"a\": [{\"n_layer\": \"twelve\"}]}");
   const JsonValue value = document.root().at("a").at(0).at("n_layer");
-  const Error error = error_of([&] { value.as_int64(); });
+  const Error error = json_error_of([&] { value.as_int64(); });
   EXPECT_STREQ(error.what(), "f.json:1:20: 'a[0].n_layer' must be an integer, found \"twelve\"");
   EXPECT_EQ(error.excerpt(),
             "    1 | {\"a\": [{\"n_layer\": \"twelve\"}]}\n"
@@ -276,7 +276,7 @@ TEST(JsonValue, WrongTypeNamesKeyValueAndWantedType) {
 TEST(JsonValue, EveryAccessChecksTheType) {
   const JsonDocument document = parse(R"({"i": 1, "s": "t", "b": false, "n": null, "a": [], "o": {}})");
   const JsonValue root = document.root();
-  const auto message_of = [](const std::function<void()>& action) { return error_of(action).message(); };
+  const auto message_of = [](const std::function<void()>& action) { return json_error_of(action).message(); };
   EXPECT_EQ(message_of([&] { root.at("i").as_string(); }), "'i' must be a string, found 1");
   EXPECT_EQ(message_of([&] { root.at("i").as_bool(); }), "'i' must be true or false, found 1");
   EXPECT_EQ(message_of([&] { root.at("s").as_double(); }), "'s' must be a number, found \"t\"");
@@ -300,11 +300,11 @@ TEST(JsonValue, IntegersAreWrittenAsIntegersAndFit) {
   EXPECT_EQ(integer_of("-9223372036854775808"), std::numeric_limits<std::int64_t>::min());
   EXPECT_EQ(integer_of("-0"), 0);
   for (const std::string text : {"9223372036854775808", "-9223372036854775809", "99999999999999999999999"}) {
-    const Error error = error_of([&] { integer_of(text); });
+    const Error error = json_error_of([&] { integer_of(text); });
     EXPECT_EQ(error.message(), "'[0]' must be an integer of at most 64 bits, found " + text);
   }
   for (const std::string text : {"12.0", "1e3", "1E3", "0.5"}) {
-    const Error error = error_of([&] { integer_of(text); });
+    const Error error = json_error_of([&] { integer_of(text); });
     EXPECT_EQ(error.message(), "'[0]' must be an integer, without point and exponent, found " + text);
   }
 }
@@ -313,7 +313,7 @@ TEST(JsonValue, CutsALongValueBetweenCharacters) {
   std::string text = "[\"a";
   for (int i = 0; i < 100; ++i) text += "\xC3\xBC";
   const JsonDocument document = parse(text + "\"]");
-  const std::string message = error_of([&] { document.root().at(0).as_bool(); }).message();
+  const std::string message = json_error_of([&] { document.root().at(0).as_bool(); }).message();
   // A quote, an a and 19 umlauts of two bytes: 40 bytes.
   EXPECT_TRUE(message.ends_with("\xC3\xBC\xC3\xBC...")) << message;
 }
@@ -322,7 +322,7 @@ TEST(JsonValue, RefusesUnknownKeys) {
   static constexpr std::array<std::string_view, 2> kKnown{"n_layer", "n_head"};
   parse(R"({"n_head": 1})").root().refuse_keys_except(kKnown);
   const JsonDocument document = parse(R"({"n_head": 1, "n_layr": 2})");
-  const Error error = error_of([&] { document.root().refuse_keys_except(kKnown); });
+  const Error error = json_error_of([&] { document.root().refuse_keys_except(kKnown); });
   EXPECT_STREQ(error.what(), "f.json:1:15: unknown key 'n_layr'");
   EXPECT_EQ(error.hint(), "did you mean 'n_layer'? known: n_layer, n_head");
   EXPECT_THAT(error.excerpt(), HasSubstr("              ^^^^^^^^"));

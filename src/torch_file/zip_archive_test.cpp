@@ -52,7 +52,7 @@ ZipArchive opened(const std::string& file) {
   return {std::as_bytes(std::span(file)), "x.zip", 100};
 }
 
-std::string failure(const std::string& file) {
+std::string archive_error(const std::string& file) {
   const auto error = error_of([&] { opened(file); });
   return error ? error->what() : "no error";
 }
@@ -70,17 +70,18 @@ TEST(ZipArchive, FindsEntries) {
 }
 
 TEST(ZipArchive, RefusesWhatItCannotTake) {
-  EXPECT_THAT(failure("PK"), HasSubstr("x.zip: byte 102: the archive has no directory at its end"));
-  EXPECT_THAT(failure(archive_of({{"a", "1"}, {"a", "2"}})), HasSubstr("two entries 'a'"));
-  EXPECT_THAT(failure(archive_of({{"a", "1", zip::kEncrypted}})), HasSubstr("entry 'a' is encrypted"));
-  EXPECT_THAT(failure(archive_of({{"a", "1", 0, 14}})), HasSubstr("packed with method 14"));
-  EXPECT_THAT(failure(archive_of({{"a", "1", 0, zip::kStored, 2}})), HasSubstr("has two sizes, 2 and 1"));
+  EXPECT_THAT(archive_error("PK"), HasSubstr("x.zip: byte 102: the archive has no directory at its end"));
+  EXPECT_THAT(archive_error(archive_of({{"a", "1"}, {"a", "2"}})), HasSubstr("two entries 'a'"));
+  EXPECT_THAT(archive_error(archive_of({{"a", "1", zip::kEncrypted}})), HasSubstr("entry 'a' is encrypted"));
+  EXPECT_THAT(archive_error(archive_of({{"a", "1", 0, 14}})), HasSubstr("packed with method 14"));
+  EXPECT_THAT(archive_error(archive_of({{"a", "1", 0, zip::kStored, 2}})),
+              HasSubstr("has two sizes, 2 and 1"));
   std::string far = archive_of({{"a", "1"}});
   far.replace(far.find("PK\1\2") + static_cast<std::size_t>(zip::kCentralOffset), 4, "\xff\xff\xff\x7f");
-  EXPECT_THAT(failure(far), HasSubstr("entry 'a' lies beyond the end of the archive"));
+  EXPECT_THAT(archive_error(far), HasSubstr("entry 'a' lies beyond the end of the archive"));
   std::string many = archive_of({{"a", "1"}});
   many.replace(many.find("PK\5\6") + static_cast<std::size_t>(zip::kEndEntries), 2, "\xff\x7f");
-  EXPECT_THAT(failure(many), HasSubstr("too short for 32767 entries"));
+  EXPECT_THAT(archive_error(many), HasSubstr("too short for 32767 entries"));
 }
 
 // Deflate's stored block: a final block of type 0, its length, the complement.
