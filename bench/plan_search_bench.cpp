@@ -1,7 +1,7 @@
 // How long a search for plans takes, and how near to the best its answer is.
 //
 //   plan_search_bench gpt2-xl a100x1-a10x7 64 [--fleet FILE] [--space fasop|large] [--seq-length N]
-//   [--layer-times FILE] [--threads N] [--top N]
+//   [--layer-times FILE] [--threads N] [--top N] [--all evaluate]
 //
 // Prints time, plans evaluated, gap, and the best plans with estimated and simulated step times.
 #include <chrono>
@@ -76,6 +76,8 @@ int run(int argc, char** argv) {
       question.request.dtype = std::string(argv[i + 1]) == "bf16" ? DType::kBF16 : DType::kF16;
     else if (flag == "--layer-times")
       question.layer_times = LayerTimes::read(argv[i + 1]);
+    else if (flag == "--all" && std::string(argv[i + 1]) == "evaluate")
+      options.every = [](const PlanCandidate&, const PlanEstimate&) {};
     else if (flag == "--objective")
       question.objective = std::string(argv[i + 1]) == "cost" ? PlanObjective::kCost : PlanObjective::kMemory;
     else

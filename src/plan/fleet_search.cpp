@@ -1,17 +1,24 @@
 // All mixes of nodes with one search: what is known of layers, stages and networks is shared, and a mix
 // starts from the best plan of those that are part of it. A mix whose best plan leaves rented nodes unused is
-// no point: the smaller one has the same time for less money.
+// no point: the smaller one has the same time for less money. So in each mix only plans that take all of its
+// nodes are looked at, besides the best ones of smaller mixes. Where the caller wants to see every plan, all
+// of them are evaluated with balanced stages (balanced_plans.h) before the search goes for the best.
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <numeric>
 
+#include "nadi/plan/balanced_plans.h"
 #include "nadi/plan/fleet.h"
 #include "nadi/plan/plan_confirmation.h"
 #include "nadi/plan/search_core.h"
 
 namespace nadi {
 namespace {
+
+// Of so many mixes all plans are evaluated where the caller wants to see them: a fleet of two kinds of up to
+// 15 nodes each. Of more, those that the search looks at.
+constexpr std::size_t kMostMixesWhole = 256;
 
 // Every mix after those with fewer nodes.
 std::vector<std::vector<std::int32_t>> mixes_of(const std::vector<FleetChoice>& choices) {
@@ -76,6 +83,7 @@ FleetAnswer search_fleet(const PlanQuestion& question, const Fleet& fleet, const
   SearchOptions quiet = options;
   quiet.progress = {};
   SearchCore core(whole, quiet, 1);
+  BalancedPlans all_plans(whole);
   FleetAnswer answer;
   std::map<std::vector<std::int32_t>, RankedPlan> best;
   const std::vector<std::vector<std::int32_t>> mixes = mixes_of(fleet.choices);
@@ -95,10 +103,20 @@ FleetAnswer search_fleet(const PlanQuestion& question, const Fleet& fleet, const
     }
     if (rented.empty()) continue;
     ++answer.subclusters;
+    std::optional<RankedPlan> known = known_plan(best, mixes[done]);
+    if (options.every && mixes.size() <= kMostMixesWhole) {
+      BalancedPlans::Found balanced = all_plans.run(nodes, options.every, options.stop);
+      answer.evaluated += balanced.evaluated;
+      const bool limited = question.limits.step_time || question.limits.dollars_per_million_tokens;
+      if (balanced.fastest && !limited &&
+          (!known || balanced.fastest->estimate.iteration < known->estimate.iteration))
+        known = std::move(balanced.fastest);
+    }
     CoreAnswer found = core.run({.nodes = nodes,
-                                 .known = known_plan(best, mixes[done]),
+                                 .known = std::move(known),
                                  .dollars_per_hour = dollars_per_hour(fleet.cluster, rented),
-                                 .proves = false});
+                                 .proves = false,
+                                 .all_nodes = true});
     answer.evaluated += found.evaluated;
     answer.stopped = found.stopped;
     if (found.plans.empty()) continue;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <numeric>
 #include <set>
 
 #include "nadi/base/error.h"
@@ -104,6 +103,19 @@ class StageMixes {
   std::vector<StageMake> found_;
 };
 
+// Whether there are devices for all stages, if every node gave as many as any make takes of it.
+bool has_devices(const StageMakes& makes, std::span<const std::int32_t> nodes) {
+  std::vector<std::int64_t> given(nodes.size(), 0);
+  for (const StageMake& make : makes.makes)
+    for (const NodeRun& run : make.nodes) {
+      std::int64_t& most = given[static_cast<std::size_t>(run.kind)];
+      most = std::max<std::int64_t>(most, run.devices);
+    }
+  std::int64_t devices = 0;
+  for (std::size_t kind = 0; kind < nodes.size(); ++kind) devices += nodes[kind] * given[kind];
+  return devices >= makes.need.stages * makes.need.ranks;
+}
+
 // Finds placements by trying makes for one block after the other.
 class OrderSearch {
  public:
@@ -122,19 +134,25 @@ class OrderSearch {
     const std::int64_t stage = std::ssize(order_);
     if (stage == makes_.need.stages) return true;
     if (++steps_ > kMostSteps) return false;
-    std::vector<std::int32_t> choice(makes_.makes.size());
-    std::iota(choice.begin(), choice.end(), 0);
-    std::ranges::stable_sort(choice, [&](std::int32_t a, std::int32_t b) {
-      const bool wants_a = (a == wanted) == (stage >= from), wants_b = (b == wanted) == (stage >= from);
-      if (wants_a != wants_b) return wants_a;
-      return left_blocks(a) > left_blocks(b);
+    // What is wanted here first, then what there is most of.
+    struct Choice {
+      std::int32_t make = 0;
+      bool wanted = false;
+      std::int64_t left = 0;
+    };
+    std::vector<Choice> choices;
+    choices.reserve(makes_.makes.size());
+    for (std::int32_t make = 0; make < std::ssize(makes_.makes); ++make)
+      if (const std::int64_t left = left_blocks(make); left > 0)
+        choices.push_back({make, (make == wanted) == (stage >= from), left});
+    std::ranges::stable_sort(choices, [](const Choice& a, const Choice& b) {
+      return a.wanted != b.wanted ? a.wanted : a.left > b.left;
     });
-    for (const std::int32_t make : choice) {
+    for (const auto& [make, is_wanted, left] : choices) {
       if (stage == from && make != wanted) continue;
       const std::int64_t stages =
           std::min(makes_.makes[static_cast<std::size_t>(make)].stages, makes_.need.stages - stage);
       if (stage < from && stage + stages > from) continue;
-      if (left_blocks(make) == 0) continue;
       take(make, 1);
       order_.insert(order_.end(), static_cast<std::size_t>(stages), make);
       const bool done = place(wanted, from);
@@ -216,6 +234,7 @@ std::vector<std::vector<std::int32_t>> covering_orders(const StageMakes& makes,
                                                        std::span<const std::int32_t> nodes) {
   const std::int64_t stages = makes.need.stages;
   const auto count = makes.makes.size();
+  if (!has_devices(makes, nodes)) return {};
   std::vector<bool> covered(static_cast<std::size_t>(stages) * count);
   std::vector<std::vector<std::int32_t>> orders;
   OrderSearch search(makes, nodes);
@@ -260,6 +279,44 @@ std::vector<std::vector<std::int32_t>> all_orders(const StageMakes& makes,
   };
   extend();
   if (orders.size() > most) orders.clear();
+  return orders;
+}
+
+std::vector<std::vector<std::int32_t>> orders_of_runs(const StageMakes& makes,
+                                                      std::span<const std::int32_t> nodes, std::size_t most) {
+  const auto stages = static_cast<std::size_t>(makes.need.stages);
+  std::vector<std::vector<std::int32_t>> orders;
+  // So many blocks of one make, then all of another that there are nodes for, then the first again.
+  const auto add = [&](std::int32_t outer, std::int32_t inner, std::int64_t before) {
+    std::vector<std::int32_t> left(nodes.begin(), nodes.end()), order;
+    const auto put = [&](std::int32_t make, std::int64_t blocks) {
+      const StageMake& made = makes.makes[static_cast<std::size_t>(make)];
+      blocks = std::min(blocks, blocks_of(made, left));
+      for (; blocks > 0 && order.size() < stages; --blocks) {
+        order.insert(order.end(), static_cast<std::size_t>(made.stages), make);
+        for (const NodeRun& run : made.nodes) left[static_cast<std::size_t>(run.kind)] -= run.count;
+      }
+    };
+    put(outer, before);
+    put(inner, makes.makes[static_cast<std::size_t>(inner)].blocks);
+    put(outer, makes.makes[static_cast<std::size_t>(outer)].blocks);
+    if (order.size() < stages) return;
+    order.resize(stages);
+    if (std::ranges::find(orders, order) == orders.end()) orders.push_back(std::move(order));
+  };
+  const auto pairs = [&](auto visit) {
+    for (std::int32_t outer = 0; outer < std::ssize(makes.makes); ++outer)
+      for (std::int32_t inner = 0; inner < std::ssize(makes.makes); ++inner)
+        if (outer != inner || makes.makes.size() == 1) visit(outer, inner);
+  };
+  // Two runs first.
+  pairs([&](std::int32_t outer, std::int32_t inner) { add(outer, inner, 0); });
+  pairs([&](std::int32_t outer, std::int32_t inner) {
+    const std::int64_t blocks = makes.makes[static_cast<std::size_t>(outer)].blocks;
+    for (std::int64_t before = 1; before < blocks && orders.size() < most; ++before)
+      add(outer, inner, before);
+  });
+  if (orders.size() > most) orders.resize(most);
   return orders;
 }
 

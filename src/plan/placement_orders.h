@@ -54,6 +54,11 @@ std::vector<std::vector<std::int32_t>> covering_orders(const StageMakes& makes,
 std::vector<std::vector<std::int32_t>> all_orders(const StageMakes& makes,
                                                   std::span<const std::int32_t> nodes, std::size_t most);
 
+// Placements in which blocks of a make stand together, those of one make in two groups at most: the orders
+// among which the best mostly is. Those with two groups first; at most `most`.
+std::vector<std::vector<std::int32_t>> orders_of_runs(const StageMakes& makes,
+                                                      std::span<const std::int32_t> nodes, std::size_t most);
+
 // Numbers of nodes of each kind with which the stages can be placed and of which none can be left out.
 std::vector<std::vector<std::int32_t>> node_counts(const StageMakes& makes,
                                                    std::span<const std::int32_t> nodes);

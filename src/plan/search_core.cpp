@@ -27,6 +27,18 @@ constexpr std::size_t kBatch = 16;
 constexpr std::int64_t kFirstEffort = 20'000;
 constexpr std::int64_t kProofEffort = 30'000'000;
 
+// Whether some placement of the stages takes all of these nodes.
+bool can_use_all(const PlanQuestion& question, const PlanSetting& grid,
+                 const std::vector<std::int32_t>& nodes) {
+  const StageMakes makes = stage_makes(question.cluster, nodes,
+                                       {.ranks = grid.ranks_per_stage(),
+                                        .tp = grid.plan.tp,
+                                        .stages = grid.plan.pp,
+                                        .all_devices = !question.space.unused_devices});
+  const auto counts = node_counts(makes, nodes);
+  return std::ranges::find(counts, nodes) != counts.end();
+}
+
 }  // namespace
 
 struct SearchCore::Task {
@@ -137,6 +149,7 @@ std::vector<SearchCore::Task> SearchCore::grids_of(const CoreRequest& request) {
     devices += request.nodes[kind] * question_.cluster.kinds[kind].devices;
   std::vector<Task> grids;
   for (PlanSetting& grid : plan_grids(question_, devices)) {
+    if (request.all_nodes && !can_use_all(question_, grid, request.nodes)) continue;
     Task task{.setting = std::move(grid), .nodes = {}};
     // Cheaper nodes may be fewer, so money says nothing yet.
     if (question_.objective == PlanObjective::kTime)

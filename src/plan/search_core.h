@@ -26,6 +26,7 @@ struct CoreRequest {
   std::optional<RankedPlan> known = {};         // a plan on some of these nodes
   std::optional<double> dollars_per_hour = {};  // for all of them; nullopt: for those that a plan uses
   bool proves = true;                           // that nothing is better, as far as the effort goes
+  bool all_nodes = false;  // plans that leave nodes out are of no interest: `known` is the best of those
 };
 
 struct CoreAnswer {

@@ -47,6 +47,20 @@ const PlanTables& SettingSearch::tables_of(const SettingRequest& request, const 
 
 namespace {
 
+// Of a quick search: as many orders as are tried at most, how many of them always, and by which part those
+// may miss what is asked for and still make the others worth a try.
+constexpr std::size_t kMostFewOrders = 24, kFirstOrders = 2;
+constexpr std::int64_t kNear = 10;
+
+// All where they are few, else those in which equal stages stand together.
+std::vector<std::vector<std::int32_t>> few_orders(const StageMakes& makes,
+                                                  std::span<const std::int32_t> nodes) {
+  std::vector<std::vector<std::int32_t>> orders = orders_of_runs(makes, nodes, kMostFewOrders);
+  for (std::vector<std::int32_t>& order : all_orders(makes, nodes, kMostFewOrders))
+    if (std::ranges::find(orders, order) == orders.end()) orders.push_back(std::move(order));
+  return orders;
+}
+
 std::int64_t room_for(const StageTable& stage, const std::optional<Bytes>& memory) {
   Bytes limit = stage.capacity;
   if (memory && (limit.count() == 0 || *memory < limit)) limit = *memory;
@@ -180,7 +194,8 @@ SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
                             .all_devices = !question_.space.unused_devices}),
   };
   if (placed.makes.makes.empty()) return placed;
-  placed.orders = covering_orders(placed.makes, request.nodes);
+  if (request.few_orders && plan.virtual_stages == 1) placed.orders = few_orders(placed.makes, request.nodes);
+  if (placed.orders.empty()) placed.orders = covering_orders(placed.makes, request.nodes);
   placed.given = given_partition(question_, plan);
   placed.room = stage_room(
       question_, estimator_,
@@ -211,7 +226,10 @@ SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
   problem.after_tails = kNeverEnds;
   placed.filled.resize(places);
   placed.memory.resize(places);
-  for (const std::vector<std::int32_t>& order : placed.orders) fill(placed, request, order);
+  // Of few orders the first ones; others where it comes to them.
+  const std::size_t now =
+      request.few_orders ? std::min(kFirstOrders, placed.orders.size()) : placed.orders.size();
+  for (std::size_t i = 0; i < now; ++i) fill(placed, request, placed.orders[i]);
   if (!placed.orders.empty()) add_embedding(placed);
   return placed;
 }
@@ -295,9 +313,14 @@ SettingAnswer SettingSearch::run_few_orders(const SettingRequest& request, Place
   SettingAnswer answer{.all_orders = false, .placed = true};
   const PartitionProblem& all = placed.problem;
   const auto row = static_cast<std::size_t>(all.layers + 1);
-  std::vector<const std::vector<std::int32_t>*> orders{&placed.orders.front()};
-  if (placed.orders.back() != placed.orders.front()) orders.push_back(&placed.orders.back());
-  for (const std::vector<std::int32_t>* order : orders) {
+  std::size_t looked_at = 0;
+  for (const std::vector<std::int32_t>& of_placed : placed.orders) {
+    const std::vector<std::int32_t>* order = &of_placed;
+    // Other orders are worth a look where the first ones come near.
+    if (++looked_at > kFirstOrders) {
+      if (!answer.candidate) break;
+      fill(placed, request, *order);
+    }
     const PlanTables& tables = tables_of(request, placed.makes, *order);
     PartitionProblem problem{.shape = all.shape,
                              .layers = all.layers,
@@ -321,6 +344,8 @@ SettingAnswer SettingSearch::run_few_orders(const SettingRequest& request, Place
       return time;
     };
     PartitionEffort effort = request.effort;
+    if (looked_at <= kFirstOrders && effort.better_than < kNeverEnds)
+      effort.better_than += effort.better_than / kNear;
     effort.better_than = std::min(effort.better_than, answer.nanoseconds);
     const PartitionAnswer found = search_partition(problem, effort);
     answer.evaluated += found.evaluated;

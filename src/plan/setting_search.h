@@ -28,8 +28,9 @@ struct SettingRequest {
   std::vector<std::int32_t> nodes = {};  // by kind: those that may be used
   std::optional<Bytes> memory = {};      // on every device, besides what it has
   PartitionEffort effort = {};
-  bool few_orders =
-      false;  // the kinds of stages in two orders alone: fast, near the best, no bound for others
+  // The kinds of stages in a few orders alone, all where they are few: fast, near the best, no bound for
+  // others.
+  bool few_orders = false;
   // Called with every candidate that is evaluated.
   std::function<void(const PlanCandidate&)> every = {};
 };
