@@ -56,7 +56,7 @@ struct InertFlag {
 constexpr std::array kInertFlags{
     InertFlag{"--max-queue-size", "N", "nothing is queued: the source is mapped"},
     InertFlag{"--no-checking", "", "names and shapes are always checked"},
-    InertFlag{"--megatron-path", "DIR", "no code of Megatron-LM is used"},
+    InertFlag{"--megatron-path", "FOLDER", "no code of Megatron-LM is used"},
     InertFlag{"--loader-transformer-impl", "NAME", "names of both kinds are recognised"},
 };
 
@@ -79,7 +79,7 @@ std::vector<std::string_view> model_sizes() {
 
 void add_source_flags(Flags& flags) {
   flags.add({.names = {"--load-dir"},
-             .value = "DIR",
+             .value = "FOLDER",
              .help =
                  "the checkpoint: a Hugging Face folder, a checkpoint of nadi train, or one of Megatron-LM "
                  "(torch or torch_dist; its folder, or an iter_0000500 in it)",
@@ -126,8 +126,8 @@ void add_target_flags(Flags& flags) {
     summaries += format("{}{}: {}", summaries.empty() ? "" : "; ", entry.name, entry.summary);
     names.push_back(entry.name);
   }
-  flags.add({.names = {"--save-dir"},
-             .value = "DIR",
+  flags.add({.names = {"--save-dir", "--save"},
+             .value = "FOLDER",
              .help = "the folder that is written; it appears when it is complete",
              .fallback = "required",
              .group = "target"});

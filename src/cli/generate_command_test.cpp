@@ -325,7 +325,7 @@ TEST(GenerateCommand, RefusesBadInput) {
   EXPECT_THAT(error({"--prompt", "a", "--tokenizer", "nowhere"}), HasSubstr("nowhere"));
   fs::remove("saved/model.safetensors");
   EXPECT_THAT(error({"--prompt", "a"}),
-              StartsWith("error: saved: the folder holds neither model.safetensors"));
+              StartsWith("error: saved: the folder holds none of model.safetensors"));
   fs::remove_all("saved");
   EXPECT_EQ(generate({"--prompt", "a"}).code, 2);
 }

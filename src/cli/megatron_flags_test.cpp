@@ -131,6 +131,7 @@ std::vector<Effect> model_effects() {
       {"--disable-bias-linear",
        gpt + "--swiglu --normalization RMSNorm --position-embedding-type rope --hidden-dropout 0",
        model(&ModelConfig::ffn_bias, false)},
+      {"--add-qkv-bias", llama, model(&ModelConfig::attention_bias, true)},
       {"--untie-embeddings-and-output-weights", gpt, model(&ModelConfig::tied_embeddings, false)},
       {"--vocab-size 500", "gpt --num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 128",
        model(&ModelConfig::vocabulary, std::int64_t{500})},

@@ -149,6 +149,7 @@ std::vector<FlagEffect> effects() {
        }},
       {"--save-dir", "out", {}, shows("last_checkpoint", "out/checkpoint-4")},
       {"--save-steps", "3", save, makes("out/checkpoint-3")},
+      {"--save-format", "pytorch", save, makes("out/checkpoint-4/pytorch_model.bin")},
       {"--save-total-limit",
        "1",
        {{"--save-dir", "out"}, {"--save-steps", "1"}, {"--force", ""}},

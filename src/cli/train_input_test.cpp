@@ -184,7 +184,9 @@ TEST_F(DamagedWeights, FoldersThatAreNoneAreNamed) {
        "error: tiny.json: this is a model configuration (config.json), not a checkpoint folder\n"},
       {{{"--init-from", "start"}},
        3,
-       "error: start: the folder holds neither model.safetensors nor model.safetensors.index.json\n"},
+       "error: start: the folder holds none of model.safetensors, model.safetensors.index.json, "
+       "pytorch_model.bin, "
+       "pytorch_model.bin.index.json\n"},
   });
 }
 

@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "nadi/base/mapped_file.h"
 #include "nadi/base/units.h"
 #include "nadi/data/indexed_dataset_format.h"
-#include "nadi/base/mapped_file.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {

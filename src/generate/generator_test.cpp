@@ -151,7 +151,7 @@ TEST(Generator, LoadsWeights) {
     FAIL() << "no weights";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kInput);
-    EXPECT_THAT(error.what(), testing::HasSubstr("holds neither model.safetensors nor"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("holds none of model.safetensors, "));
   }
 }
 

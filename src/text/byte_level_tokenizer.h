@@ -1,5 +1,5 @@
-// The tokenizers of GPT-2, Llama 3 and Qwen2: text is cut into pieces (splitter.h), and the bytes of each piece are
-// merged (bpe_merger.h).
+// The tokenizers of GPT-2, Llama 3 and Qwen2: text is cut into pieces (splitter.h), and the bytes of each
+// piece are merged (bpe_merger.h).
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ struct ByteLevelVocabulary {
   std::vector<Merge> merges;
   std::vector<AddedToken> added;
   const Splitter* splitter = nullptr;
-  bool composed = false;  // text is composed first (NFC); added tokens are found before that
+  bool composed = false;       // text is composed first (NFC); added tokens are found before that
   bool ignore_merges = false;  // a piece that is a token is that token, whether merging leads to it or not
 };
 

@@ -1,5 +1,5 @@
-// The splitters of Llama 3 and of Qwen2, which differ in how many digits a piece has; see splitter.h for how they
-// are called.
+// The splitters of Llama 3 and of Qwen2, which differ in how many digits a piece has; see splitter.h for how
+// they are called.
 #pragma once
 
 namespace nadi {

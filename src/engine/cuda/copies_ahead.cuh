@@ -9,12 +9,14 @@
 namespace nadi::cuda {
 
 __device__ inline void copy_ahead(void* to, const void* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                   static_cast<unsigned>(__cvta_generic_to_shared(to))),
-               "l"(from)
-               : "memory");
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
+      "l"(from)
+      : "memory");
 }
-__device__ inline void end_of_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+__device__ inline void end_of_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
 template <int kLeft>
 __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");

@@ -31,9 +31,9 @@ constexpr int kWarps = kThreads / kWarp;
 constexpr float kLog2E = 1.4426950408889634F;
 
 struct LossTask {
-  std::byte* logits;          // and their gradient
+  std::byte* logits;  // and their gradient
   std::int64_t rows;
-  std::int64_t row_bytes;     // with the padding
+  std::int64_t row_bytes;  // with the padding
   int columns, vocabulary;
   int chunks_of_row, chunks;
   Integers targets;
@@ -241,7 +241,9 @@ class LossRows {
   }
 
  private:
-  __device__ std::byte* chunk_of(int i) const { return ring_ + i * LossRing::kChunk; }
+  __device__ std::byte* chunk_of(int i) const {
+    return ring_ + i * LossRing::kChunk;
+  }
   __device__ Packed<T> load(const RingPlace& at) const {
     return load_packed(reinterpret_cast<const T*>(chunk_of(at.chunk)) + threadIdx.x * kVector);
   }
@@ -320,8 +322,7 @@ __device__ void make_losses(const LossTask& task) {
 }
 
 template <class T, bool kSums>
-__global__ void __launch_bounds__(kThreads, 1)
-    losses_and_gradients(const __grid_constant__ LossTask task) {
+__global__ void __launch_bounds__(kThreads, 1) losses_and_gradients(const __grid_constant__ LossTask task) {
   using Rows = LossRows<T>;
   constexpr int kVector = Rows::kVector, kSumChunks = kSums ? Rows::kMostSumChunks : 1;
   extern __shared__ __align__(128) std::byte ring[];
@@ -361,12 +362,13 @@ __global__ void __launch_bounds__(kThreads, 1)
           sum, counts ? rows.value(at, static_cast<int>(target)) : 0.0F};
     }
     base = fabsf(log_sum) < INFINITY ? log_sum : 0.0F;
-    const float own = rows.template gradients<kSums ? kSumChunks : 0>(
-        turn, at, log_sum, target, base, [&](int c, const float (&y)[kVector]) {
-          if constexpr (kSums)
+    const float own = rows.template gradients < kSums
+                          ? kSumChunks
+                          : 0 > (turn, at, log_sum, target, base, [&](int c, const float(&y)[kVector]) {
+                              if constexpr (kSums)
 #pragma unroll
-            for (int i = 0; i < kVector; ++i) sums[c][i] += y[i];
-        });
+                                for (int i = 0; i < kVector; ++i) sums[c][i] += y[i];
+                            });
     sum = sum_of_block(own, of_warps, turn % 2);
   }
   __syncthreads();

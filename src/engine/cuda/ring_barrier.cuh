@@ -26,10 +26,10 @@ struct RingBarrier {
   }
   // Arrives, and the phase ends when so many bytes have come.
   __device__ void expect(unsigned bytes) {
-    asm volatile("{\n.reg .b64 was;\nmbarrier.arrive.expect_tx.shared::cta.b64 was, [%0], %1;\n}" ::"r"(
-                     address()),
-                 "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "{\n.reg .b64 was;\nmbarrier.arrive.expect_tx.shared::cta.b64 was, [%0], %1;\n}" ::"r"(address()),
+        "r"(bytes)
+        : "memory");
   }
   // Until the phase of this parity is over.
   __device__ void wait(unsigned parity) const {
