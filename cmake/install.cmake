@@ -77,7 +77,9 @@ set(NADI_INTERNAL_HEADERS
   draw/graph_page.h
   draw/graph_view.h
   draw/graphml_writer.h
-  draw/node_link_output.h)
+  draw/node_link_output.h
+  study/distribution_text.h
+  study/python_json.h)
 # Of the CPU engine, one header is for others; the rest is how kernels are written.
 file(GLOB nadi_kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cpu/*.h)
 list(REMOVE_ITEM nadi_kernel_headers engine/cpu/cpu_engine.h)
