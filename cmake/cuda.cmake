@@ -36,6 +36,10 @@ message(STATUS "engine for NVIDIA GPUs: ${NADI_HAS_CUDA}")
 
 # For a target that has sources of CUDA.
 function(nadi_links_cuda target)
+  # CMake 3.31 and later would join these, too, when they join sources; they are all of one pattern.
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cu$")
+  nadi_compile_alone(${sources})
   string(REGEX REPLACE "-real|-virtual" "" numbers "${NADI_CUDA_ARCHITECTURES}")
   string(REPLACE ";" "," numbers "${numbers}")
   target_compile_definitions(${target} PRIVATE NADI_HAS_CUDA NADI_CUDA_ARCHITECTURES="${numbers}")

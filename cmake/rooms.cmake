@@ -41,7 +41,9 @@ set(NADI_RUNS_ONCE_OPTIONS $<$<CONFIG:Release>:-O1>)
 # compiler reads is headers. Sources after ALONE have local names that others of the target have, too (files of one
 # pattern, as ops and kernels are), and are compiled one by one, as all are with the preset `dev`.
 function(nadi_compile_alone)
-  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  if(ARGN)
+    set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
 endfunction()
 
 # Of the folders of src/ in NADI_ALONE (-DNADI_ALONE="plan;job") every source is compiled alone in any build: for work on
