@@ -10,6 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/input/chunked_input.h"
+#include "nadi/megatron_log/log_line_reader.h"
 
 namespace nadi {
 namespace {
@@ -75,13 +76,6 @@ std::optional<std::string_view> behind(std::string_view line, std::string_view m
   return line.substr(at + marker.size());
 }
 
-// The value of "name: value |" in the line of an iteration.
-std::optional<std::string_view> field(std::string_view line, std::string_view name) {
-  const auto rest = behind(line, name);
-  if (!rest) return std::nullopt;
-  return trimmed(rest->substr(0, rest->find('|')));
-}
-
 // Names of timers, as programs choose them.
 bool is_timer_name(std::string_view text) {
   return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, [](char c) {
@@ -125,21 +119,14 @@ class LogParser {
 
   void iteration(std::string_view text) {
     in_block_ = false;
-    LoggedIteration found;
-    const auto numbers = behind(text, "iteration ");
-    const std::size_t slash = numbers ? numbers->find('/') : std::string_view::npos;
-    const auto time = field(text, "elapsed time per iteration (ms):");
-    if (!numbers || slash == std::string_view::npos || !time) return damaged();
-    const auto number = parse_integer(numbers->substr(0, slash));
-    const auto total = parse_integer(numbers->substr(slash + 1, numbers->find('|') - slash - 1));
-    const auto mean = parse_milliseconds(*time);
-    if (!number || !total || !mean || *number < 0) return damaged();
-    found.iteration = *number;
-    found.iterations = *total;
-    found.time = *mean;
-    if (const auto batch = field(text, "global batch size:")) found.global_batch = parse_integer(*batch);
-    if (const auto loss = field(text, "lm loss:")) found.loss = parse_real(*loss);
-    if (const auto tflops = field(text, "(TFLOP/s/GPU):")) found.tflops_per_rank = parse_real(*tflops);
+    const std::optional<IterationLine> line = parse_iteration_line(text);
+    if (!line) return damaged();
+    LoggedIteration found{.iteration = line->iteration,
+                          .iterations = line->iterations,
+                          .time = Nanoseconds{std::llround(line->seconds_per_iteration * 1e9)},
+                          .tflops_per_rank = line->tflops_per_rank};
+    if (line->global_batch > 0) found.global_batch = line->global_batch;
+    if (line->loss && std::isfinite(*line->loss)) found.loss = line->loss;
     log_.iterations.push_back(std::move(found));
   }
 

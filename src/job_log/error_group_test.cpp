@@ -1,0 +1,163 @@
+#include "nadi/job_log/error_group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nadi/job_log/error_reader.h"
+
+namespace nadi {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+NodeLog read_stderr(std::string_view text) {
+  NodeLog node{.name = "n060"};
+  node.err.path = "log2/1/n060.err";
+  ErrorReader reader;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    ++node.err.lines;
+    reader.line(node, text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return node;
+}
+
+TEST(StderrLines, Errors) {
+  for (const std::string_view line : {
+           "RuntimeError: CUDA error: an illegal memory access was encountered",
+           "[rank3]: torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970",
+           "srun: error: n061: task 4: Exited with exit code 1",
+           "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: "
+           "4711)",
+           "[2026-01-31 09:05:00,123] [ERROR] [launch.py:321:sigkill_handler] exits with return code = 1",
+           "[E ProcessGroupNCCL.cpp:475] [Rank 0] Watchdog caught collective operation timeout",
+           "E1116 19:43:06.123000 4711 torch/distributed/elastic/api.py:833] failed (exitcode: 1)",
+           "error: plan.json:7:12: unknown schedule 'gipe'",
+           "bash: nvidia-smi: command not found",
+           "python: can't open file 'pretrain.py': [Errno 2] No such file or directory",
+           "n060:4711:4712 [0] init.cc:312 NCCL WARN Cuda failure 'invalid device ordinal'",
+           "libtorch.so: cannot open shared object file: No such file or directory",
+           "FATAL: container creation failed",
+           "slurmstepd: error: couldn't chdir to `/home/x': Permission denied: going to /tmp instead",
+           "MPI error 5",
+           "An error occurred in MPI_Allreduce",
+       })
+    EXPECT_EQ(classify_stderr(line), StderrLine::kError) << line;
+  EXPECT_EQ(classify_stderr("torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"),
+            StderrLine::kMemory);
+  EXPECT_EQ(classify_stderr(
+                "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=12.0. Some of your processes"),
+            StderrLine::kMemory);
+  EXPECT_EQ(classify_stderr("run.sh: line 12:  4711 Killed                  python pretrain_gpt.py"),
+            StderrLine::kCrash);
+  EXPECT_EQ(classify_stderr("Segmentation fault (core dumped)"), StderrLine::kCrash);
+  EXPECT_EQ(classify_stderr("terminate called after throwing an instance of 'c10::Error'"),
+            StderrLine::kCrash);
+  EXPECT_EQ(
+      classify_stderr(
+          "slurmstepd: error: *** STEP 12.0 ON n060 CANCELLED AT 2026-01-31T09:05:00 DUE TO TIME LIMIT ***"),
+      StderrLine::kEnding);
+  EXPECT_EQ(classify_stderr("srun: Job step aborted: Waiting up to 32 seconds for job step to finish."),
+            StderrLine::kEnding);
+}
+
+TEST(StderrLines, WarningsAndOthersAreNone) {
+  for (const std::string_view line : {
+           "/opt/x.py:12: UserWarning: torch.error is an alias; errors: 3, error: see the manual",
+           "WARNING:root:error handling is switched off",
+           "[W socket.cpp:601] [c10d] The client socket cannot be initialized (errno: 97 - error: no "
+           "address)",
+           "W1116 19:43:06.123000 4711 torch/distributed/run.py:779] Error: setting OMP_NUM_THREADS to be 1",
+           "FutureWarning: the error argument is deprecated",
+           "TORCH_NCCL_ASYNC_ERROR_HANDLING is set",
+           "NCCL_ASYNC_ERROR_HANDLING=1",
+           "mean error: 0.125",
+           "validation error 3.1",
+           "finished with 0 errors",
+           "error_rate 0.1",
+           "note: --on-error is ignored",
+           "n060:4711:4711 [0] NCCL INFO Bootstrap : Using eth0; error: none",
+           "INFO:root:exception handling installed: no error",
+           "CUDA kernel errors might be asynchronously reported at some other API call",
+           "Loading extension module fused_kernels...",
+           "the job was killed before; continuing",
+           "",
+           "warning: could not find the fault file",
+       })
+    EXPECT_TRUE(classify_stderr(line) == StderrLine::kOther || classify_stderr(line) == StderrLine::kWarning)
+        << line << " is taken for " << static_cast<int>(classify_stderr(line));
+}
+
+TEST(ErrorKey, NumbersAndAddressesDoNotCount) {
+  EXPECT_EQ(error_key("[rank3]: CUDA error at 0x7f10a0, pid 4711"), "CUDA error at #, pid #");
+  EXPECT_EQ(error_key("12: tried to allocate 2.00 GiB"), "tried to allocate #.# GiB");
+}
+
+TEST(ErrorReader, TracebacksAreOneErrorEach) {
+  const NodeLog node = read_stderr(
+      "Traceback (most recent call last):\n"
+      "  File \"pretrain_gpt.py\", line 12, in <module>\n"
+      "    raise ValueError('error: wrong')\n"
+      "ValueError: the batch of 6 does not divide\n"
+      "\n"
+      "During handling of the above exception, another exception occurred:\n"
+      "\n"
+      "[rank1]: Traceback (most recent call last):\n"
+      "[rank1]:   File \"x.py\", line 3, in f\n"
+      "[rank1]: ValueError: the batch of 8 does not divide\n");
+  ASSERT_THAT(node.errors, SizeIs(1));
+  EXPECT_EQ(node.errors[0].sort, ErrorSort::kTraceback);
+  EXPECT_EQ(node.errors[0].count, 2);
+  EXPECT_EQ(node.errors[0].line, 4);
+  EXPECT_EQ(node.errors[0].file, "n060.err");
+  EXPECT_EQ(node.errors[0].text, "ValueError: the batch of 6 does not divide");
+}
+
+TEST(ErrorReader, InterleavedTracebacksOfRanks) {
+  const NodeLog node = read_stderr(
+      "Traceback (most recent call last):\n"
+      "Traceback (most recent call last):\n"
+      "  File \"x.py\", line 3, in f\n"
+      "  File \"x.py\", line 3, in f\n"
+      "KeyError: 'a'\n"
+      "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB\n"
+      "plain text with a colon: yes\n");
+  ASSERT_THAT(node.errors, SizeIs(2));
+  EXPECT_EQ(node.errors[0].text, "KeyError: 'a'");
+  EXPECT_EQ(node.errors[1].sort, ErrorSort::kMemory);
+}
+
+TEST(ErrorReader, TheSourceLineOfAWarningIsNone) {
+  const NodeLog node = read_stderr(
+      "/opt/a.py:3: UserWarning: old\n"
+      "  warnings.warn(\"RuntimeError: old\")\n"
+      "fine\n");
+  EXPECT_THAT(node.errors, IsEmpty());
+  EXPECT_EQ(node.warnings, 1);
+}
+
+TEST(ErrorReader, StartsAreToldApart) {
+  const NodeLog node = read_stderr(
+      "SLURM_RESTART_COUNT: 0\n"
+      "RuntimeError: first\n"
+      "SLURM_RESTART_COUNT: 1\n"
+      "RuntimeError: second\n");
+  ASSERT_THAT(node.errors, SizeIs(2));
+  EXPECT_EQ(node.errors[0].start, 0);
+  EXPECT_EQ(node.errors[1].start, 1);
+}
+
+TEST(ErrorReader, GroupsAreBounded) {
+  std::string text;
+  for (std::size_t i = 0; i < 2 * kMostErrorGroups; ++i)
+    text += "RuntimeError: " + std::string(1 + i / 26, static_cast<char>('a' + i % 26)) + "\n";
+  const NodeLog node = read_stderr(text);
+  EXPECT_THAT(node.errors, SizeIs(kMostErrorGroups));
+  EXPECT_EQ(node.errors_left_out, static_cast<std::int64_t>(kMostErrorGroups));
+}
+
+}  // namespace
+}  // namespace nadi

@@ -1,0 +1,149 @@
+#include "nadi/job_log/error_reader.h"
+
+#include <array>
+#include <cstdint>
+
+#include "nadi/base/ascii.h"
+#include "nadi/job_log/log_text.h"
+
+namespace nadi {
+namespace {
+
+// Pieces of words of which a line must have one to be looked at: all that classify_stderr() knows has one.
+constexpr std::array<std::string_view, 14> kPieces{"rror",  "raceb", "xcep",  "fatal",  "fault",
+                                                   "illed", "abor",  "memor", "t foun", "h fil",
+                                                   "deni",  "asser", "warn",  "***"};
+constexpr std::array<std::string_view, 13> kMorePieces{"no spac", "refus", "set by", "osed b", "atchd",
+                                                       "exitc",   "criti", "cpp:",   "d obj",  "oom",
+                                                       "ermin",   "sig",   "d_al"};
+
+// Shift-and over all pieces at once: bit i says that the letters so far end with the first letters of a piece
+// up to bit i. A few instructions for each byte, whatever the number of pieces.
+struct PieceSearch {
+  std::array<std::uint64_t, 256> letters{};
+  std::uint64_t first = 0, last = 0;
+
+  template <std::size_t kCount>
+  constexpr explicit PieceSearch(const std::array<std::string_view, kCount>& pieces) {
+    unsigned bit = 0;
+    for (const std::string_view piece : pieces) {
+      first |= std::uint64_t{1} << bit;
+      for (const char letter : piece) {
+        letters[static_cast<unsigned char>(letter)] |= std::uint64_t{1} << bit;
+        if (letter >= 'a' && letter <= 'z')
+          letters[static_cast<unsigned char>(letter - 'a' + 'A')] |= std::uint64_t{1} << bit;
+        ++bit;
+      }
+      last |= std::uint64_t{1} << (bit - 1);
+    }
+  }
+  static constexpr std::size_t bits(const auto& pieces) {
+    std::size_t sum = 0;
+    for (const std::string_view piece : pieces) sum += piece.size();
+    return sum;
+  }
+};
+static_assert(PieceSearch::bits(kPieces) <= 64 && PieceSearch::bits(kMorePieces) <= 64);
+constexpr PieceSearch kSearch(kPieces), kMoreSearch(kMorePieces);
+
+bool may_matter(std::string_view text) {
+  std::uint64_t state = 0, more = 0;
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    state = ((state << 1) | kSearch.first) & kSearch.letters[byte];
+    more = ((more << 1) | kMoreSearch.first) & kMoreSearch.letters[byte];
+    if (((state & kSearch.last) | (more & kMoreSearch.last)) != 0) return true;
+  }
+  // The level of glog, "E1116 19:43:06".
+  return text.size() > 5 && (text[0] == 'E' || text[0] == 'F') && is_digit(text[1]);
+}
+
+// "RuntimeError: CUDA error", "torch.cuda.OutOfMemoryError: ...", "KeyboardInterrupt": a dotted name, then a
+// colon or nothing.
+bool ends_traceback(std::string_view text) {
+  if (text.empty() || text.front() == ' ' || text.front() == '\t' || is_digit(text.front())) return false;
+  std::size_t at = 0;
+  while (at < text.size() && (is_digit(text[at]) || text[at] == '_' || text[at] == '.' ||
+                              (to_lower(text[at]) >= 'a' && to_lower(text[at]) <= 'z')))
+    ++at;
+  return at > 0 && (at == text.size() || text[at] == ':' || text[at] == '\r') &&
+         text.substr(0, at) != "srun" && text.substr(0, at) != "slurmstepd";
+}
+
+}  // namespace
+
+void ErrorReader::restart(NodeLog& node) {
+  *this = ErrorReader();
+  node.errors.clear();
+  node.errors_left_out = 0;
+  node.warnings = 0;
+}
+
+void ErrorReader::line(NodeLog& node, std::string_view text) {
+  if (text.starts_with("SLURM_RESTART_COUNT:")) {
+    const auto count = number_in<std::int64_t>(text.substr(text.find(':') + 1));
+    if (count && *count != restarts_) {
+      if (restarts_ >= 0) ++start_;
+      restarts_ = *count;
+      open_tracebacks_ = 0;
+    }
+    return;
+  }
+  if (open_tracebacks_ > 0) {
+    const std::string_view bare = without_label(text);
+    if (ends_traceback(bare)) {
+      --open_tracebacks_;
+      const bool memory = classify_stderr(bare) == StderrLine::kMemory;
+      add(node, memory ? ErrorSort::kMemory : ErrorSort::kTraceback, bare);
+      return;
+    }
+    if (bare.starts_with(' ') || bare.starts_with('\t')) return;
+  }
+  const bool source = after_warning_ && (text.starts_with(' ') || text.starts_with('\t'));
+  after_warning_ = false;
+  if (source || !may_matter(text)) return;
+  switch (classify_stderr(text)) {
+    case StderrLine::kOther:
+      return;
+    case StderrLine::kWarning:
+      ++node.warnings;
+      after_warning_ = true;
+      return;
+    case StderrLine::kTracebackStart:
+      if (open_tracebacks_ < 1024) ++open_tracebacks_;
+      return;
+    case StderrLine::kError:
+      return add(node, ErrorSort::kError, text);
+    case StderrLine::kCrash:
+      return add(node, ErrorSort::kCrash, text);
+    case StderrLine::kMemory:
+      return add(node, ErrorSort::kMemory, text);
+    case StderrLine::kEnding:
+      return add(node, ErrorSort::kEnding, text);
+  }
+}
+
+void ErrorReader::add(NodeLog& node, ErrorSort sort, std::string_view text) {
+  std::string key = error_key(text);
+  std::string place(1, static_cast<char>('0' + static_cast<int>(sort)));
+  place += key;
+  auto known = groups_.find(place);
+  if (known == groups_.end()) {
+    if (node.errors.size() >= kMostErrorGroups) {
+      ++node.errors_left_out;
+      return;
+    }
+    known = groups_.emplace(std::move(place), node.errors.size()).first;
+    node.errors.push_back({.sort = sort,
+                           .key = std::move(key),
+                           .text = std::string(trimmed_text(text).substr(0, kLongestErrorText)),
+                           .line = node.err.lines,
+                           .file = node.err.path.filename().string(),
+                           .nodes = {node.name}});
+  }
+  ErrorGroup& group = node.errors[known->second];
+  ++group.count;
+  group.start = start_;
+}
+
+}  // namespace nadi
