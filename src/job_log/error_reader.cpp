@@ -80,7 +80,7 @@ void ErrorReader::restart(NodeLog& node) {
 }
 
 void ErrorReader::line(NodeLog& node, std::string_view text) {
-  if (text.starts_with("SLURM_RESTART_COUNT:")) {
+  if (text.starts_with("SLURM_RESTART_COUNT:") || text.starts_with("RESTART_COUNT:")) {
     const auto count = number_in<std::int64_t>(text.substr(text.find(':') + 1));
     if (count && *count != restarts_) {
       if (restarts_ >= 0) ++start_;

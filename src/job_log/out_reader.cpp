@@ -155,7 +155,7 @@ void OutReader::variable(NodeLog& node, std::string_view text) {
   const std::string_view name = text.substr(0, end);
   if (std::ranges::find(kLevels, name) != kLevels.end()) return;
   const std::string_view value = trimmed_text(text.substr(end + 1));
-  if (name == "SLURM_RESTART_COUNT") {
+  if (name == "SLURM_RESTART_COUNT" || name == "RESTART_COUNT") {
     start(node, number_in<std::int64_t>(value).value_or(0));
   } else if (name == "NODE_RANK" && !counts_restarts_ && iterated_) {
     start(node, std::nullopt);

@@ -1,0 +1,115 @@
+#include "nadi/job_log/setting_comparison.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+
+#include "nadi/base/ascii.h"
+#include "nadi/job_log/job_log.h"
+#include "nadi/job_log/log_text.h"
+
+namespace nadi {
+namespace {
+
+// What is one setting under two names, and the same for the whole job.
+struct SettingAlias {
+  std::string_view variable, argument;
+};
+constexpr std::array kAliases{
+    SettingAlias{"GLOBAL_BATCH_SIZE", "global_batch_size"},
+    SettingAlias{"MICRO_BATCH_SIZE", "micro_batch_size"},
+    SettingAlias{"TENSOR_MP_SIZE", "tensor_model_parallel_size"},
+    SettingAlias{"PIPELINE_MP_SIZE", "pipeline_model_parallel_size"},
+    SettingAlias{"DP_SIZE", "data_parallel_size"},
+    SettingAlias{"CP_SIZE", "context_parallel_size"},
+    SettingAlias{"VIRTUAL_PIPELINE_MP_SIZE", "virtual_pipeline_model_parallel_size"},
+    SettingAlias{"WORLD_SIZE", "world_size"},
+    SettingAlias{"HIDDEN_SIZE", "hidden_size"},
+    SettingAlias{"NUM_LAYERS", "num_layers"},
+    SettingAlias{"NUM_ATTENTION_HEADS", "num_attention_heads"},
+    SettingAlias{"SEQ_LENGTH", "seq_length"},
+    SettingAlias{"NNODES", ""},
+    SettingAlias{"MASTER_ADDR", ""},
+    SettingAlias{"MASTER_PORT", ""},
+    SettingAlias{"MODEL", ""},
+};
+
+const SettingAlias* alias_of(std::string_view name) {
+  const auto found = std::ranges::find_if(
+      kAliases, [&](const SettingAlias& alias) { return alias.variable == name || alias.argument == name; });
+  return found == kAliases.end() ? nullptr : &*found;
+}
+
+// The one name of a setting.
+std::string_view canonical(std::string_view name) {
+  const SettingAlias* const alias = alias_of(name);
+  return alias == nullptr ? name : alias->variable;
+}
+
+std::string_view bare_value(std::string_view text) {
+  text = trimmed_text(text);
+  // A list of one, as Python prints it: ['data/text']
+  if (text.size() >= 4 && text.starts_with("['") && text.ends_with("']") &&
+      text.find(',') == std::string_view::npos)
+    text = text.substr(1, text.size() - 2);
+  while (text.size() >= 2 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front())
+    text = text.substr(1, text.size() - 2);
+  return text;
+}
+
+}  // namespace
+
+bool same_setting(std::string_view a, std::string_view b) {
+  a = bare_value(a);
+  b = bare_value(b);
+  if (a == b) return true;
+  const auto first = number_in<double>(a), second = number_in<double>(b);
+  if (first && second) return *first == *second;
+  const auto truth = [](std::string_view text) {
+    return equal_ignoring_case(text, "true") || equal_ignoring_case(text, "false");
+  };
+  return truth(a) && truth(b) && equal_ignoring_case(a, b);
+}
+
+std::vector<SettingRow> compare_settings(const JobLog& log, const std::vector<AskedSetting>& asked) {
+  std::vector<SettingRow> rows;
+  std::map<std::string, std::size_t, std::less<>> places;
+  for (const AskedSetting& setting : asked) {
+    const auto [place, is_new] = places.try_emplace(std::string(canonical(setting.name)), rows.size());
+    if (is_new) rows.push_back({.name = setting.name});
+    rows[place->second].asked = setting.value;  // the last wish counts, as in a shell
+    rows[place->second].where = setting.where;
+  }
+  for (const NodeLog& node : log.nodes)
+    for (const PrintedSetting& setting : node.settings) {
+      const std::string_view name = canonical(setting.name);
+      auto place = places.find(name);
+      if (place == places.end()) {
+        place = places.emplace(std::string(name), rows.size()).first;
+        rows.push_back({.name = std::string(name)});
+      }
+      SettingRow& row = rows[place->second];
+      const auto known = std::ranges::find_if(row.in_effect, [&](const SettingRow::Value& value) {
+        return value.printed_as == setting.name && value.text == setting.value;
+      });
+      if (known != row.in_effect.end()) {
+        known->nodes.push_back(node.name);
+        continue;
+      }
+      row.in_effect.push_back({.text = setting.value,
+                               .printed_as = setting.name,
+                               .nodes = {node.name},
+                               .file = node.out.path.filename().string(),
+                               .line = setting.line});
+    }
+  for (SettingRow& row : rows) {
+    const bool of_job = alias_of(row.name) != nullptr;
+    for (const SettingRow::Value& value : row.in_effect)
+      row.differs = row.differs || (row.asked && !same_setting(*row.asked, value.text)) ||
+                    (of_job && !same_setting(row.in_effect.front().text, value.text));
+  }
+  return rows;
+}
+
+}  // namespace nadi
