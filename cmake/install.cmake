@@ -79,7 +79,19 @@ set(NADI_INTERNAL_HEADERS
   draw/graphml_writer.h
   draw/node_link_output.h
   study/distribution_text.h
-  study/python_json.h)
+  study/file_system_kind.h
+  study/journal_file.h
+  study/journal_lock.h
+  study/journal_replay.h
+  study/journal_storage.h
+  study/python_json.h
+  study/sqlite_database.h
+  study/sqlite_schema.h
+  study/sqlite_storage.h
+  study/sqlite_trials.h
+  study/study_time.h
+  study/trial_change.h
+  study/worker_identity.h)
 # Of the CPU engine, one header is for others; the rest is how kernels are written.
 file(GLOB nadi_kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cpu/*.h)
 list(REMOVE_ITEM nadi_kernel_headers engine/cpu/cpu_engine.h)
@@ -116,6 +128,7 @@ set(NADI_PACKAGE_OF_MPI MPI)
 set(NADI_PACKAGE_OF_OpenMP OpenMP)
 set(NADI_PACKAGE_OF_protobuf Protobuf)
 set(NADI_PACKAGE_OF_simdjson simdjson)
+set(NADI_PACKAGE_OF_SQLite SQLite3)
 set(NADI_PACKAGE_OF_Threads Threads)
 set(NADI_PACKAGE_OF_ZLIB ZLIB)
 set(NADI_PACKAGE_OF_zstd zstd)

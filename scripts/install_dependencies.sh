@@ -5,8 +5,8 @@
 set -euo pipefail
 
 case ${1:-} in
-  --runtime) packages=(libdnnl2 libutf8proc2 libsentencepiece0 libfmt9 libgomp1 libsimdjson14 zlib1g libzstd1 openmpi-bin
-    graphviz) ;;
+  --runtime) packages=(libdnnl2 libutf8proc2 libsentencepiece0 libfmt9 libgomp1 libsimdjson14 zlib1g libzstd1 libsqlite3-0
+    openmpi-bin graphviz) ;;
   --vocab) packages=(nodejs npm) ;;
   --tests)
     packages=(
@@ -19,7 +19,7 @@ case ${1:-} in
       g++ cmake ninja-build
       libfmt-dev nlohmann-json3-dev libcli11-dev
       libdnnl-dev libutf8proc-dev libsentencepiece-dev libopenmpi-dev openmpi-bin
-      libsimdjson-dev zlib1g-dev libzstd-dev graphviz
+      libsimdjson-dev zlib1g-dev libzstd-dev libsqlite3-dev graphviz
     )
     ;;
   *) echo "usage: $0 [--tests | --runtime | --vocab]" >&2; exit 2 ;;
@@ -29,7 +29,7 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   cat >&2 <<'MESSAGE'
 note: this is not a Debian or Ubuntu system, so nothing was installed. Nadi is built with
   a C++20 compiler (GCC 12 or later), CMake 3.25 or later, Ninja,
-  fmt, nlohmann-json, CLI11, oneDNN or OpenBLAS, utf8proc, SentencePiece, simdjson, zlib, zstd,
+  fmt, nlohmann-json, CLI11, oneDNN or OpenBLAS, utf8proc, SentencePiece, simdjson, zlib, zstd, SQLite,
   for several ranks an MPI (Open MPI), for pictures of graphs Graphviz, and, for its tests and benchmarks, GoogleTest with GoogleMock, Google Benchmark, Protocol Buffers (library
   and compiler) and PCRE2; for tests of networks SimGrid; for tests of pages Node.js with npm, and Chromium.
 CMake will name what it does not find.

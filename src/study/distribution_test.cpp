@@ -16,7 +16,7 @@ namespace {
 using namespace std::string_literals;
 using testing::HasSubstr;
 
-const double kNan = std::numeric_limits<double>::quiet_NaN();
+const double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 std::string refused(const ParameterDistribution& distribution) {
   try {
@@ -34,7 +34,7 @@ TEST(StudyDistribution, RefusesRangesWithoutValues) {
   EXPECT_THAT(refused(FloatDistribution{.low = 0, .high = 1, .log = true}), HasSubstr("above 0"));
   EXPECT_THAT(refused(FloatDistribution{.low = 1, .high = 2, .log = true, .step = 1}), HasSubstr("no step"));
   EXPECT_THAT(refused(FloatDistribution{.low = 1, .high = 2, .step = 0}), HasSubstr("step"));
-  EXPECT_THAT(refused(FloatDistribution{.low = kNan, .high = 2}), HasSubstr("finite"));
+  EXPECT_THAT(refused(FloatDistribution{.low = kNotANumber, .high = 2}), HasSubstr("finite"));
   EXPECT_THAT(refused(IntDistribution{.low = 0, .high = 8, .log = true}), HasSubstr("1 or above"));
   EXPECT_THAT(refused(IntDistribution{.low = 1, .high = 8, .log = true, .step = 2}), HasSubstr("no step"));
   EXPECT_THAT(refused(IntDistribution{.low = 1, .high = 8, .step = 0}), HasSubstr("1 or more"));
@@ -58,7 +58,8 @@ TEST(StudyDistribution, TextIsReadBack) {
            FloatDistribution{.low = 0, .high = 0.3, .step = 0.1},
            IntDistribution{.low = -5, .high = 5, .step = 5},
            IntDistribution{.low = 1, .high = 64, .log = true},
-           CategoricalDistribution{{"é\n"s, kNan, OtherJson{"{\"a\": 1}"}, std::int64_t{1}, 1.0, true}}})
+           CategoricalDistribution{
+               {"é\n"s, kNotANumber, OtherJson{"{\"a\": 1}"}, std::int64_t{1}, 1.0, true}}})
     EXPECT_TRUE(
         same_distribution(distribution_from_json(distribution_to_json(distribution), "f"), distribution))
         << distribution_to_json(distribution);
@@ -119,16 +120,17 @@ TEST(StudyDistribution, HighEndIsOnAStep) {
 }
 
 TEST(StudyDistribution, ValuesBetweenBothSides) {
-  const ParameterDistribution choices = CategoricalDistribution{{"a"s, true, std::int64_t{1}, kNan, {}}};
+  const ParameterDistribution choices =
+      CategoricalDistribution{{"a"s, true, std::int64_t{1}, kNotANumber, {}}};
   EXPECT_EQ(internal_value(choices, ParameterValue{std::int64_t{1}}), 2.0);  // not true, which comes first
   EXPECT_EQ(internal_value(choices, ParameterValue{1.0}), 1.0);  // no double: the first that equals it
-  EXPECT_EQ(internal_value(choices, ParameterValue{kNan}), 3.0);
+  EXPECT_EQ(internal_value(choices, ParameterValue{kNotANumber}), 3.0);
   EXPECT_EQ(internal_value(choices, ParameterValue{}), 4.0);
   EXPECT_EQ(internal_value(choices, ParameterValue{"b"s}), std::nullopt);
   EXPECT_TRUE(external_value(choices, 0.0) == ParameterValue{"a"s});
   EXPECT_FALSE(external_value(choices, 5.0).has_value());
   EXPECT_FALSE(external_value(choices, -1.0).has_value());
-  EXPECT_FALSE(external_value(choices, kNan).has_value());
+  EXPECT_FALSE(external_value(choices, kNotANumber).has_value());
   const ParameterDistribution range = IntDistribution{.low = 1, .high = 9, .step = 4};
   EXPECT_TRUE(external_value(range, 5.0) == ParameterValue{std::int64_t{5}});
   EXPECT_FALSE(external_value(range, 1e19).has_value());
@@ -145,7 +147,8 @@ TEST(StudyDistribution, OneNameHasOneKind) {
                               FloatDistribution{.low = 1, .high = 2, .log = true}));
   EXPECT_FALSE(are_compatible(FloatDistribution{.low = 1, .high = 2}, IntDistribution{.low = 1, .high = 2}));
   EXPECT_FALSE(are_compatible(CategoricalDistribution{{"a"s}}, CategoricalDistribution{{"a"s, "b"s}}));
-  EXPECT_TRUE(are_compatible(CategoricalDistribution{{kNan, true}}, CategoricalDistribution{{kNan, 1.0}}));
+  EXPECT_TRUE(are_compatible(CategoricalDistribution{{kNotANumber, true}},
+                             CategoricalDistribution{{kNotANumber, 1.0}}));
 }
 
 TEST(StudyDistribution, FixedParametersOfATrial) {

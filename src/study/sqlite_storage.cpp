@@ -1,0 +1,569 @@
+#include "nadi/study/sqlite_storage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/message_text.h"
+#include "nadi/study/file_system_kind.h"
+#include "nadi/study/python_json.h"
+#include "nadi/study/sqlite_database.h"
+#include "nadi/study/sqlite_schema.h"
+#include "nadi/study/sqlite_trials.h"
+#include "nadi/study/study_time.h"
+#include "nadi/study/trial_change.h"
+#include "nadi/study/worker_identity.h"
+
+namespace nadi {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kSyncInterval{50};
+
+std::int64_t number_of(TrialId id) {
+  return static_cast<std::int64_t>(id);
+}
+std::int64_t number_of(StudyId id) {
+  return static_cast<std::int64_t>(id);
+}
+
+SqliteDatabase::Access access_of(StorageMode mode) {
+  switch (mode) {
+    case StorageMode::kRead:
+      return SqliteDatabase::Access::kRead;
+    case StorageMode::kWrite:
+      return SqliteDatabase::Access::kWrite;
+    case StorageMode::kCreate:
+      return SqliteDatabase::Access::kCreate;
+  }
+  unreachable();
+}
+
+class SqliteStorage : public StudyStorage {
+ public:
+  SqliteStorage(const std::filesystem::path& path, const StorageOptions& options);
+
+  const std::filesystem::path& path() const override { return database_.path(); }
+  std::vector<Study> studies() override;
+  Study study(StudyId id) override;
+  StudyId create_study(const NewStudy& study) override;
+  void set_study_attributes(StudyId id, AttributeOwner owner, const StudyAttributes& attributes) override;
+  std::span<const StudyTrial> trials(StudyId id) override;
+  std::optional<TrialId> create_trial(StudyId id, const NewTrial& trial, const Allowed& allowed) override;
+  std::vector<TrialId> create_trials(StudyId id, std::span<const NewTrial> trials) override;
+  std::optional<TrialId> claim_waiting_trial(StudyId id) override;
+  const StudyTrial& trial(TrialId id) override;
+  bool update_trial(TrialId id, const TrialUpdate& update) override;
+  bool record_heartbeat(TrialId id) override;
+  std::vector<StaleTrial> fail_stale_trials(StudyId id, const StaleOptions& options) override;
+
+ private:
+  struct CachedStudy {
+    SqliteTrials trials;
+    std::int64_t data_version = -1;  // of the database when the trials were read
+  };
+
+  void choose_log();
+  Study read_study(StudyId id);  // in a transaction
+  CachedStudy& cached(StudyId id);
+  CachedStudy& refreshed(StudyId id);  // in a transaction
+  SqliteTrials& trials_of(TrialId id);
+  // In a transaction that writes. Returns the trial with its id; the cache does not have it yet.
+  StudyTrial insert_trial(StudyId study, std::int64_t number, const NewTrial& trial, StudyTime now);
+  void insert_parameters(TrialId id, std::span<const TrialParameter> parameters);
+  void insert_values(TrialId id, std::span<const double> values);
+  void insert_steps(TrialId id, const std::map<std::int64_t, double>& steps);
+  void insert_attributes(TrialId id, const StudyAttributes& user, const StudyAttributes& system);
+  void write_heartbeat(TrialId id, StudyTime now);
+  void write_state(TrialId id, TrialState state, std::optional<StudyTime> start,
+                   std::optional<StudyTime> complete);
+  bool is_finished_on_disk(TrialId id);
+  std::string time_text(StudyTime time) const { return format_study_time(time, zone_, ' '); }
+  // Commits; with a result, so that a loss of power does not take it.
+  void commit(SqliteTransaction& transaction, bool has_result);
+  void begin_durable(bool has_result);
+
+  SqliteDatabase database_;
+  DistributionTable distributions_;
+  TimeZoneKind zone_ = TimeZoneKind::kUtc;
+  bool has_log_ = false;
+  bool is_full_sync_ = false;
+  steady_clock::time_point last_sync_{};
+  std::map<StudyId, CachedStudy> cache_;
+};
+
+SqliteStorage::SqliteStorage(const std::filesystem::path& path, const StorageOptions& options)
+    : database_(path, access_of(options.mode), options.lock_timeout) {
+  prepare_schema(database_, options.mode == StorageMode::kCreate);
+  zone_ = time_zone_of(database_);
+  if (options.mode != StorageMode::kRead) choose_log();
+}
+
+// A write-ahead log where all workers are on this machine, none elsewhere. A file of Optuna's keeps the way
+// it has.
+void SqliteStorage::choose_log() {
+  const bool is_local = is_on_local_disk(database_.path());
+  const bool is_new = !database_.query_text("SELECT study_id FROM studies").has_value();
+  has_log_ = database_.query_text("PRAGMA journal_mode") == "wal";
+  if (has_log_ && !is_local) {
+    if (!database_.try_execute("PRAGMA journal_mode = DELETE"))
+      throw Error(ErrorKind::kEnvironment, {.file = database_.path().string()},
+                  "the study has a write-ahead log, which does not work on a file system of several "
+                  "machines, and another "
+                  "process has it open",
+                  "end the other workers first");
+    has_log_ = false;
+  } else if (!has_log_ && is_local && is_new) {
+    // Another worker that does the same at this moment may be in the way; then it stays as it is, and is
+    // slower.
+    has_log_ = database_.try_execute("PRAGMA journal_mode = WAL") &&
+               database_.query_text("PRAGMA journal_mode") == "wal";
+  }
+  database_.execute(has_log_ ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
+}
+
+void SqliteStorage::begin_durable(bool has_result) {
+  if (!has_log_) return;
+  const bool wants_sync = has_result && steady_clock::now() - last_sync_ >= kSyncInterval;
+  if (wants_sync == is_full_sync_) return;
+  database_.execute(wants_sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  is_full_sync_ = wants_sync;
+}
+
+void SqliteStorage::commit(SqliteTransaction& transaction, bool has_result) {
+  transaction.commit();
+  if (has_result && is_full_sync_) last_sync_ = steady_clock::now();
+}
+
+Study SqliteStorage::read_study(StudyId id) {
+  Study study;
+  study.id = id;
+  SqliteStatement& row = database_.statement("SELECT study_id, study_name FROM studies WHERE study_id = ?");
+  row.bind(1, number_of(id));
+  if (!row.next())
+    throw input_error({.file = path().string()}, format("there is no study with the id {}", number_of(id)),
+                      "it was deleted while it was in use");
+  study.name = row.text(1);
+  row.done();
+  SqliteStatement& directions = database_.statement(
+      "SELECT study_direction_id, objective, direction FROM study_directions WHERE study_id = ? ORDER BY "
+      "objective");
+  directions.bind(1, number_of(id));
+  while (directions.next()) {
+    if (directions.integer(1) != static_cast<std::int64_t>(study.directions.size()))
+      throw directions.error(format("expected objective {}", study.directions.size()));
+    const std::string_view name = directions.text(2);
+    if (name != "MINIMIZE" && name != "MAXIMIZE")
+      throw directions.error(format("unknown direction {}", quote_for_message(name)));
+    study.directions.push_back(name == "MINIMIZE" ? StudyDirection::kMinimize : StudyDirection::kMaximize);
+  }
+  if (study.directions.empty())
+    throw input_error({.file = path().string()},
+                      format("study {} has no objective", quote_for_message(study.name)));
+  const auto read_attributes = [&](SqliteStatement& rows, StudyAttributes& attributes) {
+    rows.bind(1, number_of(id));
+    while (rows.next()) {
+      try {
+        attributes[std::string(rows.text(1))] = check_json(rows.text(2));
+      } catch (const PythonJsonError& error) {
+        throw rows.error(format("not JSON: {}", error.what()));
+      }
+    }
+  };
+  read_attributes(
+      database_.statement("SELECT study_user_attribute_id, key, value_json FROM study_user_attributes "
+                          "WHERE study_id = ?"),
+      study.user_attributes);
+  read_attributes(
+      database_.statement("SELECT study_system_attribute_id, key, value_json FROM study_system_attributes "
+                          "WHERE study_id = ?"),
+      study.system_attributes);
+  return study;
+}
+
+std::vector<Study> SqliteStorage::studies() {
+  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kRead);
+  std::vector<StudyId> ids;
+  SqliteStatement& rows = database_.statement("SELECT study_id FROM studies ORDER BY study_id");
+  while (rows.next()) ids.push_back(StudyId{rows.integer(0)});
+  std::vector<Study> found;
+  for (const StudyId id : ids) found.push_back(read_study(id));
+  transaction.commit();
+  return found;
+}
+
+Study SqliteStorage::study(StudyId id) {
+  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kRead);
+  Study found = read_study(id);
+  transaction.commit();
+  return found;
+}
+
+StudyId SqliteStorage::create_study(const NewStudy& study) {
+  check_new_study(study);
+  begin_durable(true);
+  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
+  SqliteStatement& same = database_.statement("SELECT study_id FROM studies WHERE study_name = ?");
+  same.bind(1, study.name);
+  if (same.next()) {
+    same.done();
+    throw usage_error(format("there is a study named {} already", quote_for_message(study.name)));
+  }
+  database_.statement("INSERT INTO studies (study_name) VALUES (?)").bind(1, study.name).run();
+  const std::int64_t id = database_.last_inserted();
+  for (std::size_t objective = 0; objective < study.directions.size(); ++objective) {
+    const bool minimize = study.directions[objective] == StudyDirection::kMinimize;
+    database_.statement("INSERT INTO study_directions (direction, study_id, objective) VALUES (?, ?, ?)")
+        .bind(1, minimize ? "MINIMIZE" : "MAXIMIZE")
+        .bind(2, id)
+        .bind(3, static_cast<std::int64_t>(objective))
+        .run();
+  }
+  commit(transaction, true);
+  return StudyId{id};
+}
+
+void SqliteStorage::set_study_attributes(StudyId id, AttributeOwner owner,
+                                         const StudyAttributes& attributes) {
+  check_attributes(attributes);
+  begin_durable(false);
+  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
+  read_study(id);  // an Error if it is gone
+  SqliteStatement& insert = database_.statement(
+      owner == AttributeOwner::kUser
+          ? "INSERT INTO study_user_attributes (study_id, key, value_json) VALUES (?, ?, ?) "
+            "ON CONFLICT (study_id, key) DO UPDATE SET value_json = excluded.value_json"
+          : "INSERT INTO study_system_attributes (study_id, key, value_json) VALUES (?, ?, ?) "
+            "ON CONFLICT (study_id, key) DO UPDATE SET value_json = excluded.value_json");
+  for (const auto& [name, text] : attributes) insert.bind(1, number_of(id)).bind(2, name).bind(3, text).run();
+  commit(transaction, false);
+}
+
+SqliteStorage::CachedStudy& SqliteStorage::cached(StudyId id) {
+  const auto found = cache_.find(id);
+  if (found != cache_.end()) return found->second;
+  return cache_.emplace(id, CachedStudy{SqliteTrials(database_, distributions_, read_study(id), zone_)})
+      .first->second;
+}
+
+SqliteStorage::CachedStudy& SqliteStorage::refreshed(StudyId id) {
+  CachedStudy& study = cached(id);
+  const std::int64_t version = database_.data_version();
+  if (study.data_version != version) {
+    study.trials.refresh();
+    study.data_version = version;
+  }
+  return study;
+}
+
+std::span<const StudyTrial> SqliteStorage::trials(StudyId id) {
+  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kRead);
+  CachedStudy& study = refreshed(id);
+  transaction.commit();
+  return study.trials.all();
+}
+
+SqliteTrials& SqliteStorage::trials_of(TrialId id) {
+  for (auto& [study, cached_study] : cache_) {
+    if (cached_study.trials.find(id) != nullptr) return cached_study.trials;
+  }
+  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kRead);
+  SqliteStatement& row = database_.statement("SELECT trial_id, study_id FROM trials WHERE trial_id = ?");
+  row.bind(1, number_of(id));
+  if (!row.next()) throw usage_error(format("there is no trial with the id {}", number_of(id)));
+  const StudyId study{row.integer(1)};
+  row.done();
+  SqliteTrials& trials = refreshed(study).trials;
+  transaction.commit();
+  return trials;
+}
+
+const StudyTrial& SqliteStorage::trial(TrialId id) {
+  return *trials_of(id).find(id);
+}
+
+void SqliteStorage::insert_parameters(TrialId id, std::span<const TrialParameter> parameters) {
+  for (const TrialParameter& parameter : parameters)
+    database_
+        .statement(
+            "INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) VALUES (?, ?, "
+            "?, ?)")
+        .bind(1, number_of(id))
+        .bind(2, parameter.name)
+        .bind(3, parameter.value)
+        .bind(4, distributions_.text_of(parameter.distribution))
+        .run();
+}
+
+// Binds a number and its kind, at `parameter` and the one behind it.
+void bind_number(SqliteStatement& statement, int parameter, double value) {
+  if (std::isfinite(value)) {
+    statement.bind(parameter, value).bind(parameter + 1, "FINITE");
+    return;
+  }
+  const std::string_view kind = std::isnan(value) ? "NAN" : value > 0 ? "INF_POS" : "INF_NEG";
+  statement.bind_null(parameter).bind(parameter + 1, kind);
+}
+
+void SqliteStorage::insert_values(TrialId id, std::span<const double> values) {
+  for (std::size_t objective = 0; objective < values.size(); ++objective) {
+    SqliteStatement& insert = database_.statement(
+        "INSERT INTO trial_values (trial_id, objective, value, value_type) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (trial_id, objective) DO UPDATE SET value = excluded.value, value_type = "
+        "excluded.value_type");
+    insert.bind(1, number_of(id)).bind(2, static_cast<std::int64_t>(objective));
+    bind_number(insert, 3, values[objective]);
+    insert.run();
+  }
+}
+
+void SqliteStorage::insert_steps(TrialId id, const std::map<std::int64_t, double>& steps) {
+  for (const auto& [step, value] : steps) {
+    SqliteStatement& insert = database_.statement(
+        "INSERT INTO trial_intermediate_values (trial_id, step, intermediate_value, intermediate_value_type) "
+        "VALUES (?, ?, ?, ?) ON CONFLICT (trial_id, step) DO UPDATE SET "
+        "intermediate_value = excluded.intermediate_value, intermediate_value_type = "
+        "excluded.intermediate_value_type");
+    insert.bind(1, number_of(id)).bind(2, step);
+    bind_number(insert, 3, value);
+    insert.run();
+  }
+}
+
+void SqliteStorage::insert_attributes(TrialId id, const StudyAttributes& user,
+                                      const StudyAttributes& system) {
+  for (const auto& [name, text] : user)
+    database_
+        .statement(
+            "INSERT INTO trial_user_attributes (trial_id, key, value_json) VALUES (?, ?, ?) "
+            "ON CONFLICT (trial_id, key) DO UPDATE SET value_json = excluded.value_json")
+        .bind(1, number_of(id))
+        .bind(2, name)
+        .bind(3, text)
+        .run();
+  for (const auto& [name, text] : system)
+    database_
+        .statement(
+            "INSERT INTO trial_system_attributes (trial_id, key, value_json) VALUES (?, ?, ?) "
+            "ON CONFLICT (trial_id, key) DO UPDATE SET value_json = excluded.value_json")
+        .bind(1, number_of(id))
+        .bind(2, name)
+        .bind(3, text)
+        .run();
+}
+
+void SqliteStorage::write_heartbeat(TrialId id, StudyTime now) {
+  // UTC in every version: Optuna asks the database for CURRENT_TIMESTAMP.
+  database_
+      .statement(
+          "INSERT INTO trial_heartbeats (trial_id, heartbeat) VALUES (?, ?) "
+          "ON CONFLICT (trial_id) DO UPDATE SET heartbeat = excluded.heartbeat")
+      .bind(1, number_of(id))
+      .bind(2, format_study_time(now, TimeZoneKind::kUtc, ' '))
+      .run();
+}
+
+// Times that are not given stay as they are.
+void SqliteStorage::write_state(TrialId id, TrialState state, std::optional<StudyTime> start,
+                                std::optional<StudyTime> complete) {
+  SqliteStatement& update = database_.statement(
+      "UPDATE trials SET state = ?, datetime_start = coalesce(?, datetime_start), "
+      "datetime_complete = coalesce(?, datetime_complete) WHERE trial_id = ?");
+  update.bind(1, state_name(state));
+  start ? update.bind(2, time_text(*start)) : update.bind_null(2);
+  complete ? update.bind(3, time_text(*complete)) : update.bind_null(3);
+  update.bind(4, number_of(id)).run();
+}
+
+StudyTrial SqliteStorage::insert_trial(StudyId study, std::int64_t number, const NewTrial& from,
+                                       StudyTime now) {
+  StudyTrial trial = trial_from(from, now);
+  trial.number = number;
+  if (trial.state == TrialState::kRunning)
+    trial.system_attributes[std::string(kWorkerAttribute)] = worker_text(number);
+  SqliteStatement& insert = database_.statement(
+      "INSERT INTO trials (number, study_id, state, datetime_start, datetime_complete) VALUES (?, ?, ?, ?, "
+      "?)");
+  insert.bind(1, number).bind(2, number_of(study)).bind(3, state_name(trial.state));
+  trial.start ? insert.bind(4, time_text(*trial.start)) : insert.bind_null(4);
+  trial.complete ? insert.bind(5, time_text(*trial.complete)) : insert.bind_null(5);
+  insert.run();
+  trial.id = TrialId{database_.last_inserted()};
+  insert_parameters(trial.id, trial.parameters);
+  insert_values(trial.id, trial.values);
+  insert_steps(trial.id, trial.intermediate_values);
+  insert_attributes(trial.id, trial.user_attributes, trial.system_attributes);
+  if (trial.state == TrialState::kRunning) write_heartbeat(trial.id, now);
+  return trial;
+}
+
+// The number of a new trial. Trials are never deleted alone, so that the last one has the largest.
+std::int64_t next_number(std::span<const StudyTrial> trials) {
+  return trials.empty() ? 0 : trials.back().number + 1;
+}
+
+std::optional<TrialId> SqliteStorage::create_trial(StudyId id, const NewTrial& trial,
+                                                   const Allowed& allowed) {
+  begin_durable(is_finished(trial.state));
+  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
+  CachedStudy& study = refreshed(id);
+  if (allowed && !allowed(study.trials.all())) return std::nullopt;
+  check_new_trial(trial, study.trials.study(), study.trials.first_distributions());
+  StudyTrial created = insert_trial(id, next_number(study.trials.all()), trial, study_time_now());
+  commit(transaction, is_finished(trial.state));
+  const TrialId created_id = created.id;
+  study.trials.add(std::move(created));
+  if (trial.state == TrialState::kRunning) study.trials.own(created_id);
+  return created_id;
+}
+
+std::vector<TrialId> SqliteStorage::create_trials(StudyId id, std::span<const NewTrial> trials) {
+  begin_durable(true);
+  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
+  CachedStudy& study = refreshed(id);
+  std::vector<StudyTrial> created;
+  std::int64_t number = next_number(study.trials.all());
+  FirstDistributions first = study.trials.first_distributions();
+  for (const NewTrial& trial : trials) {
+    check_new_trial(trial, study.trials.study(), first);
+    for (const TrialParameter& parameter : trial.parameters)
+      first.emplace(parameter.name, parameter.distribution);
+    created.push_back(insert_trial(id, number++, trial, study_time_now()));
+  }
+  commit(transaction, true);
+  std::vector<TrialId> ids;
+  for (StudyTrial& trial : created) {
+    ids.push_back(trial.id);
+    const bool runs = trial.state == TrialState::kRunning;
+    study.trials.add(std::move(trial));
+    if (runs) study.trials.own(ids.back());
+  }
+  return ids;
+}
+
+std::optional<TrialId> SqliteStorage::claim_waiting_trial(StudyId id) {
+  // Nearly always none waits: a look without the lock is enough for that.
+  const auto waits = [](const StudyTrial& trial) { return trial.state == TrialState::kWaiting; };
+  if (std::ranges::none_of(trials(id), waits)) return std::nullopt;
+  begin_durable(false);
+  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
+  CachedStudy& study = refreshed(id);
+  const auto found = std::ranges::find_if(study.trials.all(), waits);
+  if (found == study.trials.all().end()) return std::nullopt;
+  StudyTrial claimed = *found;
+  const StudyTime now = study_time_now();
+  claimed.state = TrialState::kRunning;
+  claimed.start = now;
+  const StudyAttributes worker{{std::string(kWorkerAttribute), worker_text(claimed.number)}};
+  claimed.system_attributes[std::string(kWorkerAttribute)] = worker.begin()->second;
+  write_state(claimed.id, claimed.state, now, std::nullopt);
+  insert_attributes(claimed.id, {}, worker);
+  write_heartbeat(claimed.id, now);
+  commit(transaction, false);
+  const TrialId claimed_id = claimed.id;
+  study.trials.replace(std::move(claimed));
+  study.trials.own(claimed_id);
+  return claimed_id;
+}
+
+bool SqliteStorage::is_finished_on_disk(TrialId id) {
+  SqliteStatement& row = database_.statement("SELECT trial_id, state FROM trials WHERE trial_id = ?");
+  row.bind(1, number_of(id));
+  if (!row.next())
+    throw input_error({.file = path().string()}, "a trial has disappeared",
+                      "the study was deleted while it was in use");
+  const std::string_view state = row.text(1);
+  const bool finished =
+      state != state_name(TrialState::kRunning) && state != state_name(TrialState::kWaiting);
+  row.done();
+  return finished;
+}
+
+bool SqliteStorage::update_trial(TrialId id, const TrialUpdate& update) {
+  SqliteTrials& trials = trials_of(id);
+  const bool has_result = update.state && is_finished(*update.state);
+  begin_durable(has_result);
+  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
+  if (is_finished_on_disk(id)) return false;
+  // Another worker may have given a new parameter another kind of range.
+  if (!update.parameters.empty()) refreshed(trials.study().id);
+  StudyTrial& trial = *trials.find(id);
+  check_update(trial, update, trials.study(), trials.first_distributions());
+  const StudyTime now = study_time_now();
+  insert_parameters(id, update.parameters);
+  insert_steps(id, update.intermediate_values);
+  insert_attributes(id, update.user_attributes, system_attributes_of(update));
+  insert_values(id, update.values);
+  if (update.state)
+    write_state(id, *update.state, std::nullopt, has_result ? std::optional(now) : std::nullopt);
+  commit(transaction, has_result);
+  apply_update(update, now, trial);
+  trials.note(id);
+  return true;
+}
+
+bool SqliteStorage::record_heartbeat(TrialId id) {
+  begin_durable(false);
+  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
+  if (is_finished_on_disk(id)) return false;
+  write_heartbeat(id, study_time_now());
+  commit(transaction, false);
+  return true;
+}
+
+std::vector<StaleTrial> SqliteStorage::fail_stale_trials(StudyId id, const StaleOptions& options) {
+  const auto runs = [](const StudyTrial& trial) { return trial.state == TrialState::kRunning; };
+  if (std::ranges::none_of(trials(id), runs)) return {};
+  begin_durable(false);
+  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
+  CachedStudy& study = refreshed(id);
+  const StudyTime now = study_time_now();
+  std::vector<StaleTrial> stale;
+  std::vector<StudyTrial> failed;
+  std::vector<StudyTrial> retries;
+  std::int64_t number = next_number(study.trials.all());
+  for (const StudyTrial& trial : study.trials.all()) {
+    if (!runs(trial)) continue;
+    SqliteStatement& row =
+        database_.statement("SELECT trial_heartbeat_id, heartbeat FROM trial_heartbeats WHERE trial_id = ?");
+    row.bind(1, number_of(trial.id));
+    std::optional<StudyTime> heartbeat;
+    if (row.next()) {
+      heartbeat = parse_study_time(row.text(1), TimeZoneKind::kUtc);
+      if (!heartbeat) throw row.error(format("not a time: {}", quote_for_message(row.text(1))));
+      row.done();
+    }
+    const std::optional<std::string> reason = staleness(trial, heartbeat, now, options.grace);
+    if (!reason) continue;
+    TrialUpdate update;
+    update.state = TrialState::kFail;
+    append_json_string(*reason, update.user_attributes[std::string(kReason)]);
+    StudyTrial changed = trial;
+    apply_update(update, now, changed);
+    insert_attributes(trial.id, update.user_attributes, {});
+    write_state(trial.id, TrialState::kFail, std::nullopt, now);
+    stale.push_back({trial.id, trial.number, *reason, std::nullopt});
+    if (const std::optional<NewTrial> retry = retry_of(trial, options.retries)) {
+      retries.push_back(insert_trial(id, number, *retry, now));
+      stale.back().retry_number = number++;
+    }
+    failed.push_back(std::move(changed));
+  }
+  commit(transaction, false);
+  for (StudyTrial& trial : failed) study.trials.replace(std::move(trial));
+  for (StudyTrial& trial : retries) study.trials.add(std::move(trial));
+  return stale;
+}
+
+}  // namespace
+
+std::unique_ptr<StudyStorage> open_sqlite_storage(const std::filesystem::path& path,
+                                                  const StorageOptions& options) {
+  return std::make_unique<SqliteStorage>(path, options);
+}
+
+}  // namespace nadi
