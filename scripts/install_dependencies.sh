@@ -31,7 +31,8 @@ note: this is not a Debian or Ubuntu system, so nothing was installed. Nadi is b
   a C++20 compiler (GCC 12 or later), CMake 3.25 or later, Ninja,
   fmt, nlohmann-json, CLI11, oneDNN or OpenBLAS, utf8proc, SentencePiece, simdjson, zlib, zstd, SQLite,
   for several ranks an MPI (Open MPI), for pictures of graphs Graphviz, and, for its tests and benchmarks, GoogleTest with GoogleMock, Google Benchmark, Protocol Buffers (library
-  and compiler) and PCRE2; for tests of networks SimGrid; for tests of pages Node.js with npm, and Chromium.
+  and compiler) and PCRE2; for tests of networks SimGrid; for tests of pages Node.js with npm, and Chromium;
+  for tests of jobs Slurm (slurmctld, slurmd, slurmdbd), MUNGE and MariaDB.
 CMake will name what it does not find.
 MESSAGE
   exit 0
@@ -60,8 +61,29 @@ install_browser() {
   web=$(dirname "$0")/../tests/web
   [ -d "$web/node_modules/playwright-core" ] || (cd "$web" && npm ci --no-audit --no-fund --loglevel=error)
 }
+# A Slurm for the tests of jobs, which start it themselves (tests/slurm/cluster): none of its services is started here,
+# nor by the packages, whether or not the machine has systemd.
+install_slurm() {
+  local wanted=() package policy=/usr/sbin/policy-rc.d ours='' result=0
+  for package in munge slurmctld slurmd slurmdbd slurm-client mariadb-server-core; do
+    [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] ||
+      wanted+=("$package")
+  done
+  [ ${#wanted[@]} -gt 0 ] || return 0
+  [ "$(id -u)" -eq 0 ] || return 1 # its tests need root as well
+  echo "installing: ${wanted[*]}"
+  if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod +x "$policy" && ours=yes
+  fi
+  { apt update -qq && apt install --yes -qq --no-install-recommends "${wanted[@]}"; } || result=1
+  [ -z "$ours" ] || rm -f "$policy"
+  # What packages enabled must not start with the machine.
+  if [ -d /run/systemd/system ]; then systemctl disable --quiet munge slurmctld slurmd slurmdbd 2>/dev/null || true; fi
+  return $result
+}
 finish() {
   [ "${1:-}" != --tests ] || install_browser || echo "note: tests of pages in a browser will be skipped" >&2
+  [ "${1:-}" != --tests ] || install_slurm || echo "note: tests with a real Slurm will be skipped" >&2
   exit 0
 }
 

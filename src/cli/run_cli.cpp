@@ -193,7 +193,7 @@ int run_caught(std::span<const std::string> arguments, Console& console) {
   } catch (const ClosedPipe&) {
     return 0;
   } catch (const Interrupted&) {
-    return kInterruptedExitCode;
+    return console.interruption != nullptr ? console.interruption->exit_code() : kInterruptedExitCode;
   } catch (const SaidFailure& failure) {
     return failure.exit_code;
   } catch (const std::bad_alloc&) {

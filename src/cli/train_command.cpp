@@ -29,6 +29,7 @@
 #include "nadi/report/megatron_log.h"
 #include "nadi/report/train_log.h"
 #include "nadi/report/train_result.h"
+#include "nadi/run/agreement.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_stream.h"
 #include "nadi/terminal/silent_console.h"
@@ -303,6 +304,11 @@ class TrainCommand : public Command {
       (json ? first.info() : first.out)
           << predicted_text(*cluster, "step", predicted_training_step(*cluster, options),
                             steps > 0 ? result.seconds / static_cast<double>(steps) : 0);
+    }
+    // srun passes a signal on to rank after rank: those that it has not reached yet end with the others.
+    if (result.stopped && console.interruption != nullptr) {
+      const bool restart = console.interruption->wish() == EndWish::kRestart;
+      if (Agreement(communicator).any(restart)) console.interruption->ask(EndWish::kRestart);
     }
     if (result.stopped && end.was_interrupt()) throw Interrupted{};
   }

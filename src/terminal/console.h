@@ -12,7 +12,7 @@
 namespace nadi {
 
 // Thrown where a command notices that the user pressed Ctrl-C, so that half-written files are removed on the
-// way out. Ends in exit code 130.
+// way out. Ends in exit code 130, or that of Interruption::exit_code().
 struct Interrupted {};
 
 // Thrown where a command has itself said what failed; ends in this exit code.

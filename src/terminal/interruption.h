@@ -1,4 +1,6 @@
-// Whether somebody wants the program to end: the user with Ctrl-C, or a batch system with SIGTERM.
+// Whether somebody wants the program to end: the user with Ctrl-C, or a batch system with SIGTERM. With
+// SIGUSR1 a batch system says that the time is nearly over: the program ends in the same way, and its exit
+// code says that it wants to be started again (a user who presses Ctrl-C does not).
 //
 //   if (interruption.asked()) ...               // from any thread, as often as one likes
 //   const Interruption::Hold hold(&interruption, "finishing the step");
@@ -10,12 +12,19 @@
 
 #include <atomic>
 
+#include "nadi/base/error.h"
+
 namespace nadi {
+
+enum class EndWish : int { kNone, kRestart, kEnd };
+
+// EX_TEMPFAIL of sysexits.h: try again later.
+inline constexpr int kRestartExitCode = 75;
 
 class Interruption {
  public:
   bool asked() const {
-    if (!asked_.load(std::memory_order_acquire)) return false;
+    if (wish() == EndWish::kNone) return false;
     heard_.store(true, std::memory_order_release);
     return true;
   }
@@ -38,13 +47,21 @@ class Interruption {
     Interruption* interruption_;
   };
 
-  // For who listens to the signals.
-  void ask() { asked_.store(true, std::memory_order_release); }
+  // Of a command that ended because of it.
+  int exit_code() const { return wish() == EndWish::kRestart ? kRestartExitCode : kInterruptedExitCode; }
+
+  EndWish wish() const { return wish_.load(std::memory_order_acquire); }
+
+  // For who listens to the signals. The first wish stays.
+  void ask(EndWish wish = EndWish::kEnd) {
+    EndWish none = EndWish::kNone;
+    wish_.compare_exchange_strong(none, wish, std::memory_order_acq_rel);
+  }
   bool heard() const { return heard_.load(std::memory_order_acquire); }
   const char* held_for() const { return doing_.load(); }  // nullptr: nothing holds it
 
  private:
-  std::atomic<bool> asked_ = false;
+  std::atomic<EndWish> wish_ = EndWish::kNone;
   mutable std::atomic<bool> heard_ = false;
   std::atomic<const char*> doing_ = nullptr;
 };

@@ -22,7 +22,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::array kInterrupts{SIGINT, SIGTERM, SIGHUP};
+constexpr std::array kInterrupts{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 constexpr int kTickMs = 50;  // how often a command that was asked to end is looked at
 
 bool is_ignored(int signal) {
@@ -60,6 +60,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) void block_interr
   set |= 1UL << (SIGINT - 1);
   set |= 1UL << (SIGTERM - 1);
   set |= 1UL << (SIGHUP - 1);
+  set |= 1UL << (SIGUSR1 - 1);
   syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, nullptr, sizeof set);
 }
 
@@ -92,29 +93,29 @@ SignalThread::~SignalThread() {
 }
 
 void SignalThread::run() {
-  std::optional<SteadyClock::time_point> first;
-  SteadyClock::time_point deadline;
+  std::optional<SteadyClock::time_point> first;  // signal that is not SIGUSR1
+  std::optional<SteadyClock::time_point> deadline;  // after any signal
   const char* told = nullptr;
   for (;;) {
     std::array<pollfd, 2> entries{
         {{.fd = signals_, .events = POLLIN, .revents = 0}, {.fd = leave_, .events = POLLIN, .revents = 0}}};
-    poll(entries.data(), entries.size(), first && !interruption_.heard() ? kTickMs : -1);
+    poll(entries.data(), entries.size(), deadline && !interruption_.heard() ? kTickMs : -1);
     if (entries[1].revents != 0) return;
     const SteadyClock::time_point now = SteadyClock::now();
     signalfd_siginfo info{};
     while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-      if (first && now - *first > kSameWish) end_by(static_cast<int>(info.ssi_signo));
-      if (first) continue;
-      first = now;
-      deadline = now + kUnheard;
-      interruption_.ask();
+      const bool restart = info.ssi_signo == SIGUSR1;
+      if (first && !restart && now - *first > kSameWish) end_by(static_cast<int>(info.ssi_signo));
+      if (!deadline) deadline = now + kUnheard;
+      if (!first && !restart) first = now;
+      interruption_.ask(restart ? EndWish::kRestart : EndWish::kEnd);
     }
-    if (!first || interruption_.heard()) continue;
+    if (!deadline || interruption_.heard()) continue;
     if (const char* const doing = interruption_.held_for()) {
       deadline = now + kUnheard;
       if (options_.terminal_err && told == nullptr) tell(told = doing);
-    } else if (now >= deadline) {
-      _exit(kInterruptedExitCode);
+    } else if (now >= *deadline) {
+      _exit(interruption_.exit_code());
     }
   }
 }

@@ -1,4 +1,4 @@
-// The one thread that receives SIGINT, SIGTERM and SIGHUP.
+// The one thread that receives SIGINT, SIGTERM, SIGHUP and SIGUSR1.
 //
 // No signal handler may run on a thread that computes: oneDNN's matrix products use the stack pointer as an
 // ordinary register, so that the frame of a handler overwrites other memory. Hence there are no handlers.
@@ -11,6 +11,9 @@
 // The first signal sets the Interruption. A command that does not ask for it within kUnheard, and does not
 // hold it, is ended with exit code 130. A second signal ends the process at once; one that comes within
 // kSameWish of the first is the same wish (`timeout` signals a process and then its group).
+//
+// SIGUSR1 is how batch systems announce the end of the time: the exit code is 75 (interruption.h). It does not
+// count as the first signal, nor ever as the second: a SIGTERM that follows leaves the time to save.
 //
 // A signal that was ignored when the program started (SIGINT of a shell's background job, SIGHUP under nohup)
 // stays ignored. Child processes begin with no signal blocked: see job/child_process.h.
