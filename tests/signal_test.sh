@@ -134,6 +134,24 @@ repeated() {
   ((code == 130 && took < 2000)) || fail "a second signal: exit code $code after $took ms"
 }
 
+# SIGUSR1 is how batch systems say that the time is nearly over: saved, with an exit code of its own. It is never
+# the second signal that ends a run at once, and a SIGTERM that follows it is the first.
+restart_wish() {
+  local name=$1
+  shift
+  rm -rf out
+  start "$nadi" "$@" "${train[@]}" --save-dir out --num-epochs 1000000 --save-steps 1000000
+  wait_for_step 2
+  kill -s USR1 "$pid"
+  kill -s USR1 "$pid"
+  pause 400
+  kill -s TERM "$pid" 2>/dev/null
+  wait_for_end "$name: USR1"
+  ((code == 75)) || { fail "$name: USR1: exit code $code"; tail -5 run.err >&2; }
+  code=130 # check_saved wants the other one
+  check_saved "$name: USR1" "$@"
+}
+
 # A command that waits for something else hears the first signal, too.
 deaf() {
   mkfifo pipe.json
@@ -148,9 +166,11 @@ RANDOM=$kSeed
 random_moments "one rank"
 if command -v mpirun >/dev/null; then
   random_moments "two ranks" launch -n 2
+  restart_wish "two ranks" launch -n 2
 else
   echo "skipped: two ranks; there is no mpirun"
 fi
+restart_wish "one rank"
 start_up
 if [[ $kModel == medium.json ]]; then
   repeated

@@ -93,7 +93,7 @@ SignalThread::~SignalThread() {
 }
 
 void SignalThread::run() {
-  std::optional<SteadyClock::time_point> first;  // signal that is not SIGUSR1
+  std::optional<SteadyClock::time_point> first;     // signal that is not SIGUSR1
   std::optional<SteadyClock::time_point> deadline;  // after any signal
   const char* told = nullptr;
   for (;;) {

@@ -12,8 +12,8 @@
 // hold it, is ended with exit code 130. A second signal ends the process at once; one that comes within
 // kSameWish of the first is the same wish (`timeout` signals a process and then its group).
 //
-// SIGUSR1 is how batch systems announce the end of the time: the exit code is 75 (interruption.h). It does not
-// count as the first signal, nor ever as the second: a SIGTERM that follows leaves the time to save.
+// SIGUSR1 is how batch systems announce the end of the time: the exit code is 75 (interruption.h). It does
+// not count as the first signal, nor ever as the second: a SIGTERM that follows leaves the time to save.
 //
 // A signal that was ignored when the program started (SIGINT of a shell's background job, SIGHUP under nohup)
 // stays ignored. Child processes begin with no signal blocked: see job/child_process.h.
