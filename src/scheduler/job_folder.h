@@ -1,0 +1,43 @@
+// The folder of a job: FOLDER/<id>/ with
+//
+//   job.json         the job as it was resolved
+//   script.sh        what runs
+//   submitted.json   scheduler, id, ids of components, time, plan
+//   slurm.txt        what Slurm and the script said
+//   plan.json        the plan, where there is one
+//   <node>.out  <node>.err  <node>.gpu      of each node: the ranks' output and errors, samples of GPUs
+//   nsys/  ncu/  trace/                     files of profilers, named by rank
+//
+// A run of an array is FOLDER/<id>_<run>/. Folders of other scripts may have nothing but the files of nodes.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nadi/scheduler/job_file.h"
+#include "nadi/scheduler/scheduler.h"
+
+namespace nadi {
+
+inline constexpr std::string_view kDefaultJobOutputs = "jobs";
+
+// Makes the folder, which may be there already (the job may have started), and writes the first three files;
+// the plan, too. Error (environment) where it cannot be written.
+void write_job_folder(const JobFile& job, const SubmittedJob& submitted, std::string_view script);
+
+// Nothing where the folder has no submitted.json or no job.json; Error (input) where they are damaged.
+std::optional<SubmittedJob> read_submitted_job(const std::filesystem::path& folder);
+std::optional<JobFile> read_job_of(const std::filesystem::path& folder);
+
+// Folders of jobs of ours in `outputs`, in natural order of their ids.
+std::vector<std::filesystem::path> job_folders(const std::filesystem::path& outputs);
+
+// The folder that a user means by JOB: a path of a folder, or an id, of which the folder lies in `outputs`.
+// Nothing when there is none.
+std::optional<std::filesystem::path> find_job_folder(const std::string& job,
+                                                     const std::filesystem::path& outputs);
+
+}  // namespace nadi

@@ -1,0 +1,227 @@
+#include "nadi/scheduler/local_scheduler.h"
+
+#include <pwd.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/message_text.h"
+#include "nadi/job/find_program.h"
+#include "nadi/scheduler/detached_process.h"
+#include "nadi/scheduler/job_folder.h"
+#include "nadi/scheduler/local_script.h"
+#include "nadi/scheduler/resumed_words.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a shell and the programs in it cannot do without, also where nothing is inherited.
+constexpr std::array<std::string_view, 7> kPlainVariables{"PATH",  "HOME", "USER",  "LOGNAME",
+                                                          "SHELL", "LANG", "TMPDIR"};
+
+std::vector<std::string> environment_of(const JobEnvironment& wanted) {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry, name = text.substr(0, text.find('='));
+    const bool named = std::ranges::find(wanted.pass, name) != wanted.pass.end() ||
+                       std::ranges::find(kPlainVariables, name) != kPlainVariables.end();
+    if (wanted.inherit || named) entries.emplace_back(text);
+  }
+  return entries;
+}
+
+JobTime now_in_seconds() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+std::string this_host() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return std::string(name).substr(0, std::string_view(name).find('.'));
+}
+
+std::string this_user() {
+  const passwd* entry = getpwuid(geteuid());
+  return entry == nullptr ? format("{}", geteuid()) : entry->pw_name;
+}
+
+// The events of local_state.txt; a line that is not whole is the last, and not there yet.
+struct LocalState {
+  pid_t pid = 0;
+  unsigned long long began = 0;
+  std::int64_t starts = 0;
+  std::optional<JobTime> started = {};
+  std::optional<int> code = {};
+  std::string how = {};
+  std::optional<JobTime> ended = {};
+};
+
+LocalState read_local_state(const fs::path& folder) {
+  LocalState state;
+  std::ifstream file(folder / "local_state.txt");
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    std::istringstream words(line);
+    std::string event;
+    std::int64_t seconds = 0;
+    words >> event;
+    if (event == "pid") {
+      words >> state.pid >> state.began;
+    } else if (event == "start") {
+      words >> state.starts >> seconds;
+      state.started = JobTime(std::chrono::seconds(seconds));
+    } else if (event == "end") {
+      int code = 0;
+      words >> code >> state.how >> seconds;
+      state.code = code;
+      state.ended = JobTime(std::chrono::seconds(seconds));
+    }
+  }
+  return state;
+}
+
+bool is_alive(const LocalState& state) {
+  return state.pid > 0 && state.began != 0 && process_start(state.pid) == state.began;
+}
+
+JobState state_of(const LocalState& state) {
+  if (state.code) {
+    if (state.how == "done") return JobState::kDone;
+    if (state.how == "cancelled") return JobState::kCancelled;
+    if (state.how == "timed-out") return JobState::kTimedOut;
+    return JobState::kFailed;
+  }
+  if (state.pid == 0) return JobState::kPending;
+  return is_alive(state) ? JobState::kRunning : JobState::kFailed;
+}
+
+JobStatus status_of(const SubmittedJob& submitted) {
+  const LocalState state = read_local_state(submitted.folder);
+  JobStatus status{.id = submitted.id, .state = state_of(state)};
+  if (const auto job = read_job_of(submitted.folder)) {
+    status.name = job->name;
+    status.limit = job->time;
+  }
+  status.said = state.code ? state.how : std::string(to_string(status.state));
+  if (status.state == JobState::kFailed && !state.code) status.reason = "its script was killed";
+  status.exit_code = state.code;
+  if (state.code && *state.code > 128 && *state.code < 128 + 65) status.signal = *state.code - 128;
+  status.submitted = submitted.time;
+  status.started = state.started;
+  status.ended = state.ended;
+  if (state.started) {
+    const JobTime until = state.ended ? *state.ended : now_in_seconds();
+    if (!has_ended(status.state) || state.ended) status.elapsed = until - *state.started;
+  }
+  status.nodes = {this_host()};
+  status.user = this_user();
+  status.restarts = state.starts;
+  status.folder = submitted.folder;
+  return status;
+}
+
+// A folder that is ours from the moment at which it is there: two submissions get two numbers.
+fs::path take_folder(const fs::path& outputs) {
+  std::int64_t number = 1;
+  std::error_code error;
+  fs::create_directories(outputs, error);
+  if (error) throw environment_error(format("cannot make {}: {}", outputs.string(), error.message()));
+  for (fs::directory_iterator entry(outputs, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::int64_t used = 0;
+    if (!name.starts_with("local-")) continue;
+    std::from_chars(name.data() + 6, name.data() + name.size(), used);
+    number = std::max(number, used + 1);
+  }
+  for (;; ++number) {
+    const fs::path folder = outputs / format("local-{}", number);
+    if (fs::create_directory(folder, error)) return folder;
+    if (error) throw environment_error(format("cannot make {}: {}", folder.string(), error.message()));
+  }
+}
+
+}  // namespace
+
+SubmittedJob LocalScheduler::submit(const JobFile& job, const SubmitOptions& options) {
+  check_job(job);
+  const auto bash = find_program("bash");
+  if (!bash) throw environment_error("no bash on PATH");
+  SubmittedJob submitted{.id = {},
+                         .scheduler = SchedulerKind::kLocal,
+                         .folder = take_folder(job.outputs),
+                         .time = now_in_seconds()};
+  submitted.id = submitted.folder.filename().string();
+  write_job_folder(job, submitted, local_script(job));
+  start_detached({.words = {bash->string(), (submitted.folder / "script.sh").string(), submitted.id},
+                  .environment = environment_of(job.environment),
+                  .output = submitted.folder / "slurm.txt"});
+  while (options.wait && !has_ended(status_of(submitted).state))
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  return submitted;
+}
+
+std::vector<JobStatus> LocalScheduler::list(const ListOptions& options) {
+  std::vector<JobStatus> jobs;
+  for (const fs::path& folder : job_folders(options_.outputs)) {
+    const auto submitted = read_submitted_job(folder);
+    if (!submitted || submitted->scheduler != SchedulerKind::kLocal) continue;
+    JobStatus status = status_of(*submitted);
+    if (options.ended || !has_ended(status.state)) jobs.push_back(std::move(status));
+  }
+  return jobs;
+}
+
+JobStatus LocalScheduler::status(const std::string& id) {
+  const auto folder = find_job_folder(id, options_.outputs);
+  const auto submitted = folder ? read_submitted_job(*folder) : std::nullopt;
+  if (!submitted || submitted->scheduler != SchedulerKind::kLocal)
+    throw usage_error(format("no local job {} in {}", quote_for_message(id), options_.outputs.string()));
+  return status_of(*submitted);
+}
+
+void LocalScheduler::cancel(const std::string& id) {
+  const JobStatus status = this->status(id);
+  if (has_ended(status.state))
+    throw usage_error(format("job {} has ended already: {}", status.id, to_string(status.state)));
+  // Its script may not have written its number yet.
+  for (int tries = 0; tries < 50; ++tries) {
+    const LocalState state = read_local_state(status.folder);
+    if (is_alive(state)) {
+      kill(state.pid, SIGTERM);
+      return;
+    }
+    if (state.pid != 0) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  throw environment_error(format("the script of job {} did not start", status.id));
+}
+
+SubmittedJob LocalScheduler::resume(const fs::path& folder, const ResumeOptions& options) {
+  if (options.exclude_failed_nodes || !options.exclude.empty())
+    throw usage_error("the local scheduler has one node, which cannot be excluded");
+  const auto job = read_job_of(folder);
+  if (!job) throw input_error({.file = (folder / "job.json").string()}, "there is no job here");
+  return submit(job_to_resume(*job), {});
+}
+
+std::vector<SchedulerNode> LocalScheduler::nodes() {
+  SchedulerNode node{.name = this_host(), .state = "idle"};
+  node.cpus = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  if (pages > 0 && size > 0) node.memory = Bytes(std::int64_t{pages} * size);
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc/driver/nvidia/gpus", error), end; !error && entry != end;
+       entry.increment(error))
+    ++node.gpus;
+  return {node};
+}
+
+}  // namespace nadi

@@ -1,0 +1,17 @@
+#include "nadi/base/error.h"
+#include "nadi/scheduler/local_scheduler.h"
+#include "nadi/scheduler/scheduler.h"
+
+namespace nadi {
+
+std::unique_ptr<Scheduler> make_scheduler(SchedulerKind kind, const SchedulerOptions& options) {
+  switch (kind) {
+    case SchedulerKind::kSlurm:
+      throw environment_error("this build cannot talk to Slurm");
+    case SchedulerKind::kLocal:
+      return std::make_unique<LocalScheduler>(options);
+  }
+  unreachable();
+}
+
+}  // namespace nadi

@@ -1,0 +1,264 @@
+#include "nadi/scheduler/rank_function.h"
+
+#include <algorithm>
+
+#include "nadi/base/error.h"
+#include "nadi/scheduler/job_variables.h"
+#include "nadi/scheduler/resumed_words.h"
+#include "nadi/scheduler/shell_quote.h"
+
+namespace nadi {
+namespace {
+
+// A word with the job's variables in it: 'a b='"${RANK}".
+std::string word_text(const std::string& word, const JobFile& job) {
+  std::string text;
+  for (const WordPart& part : word_parts(word, job))
+    text += part.variable ? format("\"${{{}}}\"", part.text) : shell_quote(part.text);
+  return text;
+}
+
+// In lines that end with a backslash where one would be long.
+std::string word_list(const std::vector<std::string>& words, const JobFile& job, std::string_view indent) {
+  constexpr std::size_t kWidth = 100;
+  std::string text;
+  std::size_t width = 0;
+  for (const std::string& word : words) {
+    const std::string quoted = word_text(word, job);
+    if (width > 0 && width + quoted.size() > kWidth) {
+      text += "\n" + std::string(indent);
+      width = 0;
+    } else if (!text.empty()) {
+      text += ' ';
+    }
+    text += quoted;
+    width += quoted.size() + 1;
+  }
+  return text;
+}
+
+// The names of all variables that a container must be given.
+std::vector<std::string> passed_names(const JobFile& job) {
+  std::vector<std::string> names;
+  for (const JobVariable& variable : job_variables())
+    if (!variable.of_rank || job.processes == JobProcesses::kRanks) names.emplace_back(variable.name);
+  for (const auto& [name, values] : job.sweep.values) names.push_back(name);
+  for (const auto& [name, value] : job.environment.set) names.push_back(name);
+  for (const std::string& name : job.environment.pass) names.push_back(name);
+  return names;
+}
+
+// Words in front of the command that make it run in a container. The folder of the job is there, too.
+std::string container_words(const JobFile& job) {
+  const JobContainer& container = job.container;
+  const std::string folder = container.folder.empty() ? job.run.folder.string() : container.folder;
+  const bool gpus =
+      std::ranges::any_of(job.groups, [](const JobNodes& group) { return group.gpus_per_node > 0; });
+  std::string words;
+  const auto add = [&](const std::string& word) { words += " " + word; };
+  const auto mounts = [&](std::string_view flag, bool with_outputs) {
+    for (const std::string& mount : container.mounts) add(format("{} {}", flag, shell_quote(mount)));
+    if (with_outputs) add(format("{} \"$JOB_FOLDER:$JOB_FOLDER\"", flag));
+  };
+  switch (container.kind) {
+    case ContainerKind::kNone:
+    case ContainerKind::kPyxis:
+      return "";
+    case ContainerKind::kEnroot:
+      words = "enroot start --root --rw";
+      mounts("-m", true);
+      for (const std::string& name : passed_names(job)) add(format("-e {}", name));
+      add("\"nadi-$JOB_ID\"");
+      return words;
+    case ContainerKind::kApptainer:
+      words = "apptainer exec";
+      if (gpus) add("--nv");
+      mounts("-B", true);
+      if (!folder.empty()) add(format("--pwd {}", shell_quote(folder)));
+      add(shell_quote(container.image));
+      return words;
+    case ContainerKind::kDocker:
+      words = "docker run --rm --network=host --ipc=host --user \"$(id -u):$(id -g)\"";
+      if (gpus) add("--gpus all");
+      mounts("-v", true);
+      if (!folder.empty()) add(format("-w {}", shell_quote(folder)));
+      for (const std::string& name : passed_names(job)) add(format("-e {}", name));
+      add(shell_quote(container.image));
+      return words;
+  }
+  unreachable();
+}
+
+// "0|3|8", or "*" for all.
+std::string rank_pattern(const ProfilerUse& use) {
+  if (use.ranks.empty()) return "*";
+  std::string pattern;
+  for (const std::int64_t rank : use.ranks) pattern += format("{}{}", pattern.empty() ? "" : "|", rank);
+  return pattern;
+}
+
+void add_profiler(ScriptText& script, const JobFile& job, std::string_view name) {
+  const bool nsys = name == "nsys";
+  const ProfilerUse& use = nsys ? *job.profile.nsys : *job.profile.ncu;
+  const bool per_rank = job.processes == JobProcesses::kRanks;
+  script.line("  # A file for each {}, and another one for each start.", per_rank ? "rank" : "node");
+  script.line("  mkdir -p -- \"$JOB_FOLDER/{}\"", name);
+  script.line("  local profile=\"$JOB_FOLDER/{}/{}\"", name, per_rank ? "rank$RANK" : "node$NODE_RANK");
+  script.line("  if ((RESTART_COUNT > 0)); then profile+=.start$RESTART_COUNT; fi");
+  std::string words = nsys ? "nsys profile -s none -t nvtx,cuda" : "ncu --target-processes all";
+  if (use.steps)
+    words += nsys ? " --capture-range=cudaProfilerApi --capture-range-end=stop" : " --profile-from-start off";
+  script.line("  case ${} in", per_rank ? "RANK" : "NODE_RANK");
+  script.line("    {}) command=({} -o \"$profile\" \"${{command[@]}}\") ;;", rank_pattern(use), words);
+  script.line("  esac");
+}
+
+std::vector<std::string> profiler_flags(const JobFile& job) {
+  const auto& use = job.profile.nsys ? job.profile.nsys : job.profile.ncu;
+  if (job.run.kind == JobRunKind::kCommand) return {};
+  std::vector<std::string> words;
+  if (use && use->steps) {
+    // Both count from 0 here, and the end is not a part of it.
+    words = {"--profile", "--profile-step-start", format("{}", use->steps->first - 1), "--profile-step-end",
+             format("{}", use->steps->last)};
+    if (!use->ranks.empty()) {
+      words.emplace_back("--profile-ranks");
+      for (const std::int64_t rank : use->ranks) words.push_back(format("{}", rank));
+    }
+  }
+  if (!job.profile.trace) return words;
+  const StepRange steps = *job.profile.trace->steps;
+  if (job.run.kind == JobRunKind::kMegatron) {
+    words = {
+        "--profile",          "--use-pytorch-profiler", "--profile-step-start", format("{}", steps.first - 1),
+        "--profile-step-end", format("{}", steps.last), "--tensorboard-dir",    "${JOB_FOLDER}/trace"};
+    if (!job.profile.trace->ranks.empty()) words.emplace_back("--profile-ranks");
+    for (const std::int64_t rank : job.profile.trace->ranks) words.push_back(format("{}", rank));
+    return words;
+  }
+  const std::int64_t warmup = std::min<std::int64_t>(1, steps.first - 1);
+  words = {"--enable-tracing",
+           "--trace-wait",
+           format("{}", steps.first - 1 - warmup),
+           "--trace-warmup",
+           format("{}", warmup),
+           "--trace-active",
+           format("{}", steps.last - steps.first + 1),
+           "--trace-output-dir",
+           "${JOB_FOLDER}/trace"};
+  return words;
+}
+
+bool has_flag(const std::vector<std::string>& words, std::string_view flag) {
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    return word == flag || word.starts_with(std::string(flag) + "=");
+  });
+}
+
+// On one machine `nadi launch` starts the ranks; under Slurm each process is one.
+std::vector<std::string> train_words(const JobFile& job) {
+  std::vector<std::string> words{job.run.program.empty() ? "nadi" : job.run.program};
+  if (job.scheduler == SchedulerKind::kLocal && job.ranks() > 1)
+    words.insert(words.end(), {"launch", "-n", format("{}", job.ranks()), "--no-prefix"});
+  const JobFile resumed = job.requeue.max_restarts > 0 ? job_to_resume(job) : job;
+  words.emplace_back("train");
+  words.insert(words.end(), resumed.run.words.begin(), resumed.run.words.end());
+  if (!job.plan.empty() && !has_flag(words, "--plan"))
+    words.insert(words.end(), {"--plan", job.plan.string()});
+  return words;
+}
+
+// Names as the modified Megatron-LM prints them, so that readers of its logs read ours.
+void add_heading(ScriptText& script, const JobFile& job) {
+  const bool per_rank = job.processes == JobProcesses::kRanks;
+  script.line("  # The settings in effect, once for each node and start.");
+  script.line("  {}{{", per_rank ? "if ((LOCAL_RANK == 0)); then " : "");
+  script.line("    echo \"SLURM_RESTART_COUNT: $RESTART_COUNT\" >&2");
+  script.line("    echo \"SLURM_RESTART_COUNT: $RESTART_COUNT\"");
+  for (const std::string_view name :
+       {"JOB_ID", "NODE_RANK", "NNODES", "NPROC_PER_NODE", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
+    script.line("    echo \"{}: ${}\"", name, name);
+  for (const auto& [name, values] : job.sweep.values) script.line("    echo \"{}: ${}\"", name, name);
+  script.line("  }}{}", per_rank ? "; fi" : "");
+}
+
+}  // namespace
+
+std::string_view save_signal(const JobFile& job) {
+  if (!job.requeue.signal.empty()) return job.requeue.signal;
+  return job.run.kind == JobRunKind::kTrain && job.scheduler == SchedulerKind::kSlurm ? "USR1" : "TERM";
+}
+
+std::vector<std::string> job_words(const JobFile& job) {
+  std::vector<std::string> words;
+  switch (job.run.kind) {
+    case JobRunKind::kTrain:
+      words = train_words(job);
+      return words;
+    case JobRunKind::kMegatron:
+      words = {job.run.program.empty() ? "python3" : job.run.program, "-u"};
+      words.insert(words.end(), job.run.words.begin(), job.run.words.end());
+      return words;
+    case JobRunKind::kCommand:
+      return job.run.words;
+  }
+  unreachable();
+}
+
+void add_sweep_values(ScriptText& script, const JobFile& job, std::string_view run) {
+  if (job.sweep.values.empty()) return;
+  script.part("The values of this run of the sweep.");
+  script.line("case {} in", run);
+  for (std::int64_t number = 0; number < job.sweep.runs(); ++number) {
+    std::string settings;
+    std::int64_t rest = number;
+    // The last name changes fastest.
+    for (auto entry = job.sweep.values.rbegin(); entry != job.sweep.values.rend(); ++entry) {
+      const auto count = std::ssize(entry->second);
+      const std::string& value = entry->second[static_cast<std::size_t>(rest % count)];
+      settings = format(" {}={}", entry->first, shell_quote(value)) + settings;
+      rest /= count;
+    }
+    script.line("  {}) export{} ;;", number, settings);
+  }
+  script.line("  *) echo \"nadi: the sweep has no run {}\" >&2; exit 1 ;;", run);
+  script.line("esac");
+}
+
+void add_rank_function(ScriptText& script, const JobFile& job, const RankSource& source) {
+  const bool per_rank = job.processes == JobProcesses::kRanks;
+  script.part(per_rank ? "What each rank does." : "What each node does.");
+  script.line("run_rank() {{");
+  script.line("  export NPROC_PER_NODE=$1");
+  script.line("  local name node=0");
+  script.line("  for name in $JOB_NODES; do");
+  script.line("    if [[ $name == \"{}\" ]]; then break; fi", source.node_name);
+  script.line("    node=$((node + 1))");
+  script.line("  done");
+  script.line("  export NODE_RANK=$((node + {}))", source.first_node);
+  if (per_rank) {
+    script.line("  export RANK=$(({} + {})) LOCAL_RANK={}", source.rank, source.first_rank,
+                source.local_rank);
+  }
+  script.line("  # Ranks of one node append to the same files.");
+  script.line("  exec >>\"$JOB_FOLDER/{}.out\" 2>>\"$JOB_FOLDER/{}.err\" || exit", source.node_name,
+              source.node_name);
+  add_heading(script, job);
+  for (const auto& [name, value] : job.environment.set)
+    script.line("  export {}={}", name, shell_quote(value));
+  if (!job.run.folder.empty() && job.container.kind != ContainerKind::kPyxis)
+    script.line("  cd -- {} || exit", shell_quote(job.run.folder.string()));
+  for (const std::string& line : job.run.setup) script.line("  eval {} || exit", shell_quote(line));
+  std::vector<std::string> words = job_words(job);
+  const std::vector<std::string> flags = profiler_flags(job);
+  words.insert(words.end(), flags.begin(), flags.end());
+  script.line("  local command=({})", word_list(words, job, "                 "));
+  if (job.profile.trace) script.line("  mkdir -p -- \"$JOB_FOLDER/trace\"");
+  if (job.profile.nsys) add_profiler(script, job, "nsys");
+  if (job.profile.ncu) add_profiler(script, job, "ncu");
+  const std::string container = container_words(job);
+  script.line("  exec {}\"${{command[@]}}\"", container.empty() ? "-- " : container + " ");
+  script.line("}}");
+}
+
+}  // namespace nadi
