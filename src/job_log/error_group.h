@@ -29,6 +29,7 @@ struct ErrorGroup {
   std::int64_t line = 0;                // of the first, in `file`
   std::string file = {};                // "n060.err"
   int start = 0;                        // the newest start of the job that has it
+  bool start_known = false;             // the files mark their starts; else `start` is 0
   std::vector<std::string> nodes = {};  // that have it, ascending
 };
 inline constexpr std::size_t kMostErrorGroups = 256;  // of a node

@@ -144,6 +144,7 @@ void ErrorReader::add(NodeLog& node, ErrorSort sort, std::string_view text) {
   ErrorGroup& group = node.errors[known->second];
   ++group.count;
   group.start = start_;
+  group.start_known = restarts_ >= 0;
 }
 
 }  // namespace nadi

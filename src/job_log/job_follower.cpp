@@ -236,6 +236,7 @@ void JobFollower::gather_errors() {
       ErrorGroup& group = log_.errors[place->second];
       group.count += error.count;
       group.start = std::max(group.start, error.start);
+      group.start_known = group.start_known && error.start_known;
       group.nodes.push_back(node.name);
     }
   std::ranges::stable_sort(log_.errors,

@@ -91,8 +91,10 @@ struct DeviceLog {
   std::optional<Bytes> memory_total = {};
   std::vector<DeviceSample> samples = {};  // at most kMostSamples, oldest first
   DeviceSample last = {};                  // the newest, alone
+  std::vector<DeviceSample> recent = {};   // the last kRecentSamples, each alone, oldest first
 };
 inline constexpr std::size_t kMostSamples = 512;
+inline constexpr std::size_t kRecentSamples = 12;
 inline constexpr std::size_t kMostPoints = 4096;
 inline constexpr std::size_t kFirstPoints = 64;     // of these are never merged: the warm-up
 inline constexpr std::size_t kMostDevices = 64;     // of a node

@@ -211,6 +211,8 @@ void SampleReader::add(NodeLog& node, const Parsed& parsed) {
   if (parsed.memory_total) device.memory_total = parsed.memory_total;
   device.last = parsed.sample;
   device.last.sequence = sequence_;
+  if (device.recent.size() >= kRecentSamples) device.recent.erase(device.recent.begin());
+  device.recent.push_back(device.last);
   limits_[at].add(device.samples, device.last, merge_samples);
 }
 

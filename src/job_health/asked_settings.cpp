@@ -1,0 +1,37 @@
+#include <algorithm>
+#include <string>
+
+#include "nadi/base/format.h"
+#include "nadi/job_health/job_health.h"
+
+namespace nadi {
+
+// Words of Megatron-LM's command line: "--micro-batch-size 4" is micro_batch_size. Values that a variable of
+// the job fills in are known to the job alone; flags with several values have no one form in Megatron's list.
+std::vector<AskedSetting> asked_settings(const JobFile& job) {
+  std::vector<AskedSetting> asked{
+      {.name = "NNODES", .value = format("{}", job.nodes()), .where = "job.json"},
+      {.name = "WORLD_SIZE", .value = format("{}", job.ranks()), .where = "job.json"},
+  };
+  for (const auto& [name, value] : job.environment.set)
+    asked.push_back({.name = name, .value = value, .where = "job.json"});
+  if (job.run.kind != JobRunKind::kMegatron) return asked;
+  const std::vector<std::string>& words = job.run.words;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].starts_with("--")) continue;
+    const std::size_t equals = words[i].find('=');
+    std::string name = words[i].substr(2, equals == std::string::npos ? equals : equals - 2);
+    std::ranges::replace(name, '-', '_');
+    std::vector<std::string> values;
+    if (equals != std::string::npos) values.push_back(words[i].substr(equals + 1));
+    for (std::size_t next = i + 1; next < words.size() && !words[next].starts_with("--"); ++next)
+      values.push_back(words[next]);
+    if (values.size() > 1 || name.starts_with("no_")) continue;
+    const std::string value = values.empty() ? "True" : values.front();
+    if (value.find("${") != std::string::npos) continue;
+    asked.push_back({.name = std::move(name), .value = value, .where = "job.json"});
+  }
+  return asked;
+}
+
+}  // namespace nadi

@@ -1,0 +1,28 @@
+// The rules, one function each: they add what they find. For job_findings() and the tests.
+#pragma once
+
+#include <vector>
+
+#include "nadi/job_health/job_health.h"
+
+namespace nadi {
+
+using Findings = std::vector<HealthFinding>;
+
+void find_state(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
+void find_idle_gpus(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
+void find_errors(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
+void find_settings(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
+void find_stall(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
+void find_bad_loss(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
+void find_slow_nodes(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
+void find_device_trouble(const JobObservation& seen, const HealthLimits& limits,
+                         Findings& findings);  // heat, clocks, memory
+void find_requeue(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
+
+// "n060.out:12"
+std::string place_of(const LogFile& file, std::int64_t line);
+// "n060", "n060 and n061", "n060, n061 and 6 others"
+std::string names_of(const std::vector<std::string>& nodes);
+
+}  // namespace nadi

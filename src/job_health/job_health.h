@@ -1,0 +1,69 @@
+// Is a job well? Rules over what was observed, each with its evidence.
+//
+//   const std::vector<HealthFinding> findings = job_findings({.log = follower.log(), .status = status, .asked
+//   = asked, .now = now}); const bool well = is_healthy(findings);
+//
+// Rules know what is normal: warnings on stderr that speak of errors, slow first iterations, pauses for
+// evaluation and checkpoints, spikes of a loss, GPUs that are idle for a moment, GPUs at their power limit.
+// docs/jobs.md lists the rules with their limits.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "nadi/job_health/finding.h"
+#include "nadi/job_log/job_log.h"
+#include "nadi/job_log/setting_comparison.h"
+#include "nadi/scheduler/scheduler.h"
+
+namespace nadi {
+
+struct HealthLimits {
+  double stall_factor = 10;  // no progress for so many times the usual time between two lines ...
+  std::chrono::seconds least_stall{120};  // ... and at least so long
+  std::chrono::seconds startup{600};      // until the first iteration, GPUs may be idle and progress missing
+  std::chrono::seconds idle_time{60};     // GPUs are idle for longer
+  double idle_percent = 5;
+  double hot_degrees = 87;  // below where data-centre GPUs lower their clocks
+  double memory_share = 0.98;
+  double slow_factor = 1.2;  // of the median of nodes with the same work
+};
+
+struct JobObservation {
+  const JobLog& log;
+  std::optional<JobStatus> status = {};  // nothing: no scheduler knows it
+  std::vector<AskedSetting> asked = {};
+  std::chrono::sys_seconds now = {};
+  // When somebody who watches saw the newest line of an iteration come; nothing: it was there before.
+  std::optional<std::chrono::sys_seconds> progress_seen = {};
+  // Timers of the newest iteration that has them (read_timers), for the rule of slow nodes.
+  std::optional<LoggedIteration> timers = {};
+};
+
+// Problems first, then warnings, then notes; within these in the order of the rules.
+std::vector<HealthFinding> job_findings(const JobObservation& observation, const HealthLimits& limits = {});
+
+// No finding is a problem.
+bool is_healthy(const std::vector<HealthFinding>& findings);
+
+// How far the job is.
+struct JobProgress {
+  std::int64_t iteration = 0, iterations = 0;      // 0: none yet
+  std::optional<Nanoseconds> iteration_time = {};  // usual: the median of the newest lines of the last start
+  std::optional<Nanoseconds> left = {};            // of the run, by the usual time
+  std::optional<double> loss = {};
+  std::optional<double> tflops_per_rank = {}, tokens_per_second = {};
+  std::optional<std::chrono::sys_seconds> last_seen = {};  // the newest line of an iteration came about then
+  bool done = false;                                       // all iterations, by the log
+};
+JobProgress progress_of(const JobObservation& observation);
+
+// Whether the job runs: by the scheduler, or, where there is none, by files that were written a moment ago.
+bool runs_now(const JobObservation& observation);
+
+// What a job file asks for, in the names that nodes print (WORLD_SIZE, NNODES, arguments of Megatron-LM).
+std::vector<AskedSetting> asked_settings(const JobFile& job);
+
+}  // namespace nadi

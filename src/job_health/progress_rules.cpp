@@ -1,0 +1,245 @@
+// How far the job is, and whether it goes on.
+//
+// The usual time between two lines is the median over the newest lines of the last start, so that slow first
+// iterations and single pauses do not count. When the newest line came is known in three ways, in this order:
+// somebody saw it come; the line has a date; the file was last written then. Dates are in the clock of the
+// node, which may be in another time zone: one that is off by quarters of an hour from the file's own time
+// does not count.
+#include <algorithm>
+#include <cmath>
+
+#include "nadi/base/format.h"
+#include "nadi/job_health/health_rules.h"
+#include "nadi/job_health/spoken_duration.h"
+
+namespace nadi {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::sys_seconds;
+
+constexpr std::size_t kNewestLines = 33;
+// Without a scheduler: files that were written so recently are those of a job that runs.
+constexpr seconds kRecently{300};
+
+struct LineTimes {
+  std::optional<Nanoseconds> iteration;  // median
+  std::int64_t interval = 1;             // iterations between two lines, median
+  seconds longest_pause{0};              // between two lines that have dates
+};
+
+LineTimes line_times(const NodeLog& node) {
+  LineTimes times;
+  std::vector<Nanoseconds> iterations;
+  std::vector<std::int64_t> intervals;
+  const int start = node.points.back().start;
+  const IterationPoint* before = nullptr;
+  for (std::size_t i = node.points.size(); i-- > 0 && node.points[i].start == start;) {
+    const IterationPoint& point = node.points[i];
+    if (before != nullptr) {
+      intervals.push_back(
+          std::max<std::int64_t>(1, (before->last - point.last) / std::max<std::int64_t>(1, before->lines)));
+      if (before->date && point.date && before->lines == 1)
+        times.longest_pause = std::max(times.longest_pause, seconds(*before->date - *point.date));
+    }
+    if (iterations.size() < kNewestLines && point.mean()) iterations.push_back(*point.mean());
+    before = &point;
+  }
+  // A single line has the warm-up in it, and nothing better is known.
+  const auto median = [](auto& values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+  };
+  if (!iterations.empty()) times.iteration = median(iterations);
+  times.interval = intervals.empty() ? std::max<std::int64_t>(1, node.points.back().last) : median(intervals);
+  return times;
+}
+
+std::optional<sys_seconds> last_progress(const JobObservation& seen, const NodeLog& node) {
+  if (seen.progress_seen) return seen.progress_seen;
+  if (node.out.modified == 0) return std::nullopt;
+  const sys_seconds written{seconds(node.out.modified)};
+  if (!node.newest || !node.newest->date) return written;
+  const std::int64_t behind = node.out.modified - *node.newest->date;
+  constexpr std::int64_t kZoneStep = 900, kSlack = 60;
+  const std::int64_t off = ((behind % kZoneStep) + kZoneStep) % kZoneStep;
+  const bool other_zone =
+      behind < -kSlack || (behind > kZoneStep - kSlack && (off < kSlack || off > kZoneStep - kSlack));
+  return other_zone ? written : sys_seconds{seconds(std::min(*node.newest->date, node.out.modified))};
+}
+
+seconds whole_seconds(Nanoseconds time) {
+  return seconds(time.count() / 1'000'000'000);
+}
+
+std::int64_t newest_write(const JobLog& log) {
+  std::int64_t newest = 0;
+  for (const NodeLog& node : log.nodes)
+    newest = std::max({newest, node.out.modified, node.err.modified, node.gpu.modified});
+  return newest;
+}
+
+}  // namespace
+
+bool runs_now(const JobObservation& seen) {
+  if (seen.status && seen.status->state != JobState::kUnknown)
+    return seen.status->state == JobState::kRunning || seen.status->state == JobState::kEnding;
+  const std::int64_t newest = newest_write(seen.log);
+  return newest > 0 && seen.now - sys_seconds{seconds(newest)} < kRecently && !progress_of(seen).done;
+}
+
+JobProgress progress_of(const JobObservation& seen) {
+  JobProgress progress;
+  const NodeLog* const node = iteration_node(seen.log);
+  for (const NodeLog& one : seen.log.nodes) progress.done = progress.done || one.done;
+  if (node == nullptr || !node->newest) return progress;
+  const IterationPoint& newest = *node->newest;
+  const LineTimes times = line_times(*node);
+  progress.iteration = newest.last;
+  progress.iterations = newest.iterations;
+  progress.iteration_time = times.iteration;
+  progress.loss = newest.loss;
+  progress.tflops_per_rank = newest.tflops_per_rank;
+  progress.tokens_per_second = newest.tokens_per_second;
+  progress.last_seen = last_progress(seen, *node);
+  progress.done = progress.done || (newest.iterations > 0 && newest.last >= newest.iterations);
+  constexpr std::int64_t kMostNanoseconds = std::int64_t{100} * 365 * 86400 * 1'000'000'000;
+  if (times.iteration && newest.iterations > newest.last) {
+    const double left =
+        static_cast<double>(times.iteration->count()) * static_cast<double>(newest.iterations - newest.last);
+    if (left < static_cast<double>(kMostNanoseconds)) progress.left = Nanoseconds{std::llround(left)};
+  }
+  return progress;
+}
+
+void find_stall(const JobObservation& seen, const HealthLimits& limits, Findings& findings) {
+  const NodeLog* const node = iteration_node(seen.log);
+  const JobProgress progress = progress_of(seen);
+  if (progress.done) return;
+  const bool known_to_run = seen.status && seen.status->state == JobState::kRunning;
+  if (node == nullptr || !node->newest ||
+      node->points.back().start + 1 < static_cast<int>(node->starts.size())) {
+    // No iteration since the start. Only Slurm knows since when.
+    if (!known_to_run || seen.status->elapsed <= limits.startup || seen.log.nodes.empty()) return;
+    const std::int64_t newest = newest_write(seen.log);
+    const bool silent = newest > 0 && seen.now - sys_seconds{seconds(newest)} > limits.startup;
+    findings.push_back(
+        {.rule = HealthRule::kNoProgress,
+         .severity = HealthSeverity::kWarning,
+         .text = format("no iteration yet, {} after the start{}", spoken_duration(seen.status->elapsed),
+                        silent ? ", and nothing is being written" : ""),
+         .evidence = {
+             {.place = "",
+              .text = format("first iterations are expected within {}", spoken_duration(limits.startup))}}});
+    return;
+  }
+  if (!progress.last_seen) return;
+  const seconds silence = seen.now - *progress.last_seen;
+  const LineTimes times = line_times(*node);
+  seconds usual = times.iteration ? whole_seconds(Nanoseconds{times.iteration->count() * times.interval})
+                                  : times.longest_pause;
+  seconds limit =
+      std::max(limits.least_stall,
+               seconds(static_cast<std::int64_t>(static_cast<double>(usual.count()) * limits.stall_factor)));
+  // Evaluation and checkpoints: a pause that has been there before is normal.
+  limit = std::max(limit, times.longest_pause * 3 / 2);
+  if (silence <= limit) return;
+  const bool ended = seen.status && has_ended(seen.status->state);
+  if (ended) return;  // the rule of the state speaks
+  if (seen.status && seen.status->state == JobState::kPending) return;
+  const IterationPoint& newest = *node->newest;
+  std::string text = known_to_run || runs_now(seen)
+                         ? format("no progress for {}: iteration {} of {} was the last",
+                                  spoken_duration(silence), newest.last, newest.iterations)
+                         : format("stopped at iteration {} of {}: nothing was written for {}", newest.last,
+                                  newest.iterations, spoken_duration(silence));
+  HealthFinding finding{
+      .rule = HealthRule::kNoProgress, .severity = HealthSeverity::kProblem, .text = std::move(text)};
+  finding.evidence.push_back(
+      {.place = place_of(node->out, newest.line), .text = format("line of iteration {}", newest.last)});
+  if (times.iteration)
+    finding.evidence.push_back(
+        {.place = "",
+         .text = format("usually {} per iteration and {} between lines; limit {}",
+                        to_string(*times.iteration), spoken_duration(usual), spoken_duration(limit))});
+  finding.nodes = {node->name};
+  findings.push_back(std::move(finding));
+}
+
+void find_bad_loss(const JobObservation& seen, const HealthLimits&, Findings& findings) {
+  for (const NodeLog& node : seen.log.nodes) {
+    if (!node.newest) continue;
+    const IterationPoint& newest = *node.newest;
+    const int start = newest.start;
+    const IterationPoint* first = nullptr;
+    std::int64_t bad = 0, nan = 0;
+    for (const IterationPoint& point : node.points) {
+      if (point.start != start || (point.bad_losses == 0 && point.nan == 0)) continue;
+      if (first == nullptr) first = &point;
+      bad += point.bad_losses;
+      nan += point.nan;
+    }
+    if (first == nullptr) continue;
+    const bool now = newest.bad_losses > 0 || newest.nan > 0;
+    HealthFinding finding{
+        .rule = HealthRule::kLoss,
+        .severity = now ? HealthSeverity::kProblem : HealthSeverity::kWarning,
+        .text = now ? format("the loss is not a number since iteration {} or before", first->last)
+                    : format("the loss was not a number at iteration {} or before", first->last),
+        .nodes = {node.name}};
+    finding.evidence.push_back(
+        {.place = place_of(node.out, first->line),
+         .text = format("lines with such a loss: {}; iterations that Megatron counts as NaN: {}", bad, nan)});
+    if (now)
+      finding.evidence.push_back({.place = place_of(node.out, newest.line),
+                                  .text = format("iteration {}: loss {}", newest.last,
+                                                 newest.loss ? format("{}", *newest.loss) : "missing")});
+    findings.push_back(std::move(finding));
+    return;  // other nodes print the same
+  }
+}
+
+void find_requeue(const JobObservation& seen, const HealthLimits&, Findings& findings) {
+  const NodeLog* most = nullptr;
+  for (const NodeLog& node : seen.log.nodes)
+    if (node.starts.size() > 1 && (most == nullptr || node.starts.size() > most->starts.size())) most = &node;
+  std::int64_t restarts = seen.status ? seen.status->restarts : 0;
+  if (most != nullptr) restarts = std::max(restarts, static_cast<std::int64_t>(most->starts.size()) - 1);
+  if (restarts == 0) return;
+  HealthFinding finding{
+      .rule = HealthRule::kRequeued,
+      .severity = HealthSeverity::kNote,
+      .text = restarts == 1 ? "was queued again once" : format("was queued again {} times", restarts)};
+  if (most != nullptr) {
+    finding.nodes = {most->name};
+    finding.evidence.push_back(
+        {.place = place_of(most->out, most->starts.back().line), .text = "the last start"});
+    // Where the last start went on: from a checkpoint, or from the beginning.
+    const IterationPoint* first = nullptr;
+    const IterationPoint* before = nullptr;
+    for (const IterationPoint& point : most->points) {
+      if (point.start + 1 == static_cast<int>(most->starts.size())) {
+        first = &point;
+        break;
+      }
+      before = &point;
+    }
+    if (first != nullptr && before != nullptr) {
+      const IterationPoint& beginning = most->points.front();
+      finding.evidence.push_back(
+          {.place = place_of(most->out, first->line),
+           .text = format("went on with iteration {} after {}", first->first, before->last)});
+      if (first->first <= beginning.first && before->last > beginning.first) {
+        finding.severity = HealthSeverity::kWarning;
+        finding.text += format(" and began again with iteration {}: what was done up to {} is lost",
+                               first->first, before->last);
+      }
+    }
+  } else {
+    finding.evidence.push_back({.place = "slurm", .text = format("restarts: {}", restarts)});
+  }
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace nadi
