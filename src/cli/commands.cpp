@@ -33,6 +33,10 @@ std::unique_ptr<Command> make_generate_command();
 std::unique_ptr<Command> make_calibrate_command();
 std::unique_ptr<Command> make_compare_command();
 std::unique_ptr<Command> make_launch_command();
+std::unique_ptr<Command> make_job_list_command();
+std::unique_ptr<Command> make_job_status_command();
+std::unique_ptr<Command> make_job_cancel_command();
+std::unique_ptr<Command> make_job_resume_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_man_command();
 
@@ -182,6 +186,23 @@ constexpr std::array kCommands{
                               "--max-steps 2 --skip-eval",
                               "nadi launch -n 2 --max-restarts 1 --slow rank=1:2x models"},
                  .make = &make_launch_command},
+    CommandEntry{.name = "job list",
+                 .summary = "list jobs that wait and run, on Slurm and on this machine, and why they wait",
+                 .examples = {"nadi job list", "nadi job list --all --json"},
+                 .make = &make_job_list_command},
+    CommandEntry{.name = "job status",
+                 .summary = "show one job: state, reason, nodes, times, restarts, failed nodes",
+                 .examples = {"nadi job status local-1", "nadi job status jobs/local-1 --json"},
+                 .make = &make_job_status_command},
+    CommandEntry{.name = "job cancel",
+                 .summary = "end jobs that wait or run",
+                 .examples = {"nadi job cancel local-1", "nadi job cancel jobs/local-2 local-3 --json"},
+                 .make = &make_job_cancel_command},
+    CommandEntry{
+        .name = "job resume",
+        .summary = "submit a job again, which goes on where it saved; without nodes that failed, if asked",
+        .examples = {"nadi job resume local-1", "nadi job resume jobs/local-1 --json"},
+        .make = &make_job_resume_command},
     CommandEntry{.name = "completion",
                  .summary = "print the script that makes a shell complete nadi's command lines",
                  .examples = {"nadi completion bash", "nadi completion zsh"},

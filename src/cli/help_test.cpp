@@ -12,6 +12,7 @@
 #include "nadi/command_line/flag_aliases.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/job/find_program.h"
+#include "nadi/scheduler/scheduler.h"
 #include "nadi/megatron/megatron_flags.h"
 #include "nadi/terminal/wrap.h"
 
@@ -107,6 +108,16 @@ void prepare_checkpoints(const CommandEntry& entry) {
   }
 }
 
+// Jobs of this machine: ended ones, and those to be cancelled.
+void prepare_jobs(const CommandEntry& entry) {
+  constexpr std::array<std::string_view, 4> kCommands{"job list", "job status", "job cancel", "job resume"};
+  if (std::ranges::find(kCommands, entry.name) == kCommands.end()) return;
+  JobFile job{.scheduler = SchedulerKind::kLocal, .outputs = std::filesystem::absolute("jobs")};
+  job.run.words = {entry.name == "job cancel" ? "sleep" : "echo", "30"};
+  const auto scheduler = make_scheduler(SchedulerKind::kLocal, {.outputs = job.outputs});
+  for (int i = 0; i < 3; ++i) scheduler->submit(job, {.wait = entry.name != "job cancel"});
+}
+
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   if (GetParam().name == "draw" && !find_program("dot")) GTEST_SKIP() << "no dot on PATH";
   if ((GetParam().name == "launch" || GetParam().name == "calibrate") && !find_program("mpirun"))
@@ -117,6 +128,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   prepare_graphs(GetParam());
   prepare_measured(GetParam());
   prepare_checkpoints(GetParam());
+  prepare_jobs(GetParam());
   const CliRun help = run(std::string(GetParam().name) + " --help");
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.err, "");

@@ -1,0 +1,44 @@
+// nadi job cancel
+#include <memory>
+#include <ostream>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+#include "nadi/base/version.h"
+#include "nadi/cli/chosen_job.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/terminal/console.h"
+
+namespace nadi {
+namespace {
+
+class JobCancelCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    flags.set_positional({.name = "JOB", .help = "ids, or folders of jobs", .many = true});
+    add_outputs_flag(flags);
+    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    Json cancelled = Json::array();
+    for (const std::string& job : flags.positionals()) {
+      const ChosenJob chosen = choose_job(job, outputs_flag(flags));
+      chosen.scheduler->cancel(chosen.id);
+      cancelled.push_back(chosen.id);
+      if (!flags.given("--json")) console.out << format("cancelled job {}\n", chosen.id);
+    }
+    if (flags.given("--json"))
+      console.out << dump_json(Json{{"nadi_version", version()}, {"cancelled", cancelled}});
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_job_cancel_command() {
+  return std::make_unique<JobCancelCommand>();
+}
+
+}  // namespace nadi

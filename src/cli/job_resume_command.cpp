@@ -1,0 +1,58 @@
+// nadi job resume
+#include <memory>
+#include <ostream>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+#include "nadi/base/version.h"
+#include "nadi/cli/chosen_job.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/terminal/console.h"
+
+namespace nadi {
+namespace {
+
+class JobResumeCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    flags.set_positional({.name = "JOB", .help = "an id, or the folder of a job that has ended"});
+    flags.add({.names = {"--exclude-failed"}, .help = "not on nodes that failed under the job"});
+    flags.add({.names = {"--exclude"},
+               .value = "NODE",
+               .help = "not on this node",
+               .fallback = "none",
+               .repeatable = true});
+    add_outputs_flag(flags);
+    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    const ChosenJob chosen = choose_job(flags.positional(), outputs_flag(flags));
+    if (!chosen.folder)
+      throw usage_error(format("there is no folder of job {} in {}", chosen.id, outputs_flag(flags).string()),
+                        "--outputs says where the folders of jobs are");
+    const SubmittedJob submitted = chosen.scheduler->resume(
+        *chosen.folder,
+        {.exclude_failed_nodes = flags.given("--exclude-failed"), .exclude = flags.texts("--exclude")});
+    console.warnings() << submitted.said;
+    if (flags.given("--json"))
+      console.out << dump_json(Json{{"nadi_version", version()},
+                                    {"id", submitted.id},
+                                    {"resumes", chosen.id},
+                                    {"component_ids", submitted.component_ids},
+                                    {"folder", submitted.folder.string()}});
+    else
+      console.out << format("submitted job {}, which goes on with job {}; its folder is {}\n", submitted.id,
+                            chosen.id, submitted.folder.string());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_job_resume_command() {
+  return std::make_unique<JobResumeCommand>();
+}
+
+}  // namespace nadi

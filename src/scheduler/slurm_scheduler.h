@@ -1,0 +1,38 @@
+// Jobs on a cluster with Slurm.
+//
+//   SlurmScheduler scheduler(SlurmClient(), {.outputs = "jobs"});
+//   const SubmittedJob submitted = scheduler.submit(job, {});
+//
+// However many jobs there are, list() asks twice (squeue and sacct) and status() at most four times.
+#pragma once
+
+#include "nadi/scheduler/scheduler.h"
+#include "nadi/scheduler/slurm_client.h"
+
+namespace nadi {
+
+class SlurmScheduler : public Scheduler {
+ public:
+  SlurmScheduler(SlurmClient client, SchedulerOptions options)
+      : client_(std::move(client)), outputs_(std::move(options.outputs)) {}
+
+  SchedulerKind kind() const override { return SchedulerKind::kSlurm; }
+  SubmittedJob submit(const JobFile& job, const SubmitOptions& options) override;
+  std::vector<JobStatus> list(const ListOptions& options) override;
+  // Of an array, the runs are components.
+  JobStatus status(const std::string& id) override;
+  // Error (usage) for a job that has ended.
+  void cancel(const std::string& id) override;
+  SubmittedJob resume(const std::filesystem::path& folder, const ResumeOptions& options) override;
+  std::vector<SchedulerNode> nodes() override { return client_.nodes(); }
+
+ private:
+  // The ids that one job of ours has in Slurm: several where groups of nodes are jobs of their own.
+  std::vector<std::string> ids_of(const std::string& id) const;
+  std::vector<std::string> failed_nodes(const JobStatus& job, const std::vector<JobStatus>& runs);
+
+  SlurmClient client_;
+  std::filesystem::path outputs_;
+};
+
+}  // namespace nadi
