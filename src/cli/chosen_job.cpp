@@ -9,7 +9,7 @@ namespace nadi {
 
 void add_outputs_flag(Flags& flags) {
   flags.add({.names = {"--outputs"},
-             .value = "DIR",
+             .value = "FOLDER",
              .help = "where the folders of jobs are: \"outputs\" of the job file",
              .fallback = std::string(kDefaultJobOutputs)});
 }

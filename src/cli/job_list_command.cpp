@@ -11,6 +11,7 @@
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/report/jobs_report.h"
+#include "nadi/scheduler/job_folder.h"
 #include "nadi/scheduler/slurm_client.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_width.h"
@@ -50,7 +51,7 @@ class JobListCommand : public Command {
       } catch (const Error& error) {
         // Slurm's commands may be installed where no Slurm is; jobs of this machine are no reason to fail
         // then.
-        if (scheduler == "slurm" || jobs.empty()) throw;
+        if (scheduler == "slurm" || job_folders(where.outputs).empty()) throw;
         console.warnings() << format("warning: jobs of Slurm are not shown: {}\n", error.what());
       }
     }
@@ -61,8 +62,8 @@ class JobListCommand : public Command {
       console.out << (options.ended ? "no jobs\n"
                                     : "no jobs that wait or run; --all shows those that have ended\n");
     else
-      console.out << table_text(table,
-                                {.rows = 0, .bold_titles = console.colour_out, .width = output_width(console.out)});
+      console.out << table_text(
+          table, {.rows = 0, .bold_titles = console.colour_out, .width = output_width(console.out)});
   }
 };
 

@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "nadi/cli/launched_job.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/job/find_program.h"
+#include "nadi/scheduler/resumed_words.h"
 
 namespace nadi {
 namespace {

@@ -1,37 +1,20 @@
 #include "nadi/cli/launched_job.h"
 
-#include <algorithm>
-#include <array>
 #include <ostream>
 
 #include "nadi/base/format.h"
 #include "nadi/report/rank_output.h"
+#include "nadi/scheduler/resumed_words.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_stream.h"
 
 namespace nadi {
 namespace {
 
-constexpr std::array<std::string_view, 3> kFolderFlags{"--save-dir", "--save", "--load"};
-
 constexpr std::string_view kLessMemory =
     "a smaller batch or sequence, --recompute full, or fewer ranks on a machine need less";
 
 }  // namespace
-
-std::vector<std::string> words_to_resume(const std::vector<std::string>& words) {
-  if (words.empty() || words[0] != "train") return words;
-  bool saves = false;
-  for (const std::string& word : words) {
-    std::string flag = word.substr(0, word.find('='));
-    std::ranges::replace(flag, '_', '-');
-    if (flag == "--resume" || flag == "--resume-if-any") return words;
-    saves = saves || std::ranges::find(kFolderFlags, flag) != kFolderFlags.end();
-  }
-  std::vector<std::string> resuming = words;
-  if (saves) resuming.emplace_back("--resume-if-any");  // it may have failed before its first checkpoint
-  return resuming;
-}
 
 void run_job(const JobOptions& options, Console& console) {
   RankOutput printer(console, {.prefix = options.prefix, .json = options.json});

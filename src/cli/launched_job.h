@@ -36,7 +36,4 @@ struct JobOptions {
 
 void run_job(const JobOptions& options, Console& console);
 
-// The words of a job that is started again: with --resume where training saves anything, else as they are.
-std::vector<std::string> words_to_resume(const std::vector<std::string>& words);
-
 }  // namespace nadi
