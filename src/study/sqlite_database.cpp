@@ -149,9 +149,17 @@ SqliteDatabase::SqliteDatabase(std::filesystem::path path, Access access,
   if (!exists && access != Access::kCreate)
     throw input_error({.file = path_.string()}, "cannot read: there is no such file");
   if (exists) expect_file_kind(path_, "a study", {FileKind::kSqlite, FileKind::kEmpty});
-  const int flags = access == Access::kRead    ? SQLITE_OPEN_READONLY
-                    : access == Access::kWrite ? SQLITE_OPEN_READWRITE
-                                               : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  // A reader with the rights to write has the database open for both and is told to change nothing: only so
+  // it can finish what a killed worker left in the log, and remove the files beside the database that it
+  // needs itself.
+  const std::filesystem::path folder =
+      path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+  const bool is_denied_writing =
+      ::access(path_.c_str(), W_OK) != 0 || ::access(folder.c_str(), W_OK | X_OK) != 0;
+  const int flags = access == Access::kRead && is_denied_writing ? SQLITE_OPEN_READONLY
+                    : access == Access::kRead                    ? SQLITE_OPEN_READWRITE
+                    : access == Access::kWrite                   ? SQLITE_OPEN_READWRITE
+                                                                 : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   const auto open_as = [&](std::string_view parameters) {
     const int code = sqlite3_open_v2(file_uri(path_, parameters).c_str(), &handle_,
                                      flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
@@ -173,7 +181,10 @@ SqliteDatabase::SqliteDatabase(std::filesystem::path path, Access access,
   // Reads the first page: now it shows whether this is a database that can be read at all.
   const int code = sqlite3_exec(handle_, "PRAGMA cell_size_check = 1; SELECT count(*) FROM sqlite_master",
                                 nullptr, nullptr, nullptr);
-  if (code == SQLITE_OK) return;
+  if (code == SQLITE_OK) {
+    if (access == Access::kRead) execute("PRAGMA query_only = 1");
+    return;
+  }
   Error error = failure(code);
   sqlite3_close(std::exchange(handle_, nullptr));
   // A reader of a database with a write-ahead log wants to make files beside it. Where it may not, and no log

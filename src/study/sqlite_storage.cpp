@@ -83,10 +83,11 @@ class SqliteStorage : public StudyStorage {
                    std::optional<StudyTime> complete);
   bool is_finished_on_disk(TrialId id);
   std::string time_text(StudyTime time) const { return format_study_time(time, zone_, ' '); }
-  // Commits; with a result, so that a loss of power does not take it.
-  void commit(SqliteTransaction& transaction, bool has_result);
+  // Before and instead of a transaction's commit(): with a result, so that a loss of power does not take it.
   void begin_durable(bool has_result);
+  void commit(SqliteTransaction& transaction, bool has_result);
 
+  StorageMode mode_;
   SqliteDatabase database_;
   DistributionTable distributions_;
   TimeZoneKind zone_ = TimeZoneKind::kUtc;
@@ -97,7 +98,7 @@ class SqliteStorage : public StudyStorage {
 };
 
 SqliteStorage::SqliteStorage(const std::filesystem::path& path, const StorageOptions& options)
-    : database_(path, access_of(options.mode), options.lock_timeout) {
+    : mode_(options.mode), database_(path, access_of(options.mode), options.lock_timeout) {
   prepare_schema(database_, options.mode == StorageMode::kCreate);
   zone_ = time_zone_of(database_);
   if (options.mode != StorageMode::kRead) choose_log();
@@ -127,6 +128,9 @@ void SqliteStorage::choose_log() {
 }
 
 void SqliteStorage::begin_durable(bool has_result) {
+  if (mode_ == StorageMode::kRead)
+    throw Error(ErrorKind::kEnvironment, {.file = path().string()},
+                "cannot write: the study was opened for reading");
   if (!has_log_) return;
   const bool wants_sync = has_result && steady_clock::now() - last_sync_ >= kSyncInterval;
   if (wants_sync == is_full_sync_) return;
