@@ -173,6 +173,26 @@ void prepare_schema(SqliteDatabase& database, bool may_create) {
   }
 }
 
+void check_integrity(SqliteDatabase& database) {
+  const std::filesystem::path& path = database.path();
+  const std::string hint = format(
+      "what can be saved goes to a new file with: sqlite3 {} .recover | sqlite3 saved.db", path.string());
+  std::error_code ignored;
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path, ignored));
+  if (ignored || size > kLargestChecked) return;
+  const std::string found = database.query_text("PRAGMA integrity_check(1)").value_or("");
+  if (found != "ok")
+    throw input_error({.file = path.string()},
+                      format("the database is damaged: {}", quote_for_message(found)), hint);
+  // SQLite takes what is missing of the last page for zeros. With a log, the page may be on its way.
+  const std::filesystem::path log = path.string() + "-wal";
+  const bool has_log = std::filesystem::exists(log, ignored) && std::filesystem::file_size(log, ignored) > 0;
+  const std::int64_t page = std::atoll(database.query_text("PRAGMA page_size").value_or("0").c_str());
+  if (!has_log && page > 0 && size % page != 0)
+    throw input_error({.file = path.string(), .byte = size},
+                      format("the database is damaged: its last page of {} bytes is cut", page), hint);
+}
+
 TimeZoneKind time_zone_of(SqliteDatabase& database) {
   const std::string made_by = database.query_text("SELECT library_version FROM version_info").value_or("");
   return std::atoi(made_by.c_str()) >= 5 ? TimeZoneKind::kUtc : TimeZoneKind::kLocal;

@@ -100,6 +100,7 @@ class SqliteStorage : public StudyStorage {
 SqliteStorage::SqliteStorage(const std::filesystem::path& path, const StorageOptions& options)
     : mode_(options.mode), database_(path, access_of(options.mode), options.lock_timeout) {
   prepare_schema(database_, options.mode == StorageMode::kCreate);
+  check_integrity(database_);
   zone_ = time_zone_of(database_);
   if (options.mode != StorageMode::kRead) choose_log();
 }

@@ -42,9 +42,9 @@ using StudyTime = std::chrono::sys_time<std::chrono::microseconds>;
 using StudyAttributes = std::map<std::string, std::string, std::less<>>;
 
 struct TrialParameter {
-  std::string name;
-  double value = 0;                 // internal: of a categorical, the index of the choice
-  SharedDistribution distribution;  // never nullptr
+  std::string name = {};
+  double value = 0;                      // internal: of a categorical, the index of the choice
+  SharedDistribution distribution = {};  // never nullptr
 
   ParameterValue external() const;
 };
