@@ -21,16 +21,9 @@
 # Wants a machine with nothing else to do. On two cores a round of one takes about two minutes, one of two about
 # four.
 set -euo pipefail
-here=$(dirname "$(realpath "$0")") nadi=$(realpath "$1/src/cli/nadi") folder=${2:-}
 cases=${CASES:-one two} rounds=${ROUNDS:-3} steps=${STEPS:-3} tries=${TRIES:-3}
 read -ra prefix <<<"${PREFIX:-}"
-[ -x "$nadi" ] || { echo "error: $nadi: not built" >&2; exit 4; }
-if [ -z "$folder" ]; then
-  folder=$(mktemp -d)
-  trap 'rm -rf "$folder"' EXIT
-fi
-mkdir -p "$folder"
-cd "$folder"
+source "$(dirname "$0")/own_folder.sh"
 rm -f compared-*.json
 
 # Measures with a command of ours; what it says is shown when it fails.

@@ -1,11 +1,12 @@
 // The plans that FASOP evaluated, estimated here with its layer times, beside its own figures: how long an
 // estimate takes, and how far both are apart.
 //
-//   plan_bench FOLDER [--plans] [--simulate]
+//   plan_bench FOLDER [--plans] [--simulate] [--once]
 //
 // FOLDER has FASOP's tables: gpt2.csv (GPT-2 XL on 8 nodes of 4 A10), gpt2_heterogeneous.csv (one node of 4
 // A100 and 7 of A10), bert.csv (BERT large on 4 nodes of 4 A10) and known_cost_all.csv (times of layers).
-// --plans prints every plan; --simulate adds what the simulator says (seconds for all).
+// --plans prints every plan; --simulate adds what the simulator says (seconds for all);
+// --once leaves out estimates of plans that are known already, for profilers.
 #include <algorithm>
 #include <cmath>
 #include <ctime>
@@ -144,8 +145,12 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
   return 1 - 6 * sum / (n * (n * n - 1));
 }
 
-void run(const FasopCase& one, const std::filesystem::path& folder, const LayerTimes& times, bool all,
-         bool simulates) {
+struct BenchOptions {
+  std::filesystem::path folder;
+  bool all = false, simulates = false, once = false;
+};
+
+void run(const FasopCase& one, const LayerTimes& times, const BenchOptions& options) {
   PlanQuestion question{.config = *find_built_in_model(one.model), .cluster = load_cluster(one.cluster)};
   // FASOP's GPT-2 XL has 16 heads, not 25, so that they divide over tensor-parallel ranks.
   if (one.model == "gpt2-xl") {
@@ -158,7 +163,7 @@ void run(const FasopCase& one, const std::filesystem::path& folder, const LayerT
   question.request.dtype = DType::kF16;
   question.request.fused_attention = false;
   question.layer_times = times;
-  const std::vector<FasopPlan> plans = read_plans(folder / one.file, question);
+  const std::vector<FasopPlan> plans = read_plans(options.folder / one.file, question);
 
   const std::clock_t start = std::clock();
   PlanEstimator estimator(question);
@@ -166,11 +171,11 @@ void run(const FasopCase& one, const std::filesystem::path& folder, const LayerT
   estimates.reserve(plans.size());
   for (const FasopPlan& plan : plans) estimates.push_back(estimator.of(plan.candidate));
   const double first = seconds_since(start);
-  constexpr int kRounds = 10;
+  const int rounds = options.once ? 1 : 10;
   const std::clock_t again = std::clock();
-  for (int round = 0; round < kRounds; ++round)
+  for (int round = 0; round < rounds; ++round)
     for (const FasopPlan& plan : plans) estimator.of(plan.candidate);
-  const double known = seconds_since(again) / kRounds;
+  const double known = seconds_since(again) / rounds;
   const auto count = static_cast<double>(plans.size());
   std::cout << format("{}: {} plans in {:.1f} ms ({:.1f} us each), again in {:.2f} ms ({:.1f} us each)",
                       one.file, plans.size(), first * 1e3, first / count * 1e6, known * 1e3,
@@ -186,12 +191,12 @@ void run(const FasopCase& one, const std::filesystem::path& folder, const LayerT
     ours.push_back(static_cast<double>(estimates[i].iteration.count()) * 1e-9);
     ratios.push_back(ours.back() / theirs.back());
     std::optional<double> simulated;
-    if (simulates) {
+    if (options.simulates) {
       const SimulationResult result = simulate_plan(question, plans[i].candidate);
       simulated = static_cast<double>(result.iteration_time.count()) * 1e-9;
       errors.push_back(std::abs(ours.back() / *simulated - 1));
     }
-    if (!all) continue;
+    if (!options.all) continue;
     std::string partition;
     for (const std::int64_t layers : plans[i].candidate.plan.partition)
       partition += format("{}{}", partition.empty() ? "" : "-", layers);
@@ -216,26 +221,27 @@ void run(const FasopCase& one, const std::filesystem::path& folder, const LayerT
 }  // namespace
 
 int main(int argc, char** argv) try {
-  std::filesystem::path folder;
-  bool all = false, simulates = false;
+  BenchOptions options;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--plans")
-      all = true;
+      options.all = true;
     else if (argument == "--simulate")
-      simulates = true;
+      options.simulates = true;
+    else if (argument == "--once")
+      options.once = true;
     else
-      folder = argument;
+      options.folder = argument;
   }
-  if (folder.empty()) {
-    std::cerr << "plan_bench FOLDER [--plans] [--simulate]: the folder with FASOP's tables\n";
+  if (options.folder.empty()) {
+    std::cerr << "plan_bench FOLDER [--plans] [--simulate] [--once]: the folder with FASOP's tables\n";
     return 2;
   }
-  const LayerTimes times = LayerTimes::read(folder / "known_cost_all.csv");
+  const LayerTimes times = LayerTimes::read(options.folder / "known_cost_all.csv");
   for (const FasopCase& one : {FasopCase{"gpt2.csv", "gpt2-xl", "a10-8x4", 64, 1024, 1.46},
                                FasopCase{"gpt2_heterogeneous.csv", "gpt2-xl", "a100x1-a10x7", 64, 1024, 14.1},
                                FasopCase{"bert.csv", "bert-large-uncased", "a10-8x4", 256, 512, 0}})
-    run(one, folder, times, all, simulates);
+    run(one, times, options);
   return 0;
 } catch (const nadi::Error& error) {
   std::cerr << error.what() << '\n';

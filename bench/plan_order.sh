@@ -11,15 +11,8 @@
 # after one that is not counted.
 # SLOW (3) is how many times as long the slow rank takes, APART (1.1) the least ratio of two predictions.
 set -euo pipefail
-nadi=$(realpath "$1/src/cli/nadi") here=$(realpath "$(dirname "$0")") folder=${2:-}
 runs=${RUNS:-5} steps=${STEPS:-5} slow=${SLOW:-3} apart=${APART:-1.1}
-[ -x "$nadi" ] || { echo "error: $nadi: not built" >&2; exit 4; }
-if [ -z "$folder" ]; then
-  folder=$(mktemp -d)
-  trap 'rm -rf "$folder"' EXIT
-fi
-mkdir -p "$folder"
-cd "$folder"
+source "$(dirname "$0")/own_folder.sh"
 export OMP_NUM_THREADS=1
 
 # Twelve layers, so that stages of many sizes are possible; no dropout, whose cost is not what is planned.

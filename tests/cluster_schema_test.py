@@ -6,78 +6,31 @@
 Every cluster of examples/clusters, every device of the catalogue and a file that `nadi calibrate` writes are
 valid; changed ones are refused by schema and program alike. Skipped (77) where Python has no jsonschema."""
 
-import copy
 import json
 import os
-import subprocess
-import sys
-import tempfile
 
-try:
-    from jsonschema import Draft202012Validator
-except ImportError:
-    print("skipped: Python has no module jsonschema (Debian: python3-jsonschema)")
-    sys.exit(77)
+from schema_checks import SchemaChecks, put
 
-nadi, source = sys.argv[1:3]
-failures = 0
+checks = SchemaChecks("share", "clusters", "cluster.schema.json")
+if json.loads(checks.run("clusters", "--schema").stdout) != checks.schema:
+    checks.fail("the program prints another schema")
 
-
-def fail(text):
-    global failures
-    failures += 1
-    print(f"FAILED: {text}")
-
-
-def run(*words):
-    return subprocess.run([nadi, *words], capture_output=True, text=True)
-
-
-def read(*parts):
-    with open(os.path.join(source, *parts)) as file:
-        return json.load(file)
-
-
-def problems(validator, value):
-    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]
-
-
-schema = read("share", "clusters", "cluster.schema.json")
-Draft202012Validator.check_schema(schema)
-clusters = Draft202012Validator(schema)
-devices = Draft202012Validator({**schema["$defs"]["device"], "$defs": schema["$defs"]})
-
-if json.loads(run("clusters", "--schema").stdout) != schema:
-    fail("the program prints another schema")
-
-folder = os.path.join(source, "examples", "clusters")
-examples = {name: read("examples", "clusters", name) for name in sorted(os.listdir(folder)) if name.endswith(".json")}
+folder = os.path.join(checks.source, "examples", "clusters")
+examples = {name: checks.read(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".json")}
 if not examples:
-    fail("no examples")
+    checks.fail("no examples")
 for name, example in examples.items():
-    for problem in problems(clusters, example):
-        fail(f"{name}: {problem}")
-for name, device in read("share", "clusters", "devices.json")["devices"].items():
-    for problem in problems(devices, device):
-        fail(f"device {name}: {problem}")
+    checks.expect_valid(name, example)
+for name, device in checks.read("share", "clusters", "devices.json")["devices"].items():
+    checks.expect_valid(f"device {name}", device, checks.part("device"))
 
-work = tempfile.TemporaryDirectory()
-measured = os.path.join(work.name, "me.json")
-done = run("calibrate", "--quick", "--model", "gpt2-tiny", "--ranks", "1", "--threads", "1", "-o", measured)
-if done.returncode != 0:
-    fail(f"calibrate: {done.stderr}")
-else:
-    with open(measured) as file:
-        for problem in problems(clusters, json.load(file)):
-            fail(f"a calibration: {problem}")
+measured = os.path.join(checks.folder, "me.json")
+checks.expect_written("a calibration", measured, "calibrate", "--quick", "--model", "gpt2-tiny", "--ranks", "1",
+                      "--threads", "1", "-o", measured)
 
 
 def node(cluster):
     return cluster["nodes"][0]
-
-
-def put(values, **members):
-    values.update(members)
 
 
 # What is wrong, and the change that makes it so.
@@ -118,19 +71,5 @@ right = {
     "a latency": lambda c: put(node(c)["inside"], latency="2.5us"),
     "a price": lambda c: put(node(c), price="12 $/h"),
 }
-base = examples["a10-8x4.json"]
-path = os.path.join(work.name, "changed.json")
-for changes, good in ((wrong, False), (right, True)):
-    for what, change in changes.items():
-        changed = copy.deepcopy(base)
-        change(changed)
-        with open(path, "w") as file:
-            json.dump(changed, file)
-        valid, read_back = clusters.is_valid(changed), run("clusters", path)
-        if valid != good:
-            fail(f"{what}: {'refused' if good else 'valid'} by the schema: {problems(clusters, changed)}")
-        if read_back.returncode != (0 if good else 3):
-            fail(f"{what}: exit code {read_back.returncode} of the program: {read_back.stderr}")
-
-print(f"{len(examples)} clusters, {len(wrong)} wrong and {len(right)} right changes, {failures} failures")
-sys.exit(failures > 0)
+checks.refused_alike(examples["a10-8x4.json"], wrong, right, ["clusters"])
+checks.finish(f"{len(examples)} clusters")

@@ -5,7 +5,8 @@
 set -uo pipefail
 readonly kKills=50 kSteps=2000 kSeed=1
 self=$(realpath "$0")
-source "$(dirname "${BASH_SOURCE[0]}")/tiny_run.sh"
+source "$(dirname "$self")/tiny_run.sh"
+source "$(dirname "$self")/kills.sh"
 
 train=("$nadi" train tiny.json --data squad.json --tokenizer tok --threads 1 --batch-size 2 --max-seq-length 16)
 long=("${train[@]}" --eval-steps 5 --save-total-limit 3 --max-steps "$kSteps")
@@ -27,26 +28,19 @@ expect_same() {
 
 # Moments are spread over the time that a run of 20 checkpoints takes on this machine.
 killed_at_random_moments() {
-  local hits=0 writing=0 before=0 now pid moment start range
-  start=$(date +%s%N)
-  "${train[@]}" --save-dir measured --save-steps 1 --skip-eval --max-steps 20 >run.out 2>run.err || fail "no run"
-  range=$((($(date +%s%N) - start) / 1000000 + 1))
-  RANDOM=$kSeed
-  for ((i = 0; i < kKills; ++i)); do
-    "${long[@]}" --save-dir killed --save-steps 1 --resume-if-any >run.out 2>run.err &
-    pid=$!
-    moment=$((RANDOM % range))
-    sleep "$(printf '%d.%03d' $((moment / 1000)) $((moment % 1000)))"
-    kill -KILL "$pid" 2>/dev/null && hits=$((hits + 1))
-    wait "$pid" 2>/dev/null
+  local writing=0 before=0 now
+  milliseconds_of "${train[@]}" --save-dir measured --save-steps 1 --skip-eval --max-steps 20
+  loads_after_kill() {
     [[ -n $(find killed -name '.nadi.*' 2>/dev/null) ]] && writing=$((writing + 1))
     now=$(newest killed)
-    ((now >= before)) || fail "after a kill at $moment ms: the newest checkpoint went from $before to $now"
+    ((now >= before)) || fail "after a kill at $1 ms: the newest checkpoint went from $before to $now"
     before=$now
     loads killed
-  done
+  }
+  kill_at_random_moments "$kKills" "$milliseconds" loads_after_kill \
+    "${long[@]}" --save-dir killed --save-steps 1 --resume-if-any
   echo "killed $hits times in the first $before of $kSteps steps, $writing times while a folder was written;" \
-    "moments in $range ms from seed $kSeed"
+    "moments in $milliseconds ms from seed $kSeed"
   ((hits == kKills)) || fail "only $hits of $kKills runs were still there to be killed"
   ((before > 0 && writing > 0)) || fail "no kill came at a moment that matters"
 
@@ -96,27 +90,11 @@ full_disk() {
   umount small
 }
 
-if [[ ${2:-} == --full-disk ]]; then # within a mount namespace of its own, in the folder of the script that starts it
-  cd "$3" || exit 1
-  full_disk
-  code=$?
-  exit "$((failures > 0 ? 1 : code))"
-fi
+full_disk_part "$@"
 
 make_inputs
 killed_at_random_moments
 interrupted TERM
 interrupted INT
-# Root may mount; others may where they can have a namespace of users.
-if unshare -rm true 2>/dev/null; then
-  unshare -rm "$self" "$nadi" --full-disk "$work"
-  case $? in
-    0) ;;
-    77) echo "skipped: the full disk; no file system may be mounted here" ;;
-    *) failures=$((failures + 1)) ;;
-  esac
-else
-  echo "skipped: the full disk; no file system may be mounted here"
-fi
-
+with_full_disk
 finish

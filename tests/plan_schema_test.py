@@ -6,44 +6,11 @@
 A whole file and what `nadi plan --emit` writes are valid; changed files are refused by schema and program alike. Skipped (77)
 where Python has no jsonschema."""
 
-import copy
-import json
 import os
-import subprocess
-import sys
-import tempfile
 
-try:
-    from jsonschema import Draft202012Validator
-except ImportError:
-    print("skipped: Python has no module jsonschema (Debian: python3-jsonschema)")
-    sys.exit(77)
+from schema_checks import SchemaChecks, put
 
-nadi, source = sys.argv[1:3]
-failures = 0
-
-
-def fail(text):
-    global failures
-    failures += 1
-    print(f"FAILED: {text}")
-
-
-def run(*words):
-    return subprocess.run([nadi, *words], capture_output=True, text=True)
-
-
-def put(values, **members):
-    values.update(members)
-
-
-with open(os.path.join(source, "share", "plans", "plan.schema.json")) as file:
-    schema = json.load(file)
-Draft202012Validator.check_schema(schema)
-plans = Draft202012Validator(schema)
-
-work = tempfile.TemporaryDirectory()
-path = os.path.join(work.name, "plan.json")
+checks = SchemaChecks("share", "plans", "plan.schema.json")
 base = {
     "nadi_plan": 1,
     "model": "gpt2",
@@ -55,17 +22,10 @@ base = {
     "devices": "0-1,4-5",
     "predicted": {"step_time": "143 ms", "memory": "3 GiB", "cost": "0.0017 $"},
 }
-for error in plans.iter_errors(base):
-    fail(f"{error.json_path}: {error.message}")
-
-done = run("plan", "gpt2", "--cluster", "a100x1-a10x7", "--global-batch-size", "8", "--tp", "1", "--pp", "2",
-           "--schedule", "1f1b", "--recompute", "full", "--emit", path)
-if done.returncode != 0:
-    fail(f"plan: {done.stderr}")
-else:
-    with open(path) as file:
-        for error in plans.iter_errors(json.load(file)):
-            fail(f"of nadi plan: {error.json_path}: {error.message}")
+checks.expect_valid("a whole file", base)
+path = os.path.join(checks.folder, "plan.json")
+checks.expect_written("of nadi plan", path, "plan", "gpt2", "--cluster", "a100x1-a10x7", "--global-batch-size", "8",
+                      "--tp", "1", "--pp", "2", "--schedule", "1f1b", "--recompute", "full", "--emit", path)
 
 wrong = {
     "an unknown key": lambda p: put(p, modell="gpt2"),
@@ -107,18 +67,5 @@ right = {
     "no predictions": lambda p: put(p, predicted={}),
     "a name of the schema": lambda p: put(p, **{"$schema": "plan.schema.json"}),
 }
-for changes, good in ((wrong, False), (right, True)):
-    for what, change in changes.items():
-        changed = copy.deepcopy(base)
-        change(changed)
-        with open(path, "w") as file:
-            json.dump(changed, file)
-        problems = [f"{error.json_path}: {error.message}" for error in plans.iter_errors(changed)]
-        read_back = run("show", "--plan", path)
-        if (not problems) != good:
-            fail(f"{what}: {'refused' if good else 'valid'} by the schema: {problems}")
-        if read_back.returncode != (0 if good else 3):
-            fail(f"{what}: exit code {read_back.returncode} of the program: {read_back.stderr}")
-
-print(f"{len(wrong)} wrong and {len(right)} right changes, {failures} failures")
-sys.exit(failures > 0)
+checks.refused_alike(base, wrong, right, ["show", "--plan"])
+checks.finish()

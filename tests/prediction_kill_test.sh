@@ -5,21 +5,12 @@
 set -uo pipefail
 readonly kKills=10 kSeed=1
 self=$(realpath "$0")
-source "$(dirname "${BASH_SOURCE[0]}")/program_test.sh"
+source "$(dirname "$self")/program_test.sh"
+source "$(dirname "$self")/kills.sh"
 
 calibrate=("$nadi" calibrate --quick --model gpt2-tiny --threads 1)
 simulate=("$nadi" simulate gpt2-xl --dp 4 --pp 8 --global-batch-size 64 --micro-batch-size 1 --cluster a10-8x4)
 readonly kTraces=32 # that the latter writes
-
-# left_over <folder>: temporaries of ours
-left_over() {
-  find "$1" tmp -name '.nadi.*' -o -name 'nadi-*' 2>/dev/null
-}
-
-# pause <milliseconds>
-pause() {
-  sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"
-}
 
 # expect_whole <folder>: every file that has its name is complete. Those of one simulation get their names one after
 # the other when all are on the disk: only a kill right then leaves some of them.
@@ -33,55 +24,29 @@ expect_whole() {
 
 # killed_at_random_moments <folder> <command ...>
 killed_at_random_moments() {
-  local folder=$1 start range moment pid hits=0
+  local folder=$1
   shift
-  start=$(date +%s%N)
-  "$@" >run.out 2>run.err || fail "$folder: $(cat run.err)"
-  range=$((($(date +%s%N) - start) / 1000000 + 1))
+  milliseconds_of "$@"
   expect_whole "$folder"
-  RANDOM=$kSeed
-  for ((i = 0; i < kKills; ++i)); do
-    rm -rf "$folder"
-    "$@" >run.out 2>run.err &
-    pid=$!
-    moment=$((RANDOM % range))
-    pause "$moment"
-    kill -KILL "$pid" 2>/dev/null && hits=$((hits + 1))
-    wait "$pid" 2>/dev/null
-    expect_whole "$folder"
-  done
-  echo "$folder: killed $hits times in $range ms"
-  ((hits > 0)) || fail "$folder: no kill came in time"
   rm -rf "$folder"
+  whole_after_kill() {
+    expect_whole "$folder"
+    rm -rf "$folder"
+  }
+  kill_at_random_moments "$kKills" "$milliseconds" whole_after_kill "$@"
+  echo "$folder: killed $hits times in $milliseconds ms"
+  ((hits > 0)) || fail "$folder: no kill came in time"
   rm -rf tmp/*
 }
 
 # interrupted <signal> <folder> <command ...>: the command is long enough to be under way after a moment
 interrupted() {
-  local signal=$1 folder=$2 pid code
+  local signal=$1 folder=$2
   shift 2
-  # A shell starts what is in the background without SIGINT.
-  env --default-signal=INT "$@" >run.out 2>run.err &
-  pid=$!
-  pause 700
-  kill -s "$signal" "$pid" || fail "$folder: $signal: over before it came"
-  wait "$pid"
-  code=$?
+  signalled "$signal" 700 "$@"
   ((code == 130)) || fail "$folder: $signal: exit code $code: $(cat run.err)"
   [[ -z $(find "$folder" -type f -not -name '.*' 2>/dev/null) ]] || fail "$folder: $signal: a file in spite of it"
   [[ -z $(left_over "$folder") ]] || fail "$folder: $signal: left behind $(left_over "$folder" | head -3)"
-}
-
-# refused <folder> <reason> <command ...>: ends with exit code 4, says why, and leaves nothing
-refused() {
-  local folder=$1 reason=$2 code
-  shift 2
-  "$@" >run.out 2>run.err
-  code=$?
-  ((code == 4)) || fail "$folder: $reason: exit code $code: $(cat run.err)"
-  grep -q "^error: .*$reason" run.err || fail "$folder: $reason: $(cat run.err)"
-  [[ -z $(find "$folder" -type f 2>/dev/null) ]] || fail "$folder: $reason: left behind $(find "$folder" -type f | head -3)"
-  [[ -z $(left_over "$folder") ]] || fail "$folder: $reason: left behind $(left_over "$folder" | head -3)"
 }
 
 # In a file system of a few pages.
@@ -93,16 +58,10 @@ full_disk() {
   umount small
 }
 
-if [[ ${2:-} == --full-disk ]]; then # within a mount namespace of its own, in the folder of the script that starts it
-  cd "$3" || exit 1
-  export TMPDIR=$PWD/tmp
-  full_disk
-  code=$?
-  exit "$((failures > 0 ? 1 : code))"
-fi
-
-mkdir tmp
-export TMPDIR=$PWD/tmp
+mkdir -p "${3:-.}/tmp"
+TMPDIR=$(realpath "${3:-.}/tmp")
+export TMPDIR
+full_disk_part "$@"
 
 killed_at_random_moments traces "${simulate[@]}" --et-out traces/p
 killed_at_random_moments cluster "${calibrate[@]}" --ranks 1 -o cluster/me.json
@@ -121,24 +80,8 @@ for signal in TERM INT; do
   fi
 done
 
-# A limit on the size of files stops the largest, and nothing else.
-(
-  ulimit -f 16
-  refused traces "File too large" "${simulate[@]}" --et-out traces/p
-  refused cluster "File too large" "${calibrate[@]}" --ranks 1 -o cluster/me.json
-  exit "$((failures > 0))"
-) || failures=$((failures + 1))
+refused_beyond 16 traces "${simulate[@]}" --et-out traces/p
+refused_beyond 16 cluster "${calibrate[@]}" --ranks 1 -o cluster/me.json
 
-# Root may mount; others may where they can have a namespace of users.
-if unshare -rm true 2>/dev/null; then
-  unshare -rm "$self" "$nadi" --full-disk "$work"
-  case $? in
-    0) ;;
-    77) echo "skipped: the full disk; no file system may be mounted here" ;;
-    *) failures=$((failures + 1)) ;;
-  esac
-else
-  echo "skipped: the full disk; no file system may be mounted here"
-fi
-
+with_full_disk
 finish

@@ -149,6 +149,16 @@ std::string fleet_note(const FleetAnswer& found) {
                 with_thousands(found.subclusters), with_thousands(found.evaluated));
 }
 
+// The largest of the mixes on the front; nullopt: one of them was not searched to the end.
+std::optional<double> gap_of_front(const FleetAnswer& found) {
+  double gap = 0;
+  for (const std::size_t i : found.front) {
+    if (!found.points[i].gap) return std::nullopt;
+    gap = std::max(gap, *found.points[i].gap);
+  }
+  return gap;
+}
+
 // The first `top` by what is asked for, simulated times before estimates.
 void rank_by_objective(const PlanQuestion& question, std::vector<RankedPlan>& plans, std::int64_t top) {
   std::ranges::stable_sort(plans, {}, [&](const RankedPlan& plan) {
@@ -210,7 +220,8 @@ class PlanCommand : public Command {
                .value = "FILE",
                .help =
                    "in place of --cluster: nodes that can be rented, with the fewest and the most of each "
-                   "kind; finds how many of which, by time and money: see docs/planning.md",
+                   "kind, as examples/fleets/a100-a10.json; finds how many of which, by time and money: see "
+                   "docs/planning.md",
                .fallback = "none",
                .group = "hardware"});
     flags.add(
@@ -297,7 +308,9 @@ class PlanCommand : public Command {
     const PlanQuestion question = resolve_question(flags, fleet.cluster, console);
     WatchedSearch search(question, search_options(flags), console);
     if (const auto path = flags.text("--all")) search.write_all(*path, overwriting(flags));
-    const FleetAnswer found = search_fleet(by_time(question), fleet, search.options());
+    SearchOptions options = search.options();
+    options.proves_front = true;
+    const FleetAnswer found = search_fleet(by_time(question), fleet, options);
     search.finish();
     if (found.points.empty() && found.stopped) throw Interrupted{};
     if (found.points.empty())
@@ -315,7 +328,8 @@ class PlanCommand : public Command {
                   .work = question_work(question),
                   .front = std::move(front.best),
                   .of_fleet = true,
-                  .subclusters = found.subclusters};
+                  .subclusters = found.subclusters,
+                  .front_gap = gap_of_front(found)};
     if (flags.given("--pareto"))
       write_pareto(flags, view, std::move(front.behind), fleet_note(found), console);
     report(flags, view, search.options().stop, console);

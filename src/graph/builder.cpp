@@ -163,7 +163,9 @@ GraphBuilder::Scope GraphBuilder::in_phase(Phase phase) {
 }
 
 GraphBuilder::Scope GraphBuilder::in_origin_of(const Op& op, Phase phase) {
-  return {*this, {graph_.layer(op.layer), op.layer, phase, op.block, op.core_attention}};
+  // Without names, the number of the layer says it.
+  return {*this,
+          {names_ ? graph_.layer(op.layer) : std::string(), op.layer, phase, op.block, op.core_attention}};
 }
 
 void GraphBuilder::move_behind(std::uint32_t first, const std::function<bool(const Op&)>& late) {

@@ -46,7 +46,9 @@ namespace {
 // "gelu_grad" stays; a forward op that serves in the backward pass, such as dropout, becomes "dropout.grad".
 std::string default_label(OpKind kind) {
   const std::string_view name = definition(kind).name;
-  return name.ends_with("_grad") ? std::string(name) : format("{}.grad", name);
+  std::string label(name);
+  if (!name.ends_with("_grad")) label += ".grad";
+  return label;
 }
 
 }  // namespace

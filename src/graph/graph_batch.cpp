@@ -16,7 +16,14 @@ GraphBatch::GraphBatch(const Graph& graph, std::int64_t built_with) : built_with
       extents_.push_back({.tensor = t, .axis = axis, .per_sequence = factor});
     }
   }
+  std::vector<char> was_written(graph.tensors().size(), 0);
   for (std::uint32_t o = 0; o < graph.ops().size(); ++o) {
+    const std::vector<OpOutput>& outputs = graph.ops()[o].outputs;
+    for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+      char& before = was_written[index(outputs[i].tensor)];
+      if (outputs[i].accumulate && before == 0) first_sums_.push_back({.op = o, .output = i});
+      before = 1;
+    }
     const auto& entries = graph.ops()[o].attributes.entries();
     for (std::uint32_t e = 0; e < entries.size(); ++e) {
       const auto add = [&](std::int64_t number, std::uint32_t place) {
@@ -28,6 +35,11 @@ GraphBatch::GraphBatch(const Graph& graph, std::int64_t built_with) : built_with
         for (std::uint32_t i = 0; i < list->size(); ++i) add((*list)[i], i);
     }
   }
+}
+
+void GraphBatch::set_accumulating(Graph& graph, bool accumulates) const {
+  for (const Written& written : first_sums_)
+    graph.ops_[written.op].outputs[written.output].accumulate = accumulates;
 }
 
 void GraphBatch::set(Graph& graph, std::int64_t sequences) const {

@@ -88,10 +88,6 @@ ChunkKey chunk_key(const StepRequest& request, const Plan& plan, const ChunkPlac
   return key;
 }
 
-std::optional<ArenaNeed> ChunkCost::arena(std::int64_t layers, bool pipelined) {
-  return (pipelined ? memory_pipelined : memory).of(repeated ? layers / per_unit : kFewestUnits);
-}
-
 // The same facts as ReductionBuilder takes from a chunk.
 std::vector<ReadyParameter> parameters_by_readiness(const ModelConfig& config, const ChunkKey& key,
                                                     const ChunkGraph& chunk) {

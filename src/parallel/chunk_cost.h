@@ -3,14 +3,13 @@
 //
 // A chunk is built once with three units (a unit is one layer, or as many as are recomputed together), and
 // what its inner unit costs is counted apart. More units cost that much more each: work, memory that is
-// resident, what is kept in slots; two units cost that much less. The arena is played (repeated_memory.h).
+// resident, what is kept in slots; two units cost that much less. The arena is played (chunk_family.h).
 // Chunks that are no repetition (less than two units, or a number of layers that recomputation does not
 // divide) are built as they are.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -96,12 +95,9 @@ struct ChunkCost {
   std::int64_t more_units(std::int64_t layers) const {
     return repeated ? layers / per_unit - kUnitsBuilt : 0;
   }
-  // The arena of the chunk; `pipelined`: where what is kept lies in slots. nullopt: build the chunk as it is.
-  std::optional<ArenaNeed> arena(std::int64_t layers, bool pipelined);
 
   bool repeated = false;
   std::int64_t per_unit = 1;
-  RepeatedMemory memory, memory_pipelined;  // of a graph that is no repetition: any number of units
 };
 
 // The ops of a chunk for one micro-batch, of the graph as it was built; `inner_*` is the part of its inner

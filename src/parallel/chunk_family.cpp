@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -40,10 +41,17 @@ std::int64_t first_prime(const ModelConfig& config, const ChunkKey& key) {
 
 }  // namespace
 
+ChunkKey of_family(ChunkKey key) {
+  key.micro_batch_size = 1;
+  key.accumulates = true;
+  return key;
+}
+
 ChunkFamily::ChunkFamily(const ModelConfig& config, const ChunkKey& key)
-    : key_(key), repeated_(key.layers == ChunkKey::kRepeated) {
+    : key_(of_family(key)), repeated_(key.layers == ChunkKey::kRepeated) {
   for (std::int64_t prime = first_prime(config, key);;) {
-    key_.micro_batch_size = size_ = prime;
+    key_.micro_batch_size = prime;
+    now_ = {.size = prime, .accumulates = true};
     chunk_ = build_chunk(config, key_);
     batch_ = GraphBatch(chunk_.graph, prime);
     if (!batch_.is_ambiguous()) break;
@@ -87,7 +95,7 @@ void ChunkFamily::find_memory() {
                           chunk_.receive_gradient, chunk_.backward, chunk_.send_gradient};
   std::vector<char> in_slot = crossing_values(graph, passes);
   std::vector<char> in_ring(graph.tensors().size(), 0);
-  const std::vector<std::uint32_t> root = view_roots(graph);
+  root_ = view_roots(graph);
   for (const Op& op : graph.ops()) {
     if (op.kind != OpKind::kReceive) continue;
     const std::size_t tensor = index(op.outputs[0].tensor);
@@ -97,7 +105,7 @@ void ChunkFamily::find_memory() {
     for (std::size_t pass = 0; pass < passes.size(); ++pass)
       for (std::uint32_t i = passes[pass].first; i < passes[pass].end; ++i)
         for (const TensorId input : graph.ops()[i].inputs)
-          if (input != kNoTensor && root[index(input)] == tensor)
+          if (input != kNoTensor && root_[index(input)] == tensor)
             ring.touched |= bit_of(static_cast<PipelineEvent>(pass));
     rings_.emplace_back(op.outputs[0].tensor, ring);
   }
@@ -109,43 +117,77 @@ void ChunkFamily::find_memory() {
   for (const KeptValue& value : kept_for_backward(graph))
     kept_.push_back({.tensor = value.tensor, .block = value.block, .inner = is_inner(value.block)});
   for (std::size_t t = 0; t < in_slot.size(); ++t) in_slot[t] |= in_ring[t];
-  whole_ = arena_of(root, std::move(in_ring));
-  pipelined_ = arena_of(root, std::move(in_slot));
+  whole_.elsewhere = std::move(in_ring);
+  pipelined_.elsewhere = std::move(in_slot);
 }
 
-ChunkFamily::Arena ChunkFamily::arena_of(const std::vector<std::uint32_t>& root,
-                                         std::vector<char> elsewhere) const {
-  const ValueLifetimes lifetimes = value_lifetimes(chunk_.graph, {.elsewhere = std::move(elsewhere)});
-  Arena arena{.values = std::vector<TensorId>(lifetimes.allocations.size(), kNoTensor),
-              .memory = {pieces_, lifetimes.allocations}};
+void ChunkFamily::find_values(Arena& arena) const {
+  const ValueLifetimes lifetimes = value_lifetimes(chunk_.graph, {.elsewhere = std::move(arena.elsewhere)});
+  arena.values.assign(lifetimes.allocations.size(), kNoTensor);
+  arena.memory = {pieces_, lifetimes.allocations};
   // Values that take over each other's bytes have the same size; views may be parts.
-  for (std::uint32_t t = 0; t < root.size(); ++t)
-    if (root[t] == t && lifetimes.allocation_of[t] >= 0)
+  for (std::uint32_t t = 0; t < root_.size(); ++t)
+    if (root_[t] == t && lifetimes.allocation_of[t] >= 0)
       arena.values[static_cast<std::size_t>(lifetimes.allocation_of[t])] = TensorId{t};
-  return arena;
+  arena.found = true;
 }
 
-ChunkGraph& ChunkFamily::graph(std::int64_t micro_batch_size) {
-  if (size_ != micro_batch_size) batch_.set(chunk_.graph, micro_batch_size);
-  size_ = micro_batch_size;
+std::optional<ArenaNeed> ChunkFamily::arena(const ArenaRequest& request) {
+  Arena& arena = request.pipelined ? pipelined_ : whole_;
+  // Values that have different sizes with one size of micro-batches may have equal ones with another, and
+  // then take over each other's bytes: the lifetimes are those of the graph as it was built.
+  if (!arena.found) {
+    graph(built_form());
+    find_values(arena);
+  }
+  ScaledArena& scaled = arena.of_size[request.micro_batch_size];
+  if (scaled.memory == nullptr) {
+    graph({.size = request.micro_batch_size, .accumulates = now_.accumulates});
+    scaled = resized(arena);
+  }
+  const auto need = scaled.memory->of(repeated_ ? request.layers / key_.layers_per_unit() : kFewestUnits);
+  if (!need) return std::nullopt;
+  return ArenaNeed{need->arena * scaled.unit, need->peak * scaled.unit};
+}
+
+ChunkGraph& ChunkFamily::graph(const MicroBatchForm& form) {
+  if (now_.size != form.size) batch_.set(chunk_.graph, form.size);
+  if (now_.accumulates != form.accumulates) batch_.set_accumulating(chunk_.graph, form.accumulates);
+  now_ = form;
   return chunk_;
 }
 
-ChunkCost* ChunkFamily::cost(std::int64_t micro_batch_size) {
+const ChunkCost* ChunkFamily::cost(std::int64_t micro_batch_size) {
   if (pieces_.empty()) return nullptr;
   const auto known = costs_.find(micro_batch_size);
   if (known != costs_.end()) return &known->second;
   return &costs_.emplace(micro_batch_size, made(micro_batch_size)).first->second;
 }
 
-const ChunkWork& ChunkFamily::work(std::int64_t micro_batch_size) {
-  const auto known = works_.find(micro_batch_size);
+const ChunkWork& ChunkFamily::work(const MicroBatchForm& form) {
+  const auto known = works_.find(form);
   if (known != works_.end()) return known->second;
-  return works_.emplace(micro_batch_size, worked(micro_batch_size)).first->second;
+  return works_.emplace(form, worked(form)).first->second;
+}
+
+// An arena serves requests by comparing their sizes, so it comes out the same in any unit.
+ChunkFamily::ScaledArena ChunkFamily::resized(Arena& arena) const {
+  std::vector<std::int64_t> sizes;
+  sizes.reserve(arena.values.size());
+  std::int64_t unit = 0;
+  for (const TensorId value : arena.values) {
+    sizes.push_back(aligned_size(chunk_.graph.tensor(value).size()).count());
+    unit = std::gcd(unit, sizes.back());
+  }
+  if (unit > 1)
+    for (std::int64_t& size : sizes) size /= unit;
+  std::unique_ptr<RepeatedMemory>& known = arena.known[sizes];
+  if (known == nullptr) known = std::make_unique<RepeatedMemory>(arena.memory.with_sizes(sizes));
+  return {.memory = known.get(), .unit = std::max<std::int64_t>(unit, 1)};
 }
 
 ChunkCost ChunkFamily::made(std::int64_t micro_batch_size) {
-  const Graph& graph = this->graph(micro_batch_size).graph;
+  const Graph& graph = this->graph({.size = micro_batch_size, .accumulates = now_.accumulates}).graph;
   ChunkCost cost;
   cost.repeated = repeated_;
   cost.per_unit = key_.layers_per_unit();
@@ -183,15 +225,6 @@ ChunkCost ChunkFamily::made(std::int64_t micro_batch_size) {
     in_block += size;
     cost.kept_per_block = std::max(cost.kept_per_block, in_block);
   }
-  const auto resized = [&](const Arena& arena) {
-    std::vector<std::int64_t> sizes;
-    sizes.reserve(arena.values.size());
-    for (const TensorId value : arena.values)
-      sizes.push_back(aligned_size(graph.tensor(value).size()).count());
-    return arena.memory.with_sizes(sizes);
-  };
-  cost.memory = resized(whole_);
-  cost.memory_pipelined = resized(pipelined_);
   for (const auto& [member, ready] : parameters_) {
     if (repeated_ && pieces_[ready] == Piece::kInnerBackward)
       cost.members_inner.push_back(member);
@@ -203,8 +236,8 @@ ChunkCost ChunkFamily::made(std::int64_t micro_batch_size) {
   return cost;
 }
 
-ChunkWork ChunkFamily::worked(std::int64_t micro_batch_size) {
-  const Graph& graph = this->graph(micro_batch_size).graph;
+ChunkWork ChunkFamily::worked(const MicroBatchForm& form) {
+  const Graph& graph = this->graph(form).graph;
   StepWork all, inner;
   for (const Op& op : graph.ops()) {
     add_op(all, graph, op);

@@ -64,7 +64,7 @@ ChunkGraph named_chunk(const ModelConfig& config, const ChunkKey& key) {
                       .accumulate = key.accumulates});
 }
 
-TEST(ChunkFamily, OneGraphServesForEverySize) {
+TEST(ChunkFamily, OneGraphServesForEverySizeAndNumberOfMicroBatches) {
   for (const char* name : {"gpt2-tiny", "bert-tiny", "llama-tiny"}) {
     const ModelConfig* config = find_built_in_model(name);
     ASSERT_NE(config, nullptr) << name;
@@ -76,7 +76,6 @@ TEST(ChunkFamily, OneGraphServesForEverySize) {
                    .fused_attention = (variant & 4) == 0 || (variant & 32) != 0,
                    .first = (variant & 8) != 0,
                    .last = (variant & 16) != 0,
-                   .accumulates = (variant & 4) != 0,
                    .reduces = (variant & 8) != 0 && (variant & 2) != 0};
       key.sequence_parallel = key.tp > 1 && (variant & 4) != 0 && key.cp == 1;
       if ((variant & 2) == 0) key.granularity = Recompute::Granularity::kFull;
@@ -84,8 +83,12 @@ TEST(ChunkFamily, OneGraphServesForEverySize) {
       for (const std::int64_t size : {4, 1, 3}) {
         SCOPED_TRACE(format("{} variant {} size {}", name, variant, size));
         key.micro_batch_size = size;
-        expect_same_graph(family.graph(size).graph, named_chunk(*config, key).graph);
-        if (testing::Test::HasFailure()) return;
+        for (const bool accumulates : {false, true}) {
+          key.accumulates = accumulates;
+          expect_same_graph(family.graph({.size = size, .accumulates = accumulates}).graph,
+                            named_chunk(*config, key).graph);
+          if (testing::Test::HasFailure()) return;
+        }
       }
     }
   }
@@ -98,7 +101,7 @@ TEST(ChunkFamily, SizesOfTheModelAreToldFromTheBatch) {
   ChunkKey key{.seq_length = 32, .first = true, .last = true, .accumulates = true};
   ChunkFamily family(config, key);
   key.micro_batch_size = 2;
-  expect_same_graph(family.graph(2).graph, named_chunk(config, key).graph);
+  expect_same_graph(family.graph({.size = 2, .accumulates = true}).graph, named_chunk(config, key).graph);
 }
 
 }  // namespace

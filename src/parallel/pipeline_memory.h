@@ -7,6 +7,9 @@
 //
 // With 1F1B and the interleaved schedule all micro-batches but the first and the last are treated alike, so
 // that from some number on more of them change nothing; the schedule is then that of fewer.
+//
+// With 1F1B and GPipe the round in which a stage works on a micro-batch is a formula. The rounds of the
+// schedule itself (pipeline_schedule.h) are the general form, which tests compare the formula with.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +38,8 @@ PipelineRequest with_enough_micro_batches(PipelineRequest request);
 
 class PipelineMemory {
  public:
-  explicit PipelineMemory(const PipelineRequest& request);
+  enum class Form : std::uint8_t { kFast, kGeneral };
+  explicit PipelineMemory(const PipelineRequest& request, Form form = Form::kFast);
 
   std::int64_t slots(std::int64_t stage, std::int64_t chunk) const;
 
@@ -50,13 +54,14 @@ class PipelineMemory {
   // By event and micro-batch: when, or kNever.
   using Times = std::vector<std::uint32_t>;
   Times& times(std::int64_t stage, std::int64_t chunk) {
-    return times_[static_cast<std::size_t>(stage * virtual_stages_ + chunk)];
+    return times_[static_cast<std::size_t>(stage * request_.virtual_stages + chunk)];
   }
+  void play_rounds();
+  std::uint32_t formula(std::int64_t stage, PipelineEvent event, std::int64_t micro_batch) const;
 
-  std::int64_t virtual_stages_;
-  std::int64_t micro_batches_;
-  std::vector<Times> times_;
-  std::vector<std::int64_t> slots_;
+  PipelineRequest request_;
+  std::vector<Times> times_;          // empty: formula() says it
+  std::vector<std::int64_t> slots_;   // empty with times_
   std::vector<std::int32_t> places_;  // by stage, chunk, kind and what reads it; 0: not asked for yet
 };
 

@@ -57,9 +57,8 @@ Bytes StageMemory::total() const {
 PlanCosts::PlanCosts(const ModelConfig& config) : config_(config) {}
 PlanCosts::~PlanCosts() = default;
 
-ChunkFamily& PlanCosts::family(ChunkKey key) {
-  key.micro_batch_size = 1;
-  std::unique_ptr<ChunkFamily>& known = families_[key];
+ChunkFamily& PlanCosts::family(const ChunkKey& key) {
+  std::unique_ptr<ChunkFamily>& known = families_[of_family(key)];
   if (known == nullptr) known = std::make_unique<ChunkFamily>(config_, key);
   return *known;
 }
@@ -70,12 +69,16 @@ PlanCosts::UsedChunk PlanCosts::chunk(const StepRequest& request, const Plan& pl
   UsedChunk used{.family = &family(key), .layers = place.layers};
   used.cost = used.family->cost(key.micro_batch_size);
   std::optional<ArenaNeed> arena;
-  if (used.cost != nullptr) arena = used.cost->arena(place.layers, pipelined);
+  const auto of_arena = [&] {
+    return used.family->arena(
+        {.micro_batch_size = key.micro_batch_size, .layers = place.layers, .pipelined = pipelined});
+  };
+  if (used.cost != nullptr) arena = of_arena();
   if (!arena) {
     key.layers = place.layers;
     used.family = &family(key);
     used.cost = used.family->cost(key.micro_batch_size);
-    arena = used.cost->arena(place.layers, pipelined);
+    arena = of_arena();
   }
   used.arena = *arena;
   return used;
@@ -135,8 +138,9 @@ StageCost PlanCosts::stage_cost(const StepRequest& request, const Plan& plan, st
     const std::int64_t more = of.more_units(used.layers);
     auto kind = std::ranges::find(kinds, used.cost, &Kind::cost);
     if (kind == kinds.end()) {
-      const std::int64_t size = request.batch_size / plan.micro_batches;
-      kind = kinds.insert(kinds.end(), {.cost = used.cost, .work = &used.family->work(size)});
+      const MicroBatchForm form{.size = request.batch_size / plan.micro_batches,
+                                .accumulates = plan.micro_batches > 1 || request.keeps_gradients};
+      kind = kinds.insert(kinds.end(), {.cost = used.cost, .work = &used.family->work(form)});
       shared.add(of.shared, memory.resident);
     }
     ++kind->repeats.chunks;
@@ -177,10 +181,10 @@ StageCost PlanCosts::stage_cost(const StepRequest& request, const Plan& plan, st
   for (const WorkEntry& entry : after.work.work) add(cost.work.work, entry);
   cost.work.messages.insert(cost.work.messages.end(), after.work.messages.begin(), after.work.messages.end());
   for (std::size_t role = 0; role < memory.resident.size(); ++role)
-    memory.resident[role] += after.resident[role];
-  memory.arena = std::max(arena, after.arena.arena);
+    memory.resident[role] += after.memory.resident[role];
+  memory.arena = std::max(arena, after.memory.arena.arena);
   memory.activations = memory.arena + memory.in_slots + memory.in_rings;
-  memory.activations_live = std::max(peak, after.arena.peak) + memory.in_slots + memory.in_rings;
+  memory.activations_live = std::max(peak, after.memory.arena.peak) + memory.in_slots + memory.in_rings;
   return cost;
 }
 
@@ -198,10 +202,8 @@ StageMemoryParts PlanCosts::memory_parts(const StepRequest& request, const Plan&
   const ReductionCosts& costs = reduction(request, plan, stage);
   shared.add(costs.shared(), resident);
   const std::array reduced{ReductionCosts::Chunk{used.cost, more}};
-  const ReductionCost after =
-      costs.of(reduced, {.data_ranks = group_size(plan, GroupKind::kData),
-                         .bucket_elements = request.bucket_elements,
-                         .clears = plan.micro_batches > 1 || request.keeps_gradients});
+  const ReductionMemory after = costs.memory(reduced, {.data_ranks = group_size(plan, GroupKind::kData),
+                                                       .bucket_elements = request.bucket_elements});
   for (std::size_t role = 0; role < resident.size(); ++role)
     parts.resident += resident[role] + of.sizes.resident[role] + of.inner_sizes.resident[role] * more +
                       after.resident[role];

@@ -79,8 +79,8 @@ class PlanCosts {
   // them.
   StageMemoryParts memory_parts(const StepRequest& request, const Plan& plan, std::int64_t stage,
                                 std::int64_t layers, bool several);
-  // The chunks of a key and of all sizes of micro-batches. Stays where it is.
-  ChunkFamily& family(ChunkKey key);
+  // The chunks of a key, with micro-batches of all forms. Stays where it is.
+  ChunkFamily& family(const ChunkKey& key);
   // Of one stage of any plan; `partition` by virtual stage, of which those of the other stages are of no
   // account.
   Bytes memory_of(const StepRequest& request, const Plan& plan, std::int64_t stage,
@@ -92,7 +92,7 @@ class PlanCosts {
  private:
   struct UsedChunk {
     ChunkFamily* family = nullptr;
-    ChunkCost* cost = nullptr;
+    const ChunkCost* cost = nullptr;
     std::int64_t layers = 0;
     ArenaNeed arena = {};
   };

@@ -286,5 +286,25 @@ TEST(PipelineMemory, IsThatOfFewerMicroBatches) {
       }
 }
 
+// The formula of schedules with one chunk, against the schedules themselves.
+TEST(PipelineMemory, FormulasAreThoseOfTheRounds) {
+  for (const ScheduleKind kind : {ScheduleKind::k1F1B, ScheduleKind::kGPipe})
+    for (std::int64_t stages = 1; stages <= 9; ++stages)
+      for (std::int64_t m = 1; m <= 4 * stages + 1; ++m) {
+        const PipelineRequest request{.kind = kind, .stages = stages, .micro_batches = m};
+        PipelineMemory fast(request), general(request, PipelineMemory::Form::kGeneral);
+        for (std::int64_t stage = 0; stage < stages; ++stage) {
+          ASSERT_EQ(fast.slots(stage, 0), general.slots(stage, 0));
+          for (unsigned touched = 0; touched < 64; ++touched)
+            for (const bool gradient : {false, true}) {
+              const PipelineMemory::Received received{0, gradient, static_cast<std::uint8_t>(touched)};
+              ASSERT_EQ(fast.places(stage, received), general.places(stage, received))
+                  << to_string(kind) << ", stage " << stage << " of " << stages << ", " << m
+                  << " micro-batches, touched " << touched << ", gradient " << gradient;
+            }
+        }
+      }
+}
+
 }  // namespace
 }  // namespace nadi

@@ -130,6 +130,33 @@ ReductionCosts::OpLine ReductionCosts::line_of(const Measure& measure) {
 }
 
 ReductionCosts::ReductionCosts(const ReductionKey& key) : key_(key) {
+  const Graph graph = optimizer_graph(0, 0);
+  for (const Tensor& tensor : graph.tensors())
+    if (tensor.producer == kNoOp && !tensor.shares_memory)
+      shared_.push_back({tensor.name, tensor.role, tensor.size()});
+  const std::array<Bytes, kRoleCount> one = state_of(1), two = state_of(2);
+  for (std::size_t role = 0; role < one.size(); ++role) {
+    state_per_element_[role] = two[role] - one[role];
+    state_per_update_[role] = one[role] - state_per_element_[role];
+  }
+}
+
+ArenaNeed ReductionCosts::arena(std::int64_t norm_parts, bool updates) const {
+  std::optional<ArenaNeed>& known = arena_[static_cast<std::size_t>(norm_parts)][updates ? 1 : 0];
+  if (!known) {
+    const MemoryPlan plan = plan_memory(optimizer_graph(norm_parts, updates ? 1 : 0));
+    known = ArenaNeed{plan.arena, plan.peak};
+  }
+  return *known;
+}
+
+const ReductionCosts::Lines& ReductionCosts::lines() const {
+  if (!lines_) lines_ = made_lines();
+  return *lines_;
+}
+
+ReductionCosts::Lines ReductionCosts::made_lines() const {
+  Lines lines;
   const auto in_phase = [](Phase phase, auto&& make) {
     return [phase, make](const BucketSample& sample) {
       GraphBuilder builder;
@@ -144,16 +171,16 @@ ReductionCosts::ReductionCosts(const ReductionKey& key) : key_(key) {
                         named_group(group, sample.ranks));
     }));
   };
-  tensor_reduce_ = all_reduce_of(GroupKind::kTensor);
-  embedding_reduce_ = all_reduce_of(GroupKind::kEmbedding);
-  data_reduce_ = all_reduce_of(GroupKind::kData);
-  scatter_ = line_of(in_phase(Phase::kBackward, [](GraphBuilder& builder, const BucketSample& sample) {
+  lines.tensor_reduce = all_reduce_of(GroupKind::kTensor);
+  lines.embedding_reduce = all_reduce_of(GroupKind::kEmbedding);
+  lines.data_reduce = all_reduce_of(GroupKind::kData);
+  lines.scatter = line_of(in_phase(Phase::kBackward, [](GraphBuilder& builder, const BucketSample& sample) {
     const TensorId part =
         builder.variable({.name = "part", .shape = Shape{part_of(sample)}, .role = Role::kGradient});
     bucket_reduce_scatter(builder, variables(builder, sample, DType::kF32, Role::kGradient),
                           named_group(GroupKind::kData, sample.ranks), part);
   }));
-  gather_ = line_of(in_phase(Phase::kOptimizer, [&](GraphBuilder& builder, const BucketSample& sample) {
+  lines.gather = line_of(in_phase(Phase::kOptimizer, [&](GraphBuilder& builder, const BucketSample& sample) {
     const TensorId part = builder.variable({.name = "part",
                                             .shape = Shape{part_of(sample)},
                                             .dtype = key_.dtype,
@@ -161,32 +188,19 @@ ReductionCosts::ReductionCosts(const ReductionKey& key) : key_(key) {
     bucket_all_gather(builder, part, named_group(GroupKind::kData, sample.ranks),
                       variables(builder, sample, key_.dtype, Role::kParameter));
   }));
-  norm_ = line_of(in_phase(Phase::kOptimizer, [](GraphBuilder& builder, const BucketSample& sample) {
+  lines.norm = line_of(in_phase(Phase::kOptimizer, [](GraphBuilder& builder, const BucketSample& sample) {
     squared_norm(builder, variables(builder, sample, DType::kF32, Role::kGradient), 1);
   }));
-  clear_ = per_tensor_line(in_phase(Phase::kOptimizer, [](GraphBuilder& builder, const BucketSample& sample) {
-    fill(builder, variables(builder, sample, DType::kF32, Role::kGradient)[0], 0);
-  }));
-  for (std::int64_t parts = 0; parts < kNormParts; ++parts) {
-    const Graph graph = optimizer_graph(parts, 0);
-    base_[parts] = work_of(graph);
-    for (const bool updates : {false, true}) {
-      const MemoryPlan plan = plan_memory(updates ? optimizer_graph(parts, 1) : graph);
-      arena_[parts][updates ? 1 : 0] = {plan.arena, plan.peak};
-    }
-    if (parts > 0) continue;
-    for (const Tensor& tensor : graph.tensors())
-      if (tensor.producer == kNoOp && !tensor.shares_memory)
-        shared_.push_back({tensor.name, tensor.role, tensor.size()});
-  }
-  update_ = per_tensor_line([&](const BucketSample& sample) {
-    return difference(work_of(optimizer_graph(0, sample.elements)), base_[0]);
+  lines.clear =
+      per_tensor_line(in_phase(Phase::kOptimizer, [](GraphBuilder& builder, const BucketSample& sample) {
+        fill(builder, variables(builder, sample, DType::kF32, Role::kGradient)[0], 0);
+      }));
+  for (std::int64_t parts = 0; parts < kNormParts; ++parts)
+    lines.base[static_cast<std::size_t>(parts)] = work_of(optimizer_graph(parts, 0));
+  lines.update = per_tensor_line([&](const BucketSample& sample) {
+    return difference(work_of(optimizer_graph(0, sample.elements)), lines.base[0]);
   });
-  const std::array<Bytes, kRoleCount> one = state_of(1), two = state_of(2);
-  for (std::size_t role = 0; role < one.size(); ++role) {
-    state_per_element_[role] = two[role] - one[role];
-    state_per_update_[role] = one[role] - state_per_element_[role];
-  }
+  return lines;
 }
 
 // An op that takes one tensor.
@@ -255,6 +269,7 @@ void ReductionCosts::add_line(StepWork& work, const OpLine& line, const Amount& 
 // Buckets with what they come to.
 struct ReductionCosts::Sums {
   std::int64_t data_ranks = 1;
+  const Lines* lines = nullptr;  // nullptr: work is not wanted
   StepWork work = {};
   Amount tensor_reduce = {}, embedding_reduce = {}, data_reduce = {}, scatter = {}, gather = {}, norm = {},
          update = {}, clear = {};
@@ -266,7 +281,9 @@ void ReductionCosts::add_bucket(Sums& sums, const Bucket& bucket, const BucketKi
   const auto [replicated, tied] = kind;
   const bool partial = replicated && key_.partial;
   const std::int64_t part = key_.zero ? bucket_part(bucket.elements, sums.data_ranks) : 0;
-  const auto communicate = [&](const OpLine& line, Amount& amount) {
+  const auto communicate = [&](OpLine Lines::*kind_of_op, Amount& amount) {
+    if (sums.lines == nullptr) return;
+    const OpLine& line = sums.lines->*kind_of_op;
     amount.ops += 1;
     amount.tensors += bucket.tensors;
     amount.elements += bucket.elements;
@@ -281,13 +298,13 @@ void ReductionCosts::add_bucket(Sums& sums, const Bucket& bucket, const BucketKi
       }
     sums.work.messages.push_back(message);
   };
-  if (partial) communicate(tensor_reduce_, sums.tensor_reduce);
-  if (tied) communicate(embedding_reduce_, sums.embedding_reduce);
+  if (partial) communicate(&Lines::tensor_reduce, sums.tensor_reduce);
+  if (tied) communicate(&Lines::embedding_reduce, sums.embedding_reduce);
   if (key_.zero) {
-    communicate(scatter_, sums.scatter);
-    communicate(gather_, sums.gather);
+    communicate(&Lines::scatter, sums.scatter);
+    communicate(&Lines::gather, sums.gather);
   } else if (key_.reduces) {
-    communicate(data_reduce_, sums.data_reduce);
+    communicate(&Lines::data_reduce, sums.data_reduce);
   }
   const Bucket updated = key_.zero ? Bucket{part, 1} : bucket;
   sums.update.ops += updated.tensors;
@@ -304,7 +321,8 @@ void ReductionCosts::add_bucket(Sums& sums, const Bucket& bucket, const BucketKi
   if (!reduced) common = true;
 }
 
-ReductionCost ReductionCosts::of(std::span<const Chunk> chunks, const Request& request) const {
+ReductionCosts::Sums ReductionCosts::sums_of(std::span<const Chunk> chunks, const Request& request,
+                                             const Lines* lines) const {
   const auto for_members = [](const Chunk& chunk, auto&& visit) {
     for (const ChunkCost::Member& member : chunk.cost->members_before) visit(member);
     for (std::int64_t unit = 0; unit <= chunk.more_units; ++unit)
@@ -318,7 +336,7 @@ ReductionCost ReductionCosts::of(std::span<const Chunk> chunks, const Request& r
       for_members(chunk, [&](const ChunkCost::Member& member) { elements += member.elements; });
     bucket_elements = fitting_bucket(elements);
   }
-  Sums sums{.data_ranks = request.data_ranks};
+  Sums sums{.data_ranks = request.data_ranks, .lines = lines};
   for (const Chunk& chunk : chunks) {
     std::array<Bucket, 8> open{};
     for_members(chunk, [&](const ChunkCost::Member& member) {
@@ -343,26 +361,42 @@ ReductionCost ReductionCosts::of(std::span<const Chunk> chunks, const Request& r
   sums.norm.tensors -= sums.norm_parts;  // one tensor of one element each is in the base
   sums.norm.elements -= sums.norm_parts;
 
-  ReductionCost cost;
-  for (std::size_t role = 0; role < cost.resident.size(); ++role)
-    cost.resident[role] =
+  return sums;
+}
+
+ReductionMemory ReductionCosts::memory_of(const Sums& sums) const {
+  ReductionMemory memory;
+  for (std::size_t role = 0; role < memory.resident.size(); ++role)
+    memory.resident[role] =
         state_per_update_[role] * sums.update.ops + state_per_element_[role] * sums.update.elements;
+  memory.arena = arena(std::min(sums.norm_parts, kNormParts - 1), sums.update.ops > 0);
+  return memory;
+}
+
+ReductionMemory ReductionCosts::memory(std::span<const Chunk> chunks, const Request& request) const {
+  return memory_of(sums_of(chunks, request, nullptr));
+}
+
+ReductionCost ReductionCosts::of(std::span<const Chunk> chunks, const Request& request) const {
+  const Lines& lines = this->lines();
+  Sums sums = sums_of(chunks, request, &lines);
+  ReductionCost cost{.work = {}, .memory = memory_of(sums)};
   cost.work = std::move(sums.work);
-  add_line(cost.work, tensor_reduce_, sums.tensor_reduce);
-  add_line(cost.work, embedding_reduce_, sums.embedding_reduce);
-  add_line(cost.work, data_reduce_, sums.data_reduce);
-  add_line(cost.work, scatter_, sums.scatter);
-  add_line(cost.work, gather_, sums.gather);
-  add_line(cost.work, norm_, sums.norm);
-  add_line(cost.work, update_, sums.update);
-  if (request.clears) add_line(cost.work, clear_, sums.clear);
+  add_line(cost.work, lines.tensor_reduce, sums.tensor_reduce);
+  add_line(cost.work, lines.embedding_reduce, sums.embedding_reduce);
+  add_line(cost.work, lines.data_reduce, sums.data_reduce);
+  add_line(cost.work, lines.scatter, sums.scatter);
+  add_line(cost.work, lines.gather, sums.gather);
+  add_line(cost.work, lines.norm, sums.norm);
+  add_line(cost.work, lines.update, sums.update);
+  if (request.clears) add_line(cost.work, lines.clear, sums.clear);
   const std::int64_t parts = std::min(sums.norm_parts, kNormParts - 1);
   const std::int64_t more = sums.norm_parts - parts;
-  for (const WorkEntry& entry : base_[parts].work) add(cost.work.work, entry, 1 + more);
+  const std::array<StepWork, kNormParts>& base = lines.base;
+  for (const WorkEntry& entry : base[parts].work) add(cost.work.work, entry, 1 + more);
   if (more > 0)
-    for (const WorkEntry& entry : base_[parts - 1].work) add(cost.work.work, entry, -more);
-  for (const StepMessage& message : base_[parts].messages) cost.work.messages.push_back(message);
-  cost.arena = arena_[parts][sums.update.ops > 0 ? 1 : 0];
+    for (const WorkEntry& entry : base[parts - 1].work) add(cost.work.work, entry, -more);
+  for (const StepMessage& message : base[parts].messages) cost.work.messages.push_back(message);
   return cost;
 }
 

@@ -2,12 +2,14 @@
 // optimizer, and the zeroing of gradients. What gradient_reduction.h builds, as costs.
 //
 // Each kind of op costs a part that is fixed, a part per tensor and parts per element. These are taken once
-// from ops that are built for it, so a change of an op's definition carries over.
+// from ops that are built for it, when they are first asked for, so a change of an op's definition carries
+// over.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,10 +34,13 @@ struct ReductionKey {
   bool operator==(const ReductionKey& other) const;
 };
 
-struct ReductionCost {
-  StepWork work;
+struct ReductionMemory {
   std::array<Bytes, kRoleCount> resident{};  // state of the optimizer
   ArenaNeed arena;
+};
+struct ReductionCost {
+  StepWork work;
+  ReductionMemory memory;
 };
 
 // A bucket to measure an op with.
@@ -45,6 +50,7 @@ struct BucketSample {
   std::int64_t ranks = 2;
 };
 
+// Not thread-safe.
 class ReductionCosts {
  public:
   explicit ReductionCosts(const ReductionKey& key);
@@ -63,6 +69,7 @@ class ReductionCosts {
     bool clears = false;  // the gradients are sums over micro-batches and start from zero
   };
   ReductionCost of(std::span<const Chunk> chunks, const Request& request) const;
+  ReductionMemory memory(std::span<const Chunk> chunks, const Request& request) const;  // that of of()
 
  private:
   using Measure = std::function<StepWork(const BucketSample&)>;
@@ -83,7 +90,18 @@ class ReductionCosts {
     bool replicated = false, tied = false;
   };
   struct Sums;
+  static constexpr std::int64_t kNormParts = 4;
+  struct Lines {
+    OpLine tensor_reduce, embedding_reduce, data_reduce, scatter, gather, norm, update, clear;
+    // The optimizer without updates, whose norm has 0, 1, 2 or 3 parts of one element.
+    std::array<StepWork, kNormParts> base;
+  };
 
+  const Lines& lines() const;
+  Lines made_lines() const;
+  ArenaNeed arena(std::int64_t norm_parts, bool updates) const;
+  Sums sums_of(std::span<const Chunk> chunks, const Request& request, const Lines* lines) const;
+  ReductionMemory memory_of(const Sums& sums) const;
   static OpLine line_of(const Measure& measure);
   static OpLine per_tensor_line(const Measure& measure);
   Graph optimizer_graph(std::int64_t norm_parts, std::int64_t updated) const;
@@ -93,11 +111,9 @@ class ReductionCosts {
 
   ReductionKey key_;
   std::vector<ChunkCost::Shared> shared_;
-  // The optimizer without updates, whose norm has 0, 1, 2 or 3 parts of one element.
-  static constexpr std::int64_t kNormParts = 4;
-  std::array<StepWork, kNormParts> base_;
-  std::array<std::array<ArenaNeed, 2>, kNormParts> arena_;  // without and with updates
-  OpLine tensor_reduce_, embedding_reduce_, data_reduce_, scatter_, gather_, norm_, update_, clear_;
+  // Made when they are first asked for.
+  mutable std::optional<Lines> lines_;
+  mutable std::array<std::array<std::optional<ArenaNeed>, 2>, kNormParts> arena_;  // without and with updates
   std::array<Bytes, kRoleCount> state_per_update_{}, state_per_element_{};
 };
 

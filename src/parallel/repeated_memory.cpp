@@ -122,7 +122,9 @@ RepeatedMemory RepeatedMemory::with_sizes(std::span<const std::int64_t> sizes) c
 // Plays the events of a number of units.
 class RepeatedMemory::Player {
  public:
-  Player(const RepeatedMemory& memory, std::int64_t units) : memory_(memory), units_(units) {
+  // `watches`: whether passes come to repeat their states.
+  Player(const RepeatedMemory& memory, std::int64_t units, bool watches)
+      : memory_(memory), units_(units), watches_(watches) {
     const auto most = [&](std::initializer_list<Piece> pieces) {
       std::int64_t born = 0;
       for (const Piece piece : pieces)
@@ -140,7 +142,9 @@ class RepeatedMemory::Player {
     play(Piece::kBefore, 1);
     play(Piece::kFirstForward, 1);
     for (std::int64_t unit = 2; unit < units_; ++unit) {
+      const std::int64_t before = alive_;
       play(Piece::kInnerForward, unit);
+      grows_ = alive_ > before;
       watch(forward_states_, forward_settled_, unit, unit - 1);
     }
     play(Piece::kLastForward, units_);
@@ -154,7 +158,8 @@ class RepeatedMemory::Player {
     play(Piece::kAfter, 1);
     if (!fits_ || live_ != 0) return std::nullopt;
     return Played{.need = {Bytes{arena_.size()}, Bytes{peak_}},
-                  .settled = forward_settled_ && backward_settled_};
+                  .settled = forward_settled_ && backward_settled_,
+                  .grows = grows_};
   }
 
  private:
@@ -205,7 +210,7 @@ class RepeatedMemory::Player {
   // Whether the arena after this unit looks as it did one or two units ago: what is alive, born outside, in
   // this unit, the one before, the first or the last, and where.
   void watch(States& states, bool& settled, std::int64_t unit, std::int64_t before) {
-    if (settled || before == 1 || before == units_) return;  // neighbours of another kind
+    if (!watches_ || settled || before == 1 || before == units_) return;  // neighbours of another kind
     std::vector<std::int64_t>& state = states.now;
     state.assign(1, arena_.size());
     std::int64_t seen = 0;
@@ -228,34 +233,41 @@ class RepeatedMemory::Player {
 
   const RepeatedMemory& memory_;
   const std::int64_t units_;
+  const bool watches_;
   std::int64_t outside_ = 0, per_forward_ = 0, per_backward_ = 0;  // room for what is born there
   std::vector<Held> held_;
   ValueArena arena_;
   std::int64_t live_ = 0, peak_ = 0, alive_ = 0;
-  bool fits_ = true;
+  bool fits_ = true, grows_ = false;
   States forward_states_, backward_states_;
   bool forward_settled_ = false, backward_settled_ = false;
 };
 
 std::optional<ArenaNeed> RepeatedMemory::of(std::int64_t units) {
   if (!repeats_) return std::nullopt;
-  const auto play = [this](std::int64_t count) -> const Played* {
+  // States repeat every unit or every two: enough units of either parity stand for all more. Few are enough
+  // for most graphs.
+  constexpr std::array<std::int64_t, 2> kEnough{6, 11};
+  const auto play = [&](std::int64_t count) -> const Played* {
     const auto known = played_.find(count);
     if (known != played_.end()) return &known->second;
-    const std::optional<Played> played = Player(*this, count).run();
+    const bool watches =
+        std::ranges::any_of(kEnough, [&](std::int64_t few) { return count == few || count == few + 1; });
+    const std::optional<Played> played = Player(*this, count, watches).run();
     if (!played) {
       repeats_ = false;
       return nullptr;
     }
     return &played_.emplace(count, *played).first->second;
   };
-  // States repeat every unit or every two: enough units of either parity stand for all more.
-  constexpr std::int64_t kEnough = 11;
-  if (units > kEnough + 1) {
-    const Played* odd = play(kEnough);
-    const Played* even = play(kEnough + 1);
-    if (odd == nullptr || even == nullptr) return std::nullopt;
-    if (odd->settled && even->settled) return (units % 2 == kEnough % 2 ? odd : even)->need;
+  for (const std::int64_t few : kEnough) {
+    if (units <= few + 1) break;
+    const Played* first = play(few);
+    if (first == nullptr) return std::nullopt;
+    if (first->grows) break;
+    const Played* second = play(few + 1);
+    if (second == nullptr) return std::nullopt;
+    if (first->settled && second->settled) return ((units - few) % 2 == 0 ? first : second)->need;
   }
   const Played* played = play(units);
   if (played == nullptr) return std::nullopt;

@@ -76,6 +76,7 @@ class RepeatedMemory {
   struct Played {
     ArenaNeed need;
     bool settled = false;  // both passes came to repeat their states
+    bool grows = false;    // every unit keeps something, so they will not
   };
   class Player;
 

@@ -97,7 +97,7 @@ BalancedPlans::Found BalancedPlans::run(
         std::vector<std::int64_t> given = given_partition(question_, setting.plan);
         candidate.plan.partition = given.empty() ? balanced_partition(tables) : std::move(given);
         if (candidate.plan.partition.empty()) continue;
-        PlanEstimate estimate = estimator_.of(candidate);
+        PlanEstimate estimate = estimator_.of(tables, candidate);
         ++found.evaluated;
         if (every) every(candidate, estimate);
         if (!estimate.fits() || (found.fastest && found.fastest->estimate.iteration <= estimate.iteration))

@@ -49,14 +49,13 @@ OptimizerGraphs optimizer_graphs(const ModelConfig& config, const ChunkKey& key,
 
 class BlockTable::Form {
  public:
-  Form(const PlanQuestion& question, const ChunkKey& key, PlanCosts& costs)
-      : front(flat_chunk(costs.family(key), question.overlap)) {
+  Form(BlockTable& table, const ChunkKey& key) : front(table.flat(key)) {
     if (key.last) return;
     ChunkKey last = key;
     last.first = false;
     last.last = true;
     last.reduces = false;
-    back = flat_chunk(costs.family(last), question.overlap);
+    back = &table.flat(last);
   }
 
   const FlatChunk& chunk_of(BackwardPiece piece) const {
@@ -71,17 +70,23 @@ class BlockTable::Form {
     return result;
   }
 
-  FlatChunk front;
-  std::optional<FlatChunk> back;  // nothing: the front has the head, too
+  const FlatChunk& front;
+  const FlatChunk* back = nullptr;  // nullptr: the front has the head, too
 };
 
 namespace {
 
-// `ends`: those outside of layers alone are wanted.
-std::vector<OpTime> op_times(const Graph& graph, const DeviceModel& model, bool ends = false) {
+// `same_work` as FlatChunk has it; `ends`: those outside of layers alone are wanted.
+std::vector<OpTime> op_times(const Graph& graph, const DeviceModel& model,
+                             std::span<const std::uint32_t> same_work = {}, bool ends = false) {
   std::vector<OpTime> times;
   times.reserve(graph.ops().size());
-  for (const Op& op : graph.ops()) {
+  for (std::size_t i = 0; i < graph.ops().size(); ++i) {
+    const Op& op = graph.ops()[i];
+    if (!same_work.empty() && same_work[i] < i) {
+      times.push_back(times[same_work[i]]);
+      continue;
+    }
     const bool computes = definition(op.kind).op_class == OpClass::kCompute && (!ends || op.block < 0);
     times.push_back(computes ? model.time_of(op_work(graph, op)) : OpTime{});
   }
@@ -129,17 +134,21 @@ BlockTable::BlockTable(const PlanQuestion& question, PlanCosts& costs) : questio
 }
 BlockTable::~BlockTable() = default;
 
-const BlockTable::Form& BlockTable::form(ChunkKey key) {
-  key.micro_batch_size = 1;
-  std::unique_ptr<Form>& known = forms_[key];
-  if (known == nullptr) known = std::make_unique<Form>(question_, key, costs_);
+const BlockTable::Form& BlockTable::form(const ChunkKey& key) {
+  std::unique_ptr<Form>& known = forms_[of_family(key)];
+  if (known == nullptr) known = std::make_unique<Form>(*this, key);
+  return *known;
+}
+
+const FlatChunk& BlockTable::flat(const ChunkKey& key) {
+  std::unique_ptr<FlatChunk>& known = flats_[of_family(key)];
+  if (known == nullptr)
+    known = std::make_unique<FlatChunk>(flat_chunk(costs_.family(key), question_.overlap));
   return *known;
 }
 
 const GradientBuckets& BlockTable::buckets_of(const ChunkKey& key, const Form& form) {
-  ChunkKey any = key;
-  any.micro_batch_size = 1;
-  std::unique_ptr<GradientBuckets>& known = buckets_[any];
+  std::unique_ptr<GradientBuckets>& known = buckets_[of_family(key)];
   if (known != nullptr) return *known;
   PieceGradients gradients{
       .of = {}, .layers_per_piece = key.layers_per_unit(), .partial = key.sequence_parallel};
@@ -202,13 +211,17 @@ BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) 
   const Form& form = this->form(key);
   const DeviceModel& model = models_[static_cast<std::size_t>(request.device)];
   const LayerTimes::Entry* measured = nullptr;
-  if (question_.layer_times)
-    measured = &question_.layer_times->find(question_.config, model.device().name, key.tp);
+  if (question_.layer_times) {
+    const LayerTimes::Entry*& known = measured_[{request.device, key.tp}];
+    if (known == nullptr) known = &question_.layer_times->find(question_.config, model.device().name, key.tp);
+    measured = known;
+  }
   const auto sequences = static_cast<double>(key.micro_batch_size);
   bool recomputes = false;
   const auto player_of = [&](const FlatChunk& flat, bool ends) {
-    const Graph& graph = flat.family->graph(key.micro_batch_size).graph;
-    std::vector<OpTime> times = op_times(graph, model, ends);
+    const Graph& graph =
+        flat.family->graph({.size = key.micro_batch_size, .accumulates = key.accumulates}).graph;
+    std::vector<OpTime> times = op_times(graph, model, flat.same_work, ends);
     if (measured != nullptr) LayerTimes::retime(*measured, graph, sequences, times);
     for (const Op& op : graph.ops()) recomputes |= op.phase == Phase::kRecompute;
     std::vector<std::int64_t> requests;
@@ -231,7 +244,7 @@ BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) 
   const PlayedPiece embedding = front.play(at(Piece::kBefore));
   const PlayedPiece layer_forward = front.play(at(Piece::kInnerForward), at(Piece::kFirstForward));
   const FlatChunk& back = form.back ? *form.back : form.front;
-  ChunkPlayer end = player_of(back, form.back.has_value());
+  ChunkPlayer end = player_of(back, form.back != nullptr);
   const PlayedPiece head_forward = end.play(back.pieces[static_cast<std::size_t>(Piece::kBetween)]);
   const auto backward_of = [&](BackwardPiece piece, ChunkPlayer& player, const FlatChunk::Span& before) {
     const auto number = static_cast<std::size_t>(piece);

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "nadi/parallel/chunk_cost.h"
@@ -64,6 +65,8 @@ struct BlockTimes {
   ElementRates rates;
 };
 
+struct FlatChunk;
+
 struct BlockRequest {
   ChunkKey key;  // kRepeated; first; last: the whole model is one chunk
   std::int32_t device = 0;
@@ -81,9 +84,10 @@ class BlockTable {
   const BlockTimes& of(const BlockRequest& request, PlanNetwork& network);
 
  private:
-  class Form;  // the graphs of a key, for all sizes of micro-batches
+  class Form;  // the graphs of a key, for micro-batches of all forms
 
-  const Form& form(ChunkKey key);
+  const Form& form(const ChunkKey& key);
+  const FlatChunk& flat(const ChunkKey& key);
   BlockTimes timed(const BlockRequest& request, PlanNetwork& network);
   const ElementRates& rates_of(std::int32_t device);
   static void put_after(BlockTimes& times, const BlockTimes& others, std::int64_t layers);
@@ -93,7 +97,9 @@ class BlockTable {
   const PlanQuestion& question_;
   PlanCosts& costs_;
   std::vector<DeviceModel> models_;
-  std::vector<std::optional<ElementRates>> rates_;  // by device
+  std::vector<std::optional<ElementRates>> rates_;                                      // by device
+  std::map<std::pair<std::int32_t, std::int64_t>, const LayerTimes::Entry*> measured_;  // by device and tp
+  std::unordered_map<ChunkKey, std::unique_ptr<FlatChunk>, ChunkKeyHash> flats_;
   std::unordered_map<ChunkKey, std::unique_ptr<Form>, ChunkKeyHash> forms_;
   // The size of micro-batches is of no account to these.
   std::unordered_map<ChunkKey, std::unique_ptr<GradientBuckets>, ChunkKeyHash> buckets_;

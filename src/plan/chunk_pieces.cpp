@@ -31,12 +31,73 @@ PlayedPiece layers_of(const PlayedPiece& piece, std::int64_t layers, std::int64_
                      whole);
 }
 
+namespace {
+
+bool is_same_work(const Graph& graph, const Op& a, const Op& b) {
+  if (a.kind != b.kind || a.phase != b.phase || a.core_attention != b.core_attention ||
+      a.inputs.size() != b.inputs.size() || a.outputs.size() != b.outputs.size())
+    return false;
+  const auto alike = [&](TensorId of_a, TensorId of_b) {
+    if (of_a == kNoTensor || of_b == kNoTensor) return of_a == of_b;
+    const Tensor &x = graph.tensor(of_a), &y = graph.tensor(of_b);
+    return x.shape == y.shape && x.dtype == y.dtype && x.role == y.role && x.variable == y.variable;
+  };
+  for (std::size_t i = 0; i < a.inputs.size(); ++i)
+    if (!alike(a.inputs[i], b.inputs[i])) return false;
+  for (std::size_t i = 0; i < a.outputs.size(); ++i)
+    if (a.outputs[i].accumulate != b.outputs[i].accumulate ||
+        !alike(a.outputs[i].tensor, b.outputs[i].tensor))
+      return false;
+  return a.attributes == b.attributes;
+}
+
+// Each op of an inner or a last unit is compared with the one at its place in the unit that was met first.
+std::vector<std::uint32_t> same_work_in(const Graph& graph, const std::vector<Piece>& pieces) {
+  std::vector<std::uint32_t> same(pieces.size());
+  std::array<std::uint32_t, kPieceCount> first{};  // op of each piece
+  for (auto i = static_cast<std::uint32_t>(pieces.size()); i-- > 0;)
+    first[static_cast<std::size_t>(pieces[i])] = i;
+  const auto model_of = [](Piece piece) {
+    switch (piece) {
+      case Piece::kInnerForward:
+      case Piece::kLastForward:
+        return Piece::kFirstForward;
+      case Piece::kInnerBackward:
+      case Piece::kFirstBackward:
+        return Piece::kLastBackward;
+      case Piece::kBefore:
+      case Piece::kFirstForward:
+      case Piece::kBetween:
+      case Piece::kLastBackward:
+      case Piece::kAfter:
+        return piece;
+    }
+    unreachable();
+  };
+  for (std::uint32_t i = 0; i < pieces.size(); ++i) {
+    same[i] = i;
+    const Piece model = model_of(pieces[i]);
+    if (model == pieces[i]) continue;
+    const std::uint32_t other =
+        first[static_cast<std::size_t>(model)] + (i - first[static_cast<std::size_t>(pieces[i])]);
+    if (other < i && pieces[other] == model && is_same_work(graph, graph.ops()[i], graph.ops()[other]))
+      same[i] = other;
+  }
+  return same;
+}
+
+}  // namespace
+
 FlatChunk flat_chunk(ChunkFamily& family, const OverlapOptions& overlap) {
   const std::vector<Piece>& pieces = family.pieces();
   check(!pieces.empty(), "the graph of a chunk has its layers one after the other");
-  ChunkGraph& chunk = family.built();
   FlatChunk flat;
   flat.family = &family;
+  // As one micro-batch has it: then the first write of a sum differs from the later ones.
+  MicroBatchForm one = family.built_form();
+  one.accumulates = false;
+  flat.same_work = same_work_in(family.graph(one).graph, pieces);
+  ChunkGraph& chunk = family.graph(family.built_form());
   Program program;
   program.graphs.push_back(std::move(chunk.graph));
   for (const OpSpan& span : {chunk.receive_input, chunk.forward, chunk.send_output, chunk.receive_gradient,

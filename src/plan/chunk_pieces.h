@@ -51,6 +51,9 @@ struct FlatChunk {
     bool in_block = false;
   };
   std::vector<Gradient> gradients;
+  // By op of the graph: the first that does the same work, with tensors of the same shapes and types. Layers
+  // are alike, so that most ops of the others are those of the first.
+  std::vector<std::uint32_t> same_work;
 };
 
 // The family must outlive it.

@@ -2,7 +2,9 @@
 // starts from the best plan of those that are part of it. A mix whose best plan leaves rented nodes unused is
 // no point: the smaller one has the same time for less money. So in each mix only plans that take all of its
 // nodes are looked at, besides the best ones of smaller mixes. Where the caller wants to see every plan, all
-// of them are evaluated with balanced stages (balanced_plans.h) before the search goes for the best.
+// of them are evaluated with balanced stages (balanced_plans.h) before the search goes for the best. All this
+// takes little effort for each mix; those that are on the front are then searched as a cluster of their own
+// would be.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -73,69 +75,133 @@ std::optional<RankedPlan> known_plan(const std::map<std::vector<std::int32_t>, R
   return known == nullptr ? std::nullopt : std::optional(*known);
 }
 
+class FleetSearch {
+ public:
+  FleetSearch(const PlanQuestion& question, const Fleet& fleet, const SearchOptions& options)
+      : fleet_(fleet), options_(options), whole_(question), quiet_(options), mixes_(mixes_of(fleet.choices)) {
+    whole_.cluster = fleet.cluster;
+    // All nodes of a mix are paid for, so its cheapest plan is its fastest.
+    whole_.objective = PlanObjective::kTime;
+    quiet_.progress = {};
+  }
+
+  FleetAnswer run() {
+    SearchCore core(whole_, quiet_, 1);
+    look_at_all(core);
+    answer_.front = front_of(answer_.points);
+    if (options_.proves_front) prove_front(core);
+    for (const std::size_t point : answer_.front) {
+      if (stops()) break;
+      RankedPlan& plan = answer_.points[point].plan;
+      plan.simulated = simulate_plan(whole_, plan.candidate).iteration_time;
+    }
+    answer_.front = front_of(answer_.points);
+    return std::move(answer_);
+  }
+
+ private:
+  using Mix = std::vector<std::int32_t>;  // nodes by choice
+
+  bool stops() const { return options_.stop && options_.stop(); }
+
+  void show(std::size_t done, std::size_t total) const {
+    if (options_.progress)
+      options_.progress({.done = static_cast<std::int64_t>(done),
+                         .total = static_cast<std::int64_t>(total),
+                         .evaluated = answer_.evaluated,
+                         .best = fastest_});
+  }
+
+  std::vector<std::int32_t> nodes_of(const Mix& mix) const {
+    std::vector<std::int32_t> nodes(fleet_.cluster.kinds.size());
+    for (std::size_t i = 0; i < mix.size(); ++i)
+      nodes[static_cast<std::size_t>(fleet_.choices[i].kind)] += mix[i];
+    return nodes;
+  }
+
+  CoreRequest request_of(const Mix& mix, std::optional<RankedPlan> known, bool proves) const {
+    std::vector<NodeRun> rented;
+    for (std::size_t i = 0; i < mix.size(); ++i)
+      if (mix[i] > 0) rented.push_back({.kind = fleet_.choices[i].kind, .count = mix[i], .devices = 1});
+    return {.nodes = nodes_of(mix),
+            .known = std::move(known),
+            .dollars_per_hour = dollars_per_hour(fleet_.cluster, rented),
+            .proves = proves,
+            .all_nodes = true};
+  }
+
+  static std::int64_t nodes_in(const RankedPlan& plan) {
+    std::int64_t used = 0;
+    for (const NodeRun& run : plan.candidate.nodes) used += run.count;
+    return used;
+  }
+
+  void look_at_all(SearchCore& core) {
+    BalancedPlans all_plans(whole_);
+    std::map<Mix, RankedPlan> best;
+    for (std::size_t done = 0; done < mixes_.size() && !answer_.stopped; ++done) {
+      show(done, mixes_.size());
+      const Mix& mix = mixes_[done];
+      const std::int64_t count = std::accumulate(mix.begin(), mix.end(), std::int64_t{0});
+      if (count == 0) continue;
+      ++answer_.subclusters;
+      std::optional<RankedPlan> known = known_plan(best, mix);
+      if (options_.every && mixes_.size() <= kMostMixesWhole) {
+        BalancedPlans::Found balanced = all_plans.run(nodes_of(mix), options_.every, options_.stop);
+        answer_.evaluated += balanced.evaluated;
+        const bool limited = whole_.limits.step_time || whole_.limits.dollars_per_million_tokens;
+        if (balanced.fastest && !limited &&
+            (!known || balanced.fastest->estimate.iteration < known->estimate.iteration))
+          known = std::move(balanced.fastest);
+      }
+      CoreAnswer found = core.run(request_of(mix, std::move(known), false));
+      answer_.evaluated += found.evaluated;
+      answer_.stopped = found.stopped;
+      if (found.plans.empty()) continue;
+      RankedPlan& plan = found.plans.front();
+      if (!fastest_ || plan.estimate.iteration < *fastest_) fastest_ = plan.estimate.iteration;
+      if (nodes_in(plan) == count) answer_.points.push_back({.counts = mix, .plan = plan});
+      best.insert_or_assign(mix, std::move(plan));
+    }
+  }
+
+  // What a mix of the front gains may put others behind it, and what others lose brings new ones: until all
+  // that are on it are searched.
+  void prove_front(SearchCore& core) {
+    std::map<Mix, double> gaps;
+    while (!answer_.stopped) {
+      const auto open = std::ranges::find_if(
+          answer_.front, [&](std::size_t point) { return !gaps.contains(answer_.points[point].counts); });
+      if (open == answer_.front.end()) break;
+      show(mixes_.size() + gaps.size(), mixes_.size() + gaps.size() + answer_.front.size());
+      FleetPoint& point = answer_.points[*open];
+      const CoreAnswer found = core.run(request_of(point.counts, point.plan, true));
+      answer_.evaluated += found.evaluated;
+      answer_.stopped = found.stopped;
+      const RankedPlan& plan = found.plans.front();
+      const double seconds = objective_of(PlanObjective::kTime, plan.estimate);
+      gaps[point.counts] = std::max(0.0, (seconds - found.lower_bound) / seconds);
+      // A plan that leaves nodes out is another mix's.
+      if (nodes_in(plan) == nodes_in(point.plan)) point.plan = plan;
+      answer_.front = front_of(answer_.points);
+    }
+    for (FleetPoint& point : answer_.points)
+      if (const auto known = gaps.find(point.counts); known != gaps.end()) point.gap = known->second;
+  }
+
+  const Fleet& fleet_;
+  const SearchOptions& options_;
+  PlanQuestion whole_;
+  SearchOptions quiet_;
+  const std::vector<Mix> mixes_;
+  FleetAnswer answer_;
+  std::optional<Nanoseconds> fastest_;
+};
+
 }  // namespace
 
 FleetAnswer search_fleet(const PlanQuestion& question, const Fleet& fleet, const SearchOptions& options) {
-  PlanQuestion whole = question;
-  whole.cluster = fleet.cluster;
-  whole.objective =
-      PlanObjective::kTime;  // all nodes of a mix are paid for, so its cheapest plan is its fastest
-  SearchOptions quiet = options;
-  quiet.progress = {};
-  SearchCore core(whole, quiet, 1);
-  BalancedPlans all_plans(whole);
-  FleetAnswer answer;
-  std::map<std::vector<std::int32_t>, RankedPlan> best;
-  const std::vector<std::vector<std::int32_t>> mixes = mixes_of(fleet.choices);
-  std::optional<Nanoseconds> fastest;
-  for (std::size_t done = 0; done < mixes.size() && !answer.stopped; ++done) {
-    if (options.progress)
-      options.progress({.done = static_cast<std::int64_t>(done),
-                        .total = std::ssize(mixes),
-                        .evaluated = answer.evaluated,
-                        .best = fastest});
-    std::vector<std::int32_t> nodes(fleet.cluster.kinds.size());
-    std::vector<NodeRun> rented;
-    for (std::size_t i = 0; i < fleet.choices.size(); ++i) {
-      nodes[static_cast<std::size_t>(fleet.choices[i].kind)] += mixes[done][i];
-      if (mixes[done][i] > 0)
-        rented.push_back({.kind = fleet.choices[i].kind, .count = mixes[done][i], .devices = 1});
-    }
-    if (rented.empty()) continue;
-    ++answer.subclusters;
-    std::optional<RankedPlan> known = known_plan(best, mixes[done]);
-    if (options.every && mixes.size() <= kMostMixesWhole) {
-      BalancedPlans::Found balanced = all_plans.run(nodes, options.every, options.stop);
-      answer.evaluated += balanced.evaluated;
-      const bool limited = question.limits.step_time || question.limits.dollars_per_million_tokens;
-      if (balanced.fastest && !limited &&
-          (!known || balanced.fastest->estimate.iteration < known->estimate.iteration))
-        known = std::move(balanced.fastest);
-    }
-    CoreAnswer found = core.run({.nodes = nodes,
-                                 .known = std::move(known),
-                                 .dollars_per_hour = dollars_per_hour(fleet.cluster, rented),
-                                 .proves = false,
-                                 .all_nodes = true});
-    answer.evaluated += found.evaluated;
-    answer.stopped = found.stopped;
-    if (found.plans.empty()) continue;
-    RankedPlan& plan = found.plans.front();
-    if (!fastest || plan.estimate.iteration < *fastest) fastest = plan.estimate.iteration;
-    std::int64_t used = 0;
-    for (const NodeRun& run : plan.candidate.nodes) used += run.count;
-    if (used == std::accumulate(nodes.begin(), nodes.end(), std::int64_t{0}))
-      answer.points.push_back({.counts = mixes[done], .plan = plan});
-    best.insert_or_assign(mixes[done], std::move(plan));
-  }
-  answer.front = front_of(answer.points);
-  for (const std::size_t point : answer.front) {
-    if (options.stop && options.stop()) break;
-    RankedPlan& plan = answer.points[point].plan;
-    plan.simulated = simulate_plan(whole, plan.candidate).iteration_time;
-  }
-  answer.front = front_of(answer.points);
-  return answer;
+  return FleetSearch(question, fleet, options).run();
 }
 
 }  // namespace nadi

@@ -80,9 +80,10 @@ class EveryPlan {
       orders_.clear();
       place_stages();
       const std::int64_t chunks = setting.plan.pp * setting.plan.virtual_stages;
-      const bool few = partitions_up_to(question_.config.layers, chunks, kFewPartitions) *
+      const std::int64_t most = question_.space.few_partitions;
+      const bool few = partitions_up_to(question_.config.layers, chunks, most) *
                            std::max<std::int64_t>(1, std::ssize(orders_)) <
-                       kFewPartitions;
+                       most;
       spread_ = setting.plan.virtual_stages > 1 && !few;
       spreads_ = spreads_ || spread_;
       for (const std::vector<std::int32_t>& order : orders_) {
@@ -189,9 +190,15 @@ inline PlanSpaceFigures figures_of_every_plan(const PlanQuestion& question) {
 }
 
 // Plans of the space, or `most` if they are as many or more.
-inline std::int64_t count_plans(const PlanQuestion& question, std::int64_t most) {
-  std::int64_t count = 0;
-  EveryPlan(question, [&](const PlanCandidate&) { return ++count < most; }).run();
+struct PlanCount {
+  std::int64_t plans = 0;
+  bool spreads = false;  // as EveryPlan has it
+};
+inline PlanCount count_plans(const PlanQuestion& question, std::int64_t most) {
+  PlanCount count;
+  EveryPlan every(question, [&](const PlanCandidate&) { return ++count.plans < most; });
+  every.run();
+  count.spreads = every.spreads();
   return count;
 }
 

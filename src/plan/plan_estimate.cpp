@@ -71,6 +71,11 @@ class PlanEstimator::State {
     return Bytes{missing};
   }
 
+  Bytes most_memory(const PlanTables& tables, std::span<const std::int64_t> partition) {
+    memory_of_plan(tables, partition);
+    return std::ranges::max(stage_memory_);
+  }
+
   StageAfter least_after(const PlanTables& tables, std::int64_t stage,
                          std::span<const std::int64_t> partition) {
     constexpr std::int64_t kLongBefore = 1'000'000'000'000'000;  // nanoseconds: longer than any step
@@ -97,7 +102,12 @@ class PlanEstimator::State {
 
   PlanEstimate of(const PlanCandidate& candidate) {
     const std::vector<std::int64_t> partition = resolved_partition(question_.config, candidate.plan);
-    const PlanTables& tables = this->tables(candidate, partition);
+    return of(tables(candidate, partition), candidate, partition);
+  }
+
+  // The tables are of the candidate, with entries for the partition at least.
+  PlanEstimate of(const PlanTables& tables, const PlanCandidate& candidate,
+                  std::span<const std::int64_t> partition) {
     const Parts parts = run(tables, partition);
     PlanEstimate estimate{.iteration = Nanoseconds{parts.iteration},
                           .pipeline = Nanoseconds{parts.pipeline},
@@ -411,6 +421,10 @@ PlanEstimate PlanEstimator::of(const PlanCandidate& candidate) {
   return state_->of(candidate);
 }
 
+PlanEstimate PlanEstimator::of(const PlanTables& tables, const PlanCandidate& candidate) {
+  return state_->of(tables, candidate, candidate.plan.partition);
+}
+
 const PlanTables& PlanEstimator::tables(const PlanCandidate& candidate) {
   return state_->tables(candidate);
 }
@@ -421,6 +435,10 @@ Nanoseconds PlanEstimator::iteration(const PlanTables& tables, std::span<const s
 
 Bytes PlanEstimator::missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition) {
   return state_->missing_memory(tables, partition);
+}
+
+Bytes PlanEstimator::most_memory(const PlanTables& tables, std::span<const std::int64_t> partition) {
+  return state_->most_memory(tables, partition);
 }
 
 StageAfter PlanEstimator::least_after(const PlanTables& tables, std::int64_t stage,

@@ -78,10 +78,14 @@ class PlanEstimator {
 
   // The same for many partitions. Valid until the next call of tables() or of().
   const PlanTables& tables(const PlanCandidate& candidate);
+  // What of(candidate) says, where the tables are those of the candidate and it names its partition.
+  PlanEstimate of(const PlanTables& tables, const PlanCandidate& candidate);
   // PlanEstimate::iteration, without allocating.
   Nanoseconds iteration(const PlanTables& tables, std::span<const std::int64_t> partition);
   // PlanEstimate::missing_memory.
   Bytes missing_memory(const PlanTables& tables, std::span<const std::int64_t> partition);
+  // Of the fullest stage.
+  Bytes most_memory(const PlanTables& tables, std::span<const std::int64_t> partition);
 
   // What follows the last backward of a stage with several virtual stages at least: as if all of its chunks
   // but the first, which ends last, had ended long before. Layers of other stages are of no account.

@@ -13,5 +13,9 @@ TEST(PlanBruteForce, OfUpTo100000PlansIsWhatSearchesFind) {
   expect_best_of_random_cases({.cases = 5, .fewest = 20'000}, 3);
 }
 
+TEST(PlanBruteForce, OfThousandsOfPlansWithSpreadLayersIsWhatSearchesFind) {
+  expect_best_of_random_cases({.cases = 6, .fewest = 2'000, .most = 30'000, .few_partitions = 4}, 5);
+}
+
 }  // namespace
 }  // namespace nadi

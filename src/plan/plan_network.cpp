@@ -77,12 +77,9 @@ class PlanNetwork::State {
     placed_.embedding.clear();
     if (plan.pp > 1) place_embedding();
     placed_.model = {};
-    if (plan.tp * plan.pp > 1) {
-      members_.clear();
-      for (std::int64_t s = 0; s < plan.pp; ++s)
-        for (std::int64_t t = 0; t < plan.tp; ++t) members_.push_back(device_at(s * per_stage_ + t));
-      placed_.model = {.group = group_of(members_), .members = static_cast<std::int32_t>(members_.size())};
-    }
+    if (plan.tp * plan.pp > 1)
+      placed_.model = {.group = group_of({.first = 0, .end = plan.tp, .step = per_stage_, .times = plan.pp}),
+                       .members = static_cast<std::int32_t>(plan.tp * plan.pp)};
     return placed_;
   }
 
@@ -126,7 +123,43 @@ class PlanNetwork::State {
     return DeviceId{node.device + static_cast<std::int32_t>(rank - node.first)};
   }
 
-  GroupId group_of(std::span<const DeviceId> members) { return model_.group_of(members); }
+  // Of ranks from `first` to `end`, and those `step`, 2 * `step`, ... after them.
+  struct RankRuns {
+    std::int64_t first = 0, end = 1;
+    std::int64_t step = 1, times = 1;
+  };
+  GroupId group_of(const RankRuns& runs) {
+    constexpr std::int64_t kRuns = -1;  // no size of use_of()
+    key_ = {kRuns};
+    std::size_t before = nodes_.size();
+    const auto for_parts = [&](auto&& visit) {
+      for (std::int64_t i = 0; i < runs.times; ++i)
+        for (std::int64_t rank = runs.first + i * runs.step; rank < runs.end + i * runs.step;) {
+          const std::size_t n = node_at(rank);
+          const std::int64_t here = std::min(runs.end + i * runs.step, nodes_[n].end) - rank;
+          visit(n, rank, here);
+          rank += here;
+        }
+    };
+    for_parts([&](std::size_t n, std::int64_t rank, std::int64_t here) {
+      if (n != before || !alike_) {
+        key_.push_back(nodes_[n].kind);
+        key_.push_back(0);
+      }
+      key_.back() += here;
+      if (!alike_) key_.insert(key_.end(), {nodes_[n].number, rank - nodes_[n].first});
+      before = n;
+    });
+    const auto known = groups_.find(key_);
+    if (known != groups_.end()) return known->second;
+    members_.clear();
+    for_parts([&](std::size_t n, std::int64_t rank, std::int64_t here) {
+      for (std::int64_t i = 0; i < here; ++i)
+        members_.push_back(
+            DeviceId{nodes_[n].device + static_cast<std::int32_t>(rank + i - nodes_[n].first)});
+    });
+    return groups_.emplace(key_, model_.group_of(members_)).first->second;
+  }
 
   bool has_bus(const PlacedNode& node) const {
     return cluster_.kinds[static_cast<std::size_t>(node.kind)].inside.topology == FabricTopology::kBus;
@@ -186,7 +219,7 @@ class PlanNetwork::State {
     auto known = groups_.find(key_);
     if (known == groups_.end()) {
       for (std::int64_t i = 0; i < size; ++i) members_.push_back(device_at(first + i * step));
-      known = groups_.emplace(key_, group_of(members_)).first;
+      known = groups_.emplace(key_, model_.group_of(members_)).first;
     }
     use.group = known->second;
     use.sharing = sharing_in(touched_, size, step);
@@ -300,8 +333,8 @@ class PlanNetwork::State {
     for (std::int64_t rank = 0; rank < per_stage_;) {
       const PlacedNode& first = nodes_[node_at(rank)];
       const PlacedNode& last = nodes_[node_at(rank + distance)];
-      const std::array<DeviceId, 2> pair{device_at(rank), device_at(rank + distance)};
-      GroupUse use{.group = group_of(pair), .members = 2};
+      GroupUse use{.group = group_of({.first = rank, .end = rank + 1, .step = distance, .times = 2}),
+                   .members = 2};
       const auto users = [&](const PlacedNode& node) {
         return overlap(node.first, node.end, 0, per_stage_) +
                overlap(node.first, node.end, distance, distance + per_stage_);

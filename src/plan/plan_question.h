@@ -32,6 +32,10 @@ struct PlanSpace {
   std::vector<std::int64_t> partition = {};  // this one only, for plans with as many stages
   bool uneven_partitions = true;             // else the even one alone
   bool unused_devices = true;                // plans may leave nodes, or devices of nodes, unused
+  // Partitions of interleaved plans. Where those of a setting, times the orders of its stages, are fewer than
+  // this, all are in the space. Elsewhere those are in which the layers of each stage are spread evenly over
+  // its chunks, the fuller ones first: how many layers a stage has is free, and so is the order of stages.
+  std::int64_t few_partitions = 20'000;
 };
 
 enum class PlanObjective : std::uint8_t {

@@ -39,12 +39,9 @@ std::vector<PlanSetting> plan_settings(const PlanQuestion& question, std::int64_
 PlanCandidate candidate_of(const PlanSetting& setting, std::vector<NodeRun> nodes,
                            std::vector<std::int64_t> partition = {});
 
-// Partitions of interleaved plans. Where those of a setting, times the orders of its stages, are few, all are
-// in the space. Elsewhere those are in which the layers of each stage are spread evenly over its chunks, the
-// fuller ones first: how many layers a stage has is free, and so is the order of stages.
+// By virtual stage: see PlanSpace::few_partitions.
 std::vector<std::int64_t> spread_over_chunks(std::span<const std::int64_t> layers_of_stages,
                                              std::int64_t virtual_stages);
-inline constexpr std::int64_t kFewPartitions = 20'000;
 // Of the layers over so many chunks, empty ones too; `most` if there are as many or more.
 std::int64_t partitions_up_to(std::int64_t layers, std::int64_t chunks, std::int64_t most);
 

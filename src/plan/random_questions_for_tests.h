@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -89,20 +90,25 @@ inline void expect_best_of_all(const PlanQuestion& question, std::mt19937& rando
   const PlanLimits budget{.dollars_per_million_tokens = some().dollars / tokens * 1e6 * (1 + 1e-9)};
   ask(PlanObjective::kCost, deadline, "cost by a deadline");
   ask(PlanObjective::kTime, budget, "time within a budget");
+  ask(PlanObjective::kMemory, deadline, "memory by a deadline");
+  ask(PlanObjective::kMemory, budget, "memory within a budget");
 }
 
 struct BruteForceCases {
   int cases = 0;
   std::int64_t fewest = 1, most = 100'000;  // plans
+  std::optional<std::int64_t> few_partitions =
+      {};  // as PlanSpace has it; then only cases where layers are spread
 };
 inline void expect_best_of_random_cases(const BruteForceCases& sizes, unsigned seed) {
   std::mt19937 random(seed);
   std::int64_t plans = 0;
   for (int found = 0, tried = 0; found < sizes.cases; ++tried) {
     ASSERT_LT(tried, 100 * sizes.cases) << "such cases are rare";
-    const PlanQuestion question = random_question(random);
-    const std::int64_t count = count_plans(question, sizes.most + 1);
-    if (count < sizes.fewest || count > sizes.most) continue;
+    PlanQuestion question = random_question(random);
+    if (sizes.few_partitions) question.space.few_partitions = *sizes.few_partitions;
+    const auto [count, spreads] = count_plans(question, sizes.most + 1);
+    if (count < sizes.fewest || count > sizes.most || (sizes.few_partitions && !spreads)) continue;
     ++found;
     plans += count;
     expect_best_of_all(question, random, format("case {} of seed {}", tried, seed));

@@ -118,7 +118,9 @@ std::int64_t SearchCore::time_limit(const Task& task) const {
 }
 
 void SearchCore::add_tasks(std::vector<Task>& tasks, const PlanSetting& setting, const CoreRequest& request) {
-  if (question_.objective == PlanObjective::kMemory && setting.plan.virtual_stages > 1) return;
+  // Several virtual stages hold more than one does; they may be what keeps to a limit.
+  if (question_.objective == PlanObjective::kMemory && setting.plan.virtual_stages > 1 && !has_time_limit())
+    return;
   const bool by_price = !request.dollars_per_hour && (question_.objective == PlanObjective::kCost ||
                                                       question_.limits.dollars_per_million_tokens);
   std::vector<std::vector<std::int32_t>> node_sets{request.nodes};
@@ -195,18 +197,8 @@ SearchCore::Outcome SearchCore::solve(Worker& worker, const Task& task, double b
   request.few_orders = care.few_orders && question_.objective != PlanObjective::kMemory;
   if (options_.every)
     request.every = [&](const PlanCandidate& candidate) { outcome.evaluated.push_back(candidate); };
-  double bound = kNoObjective;
-  if (question_.objective == PlanObjective::kMemory) {
-    const auto least = worker.search.least_memory(request);
-    if (!least) return outcome;
-    bound = static_cast<double>(least->count());
-    if (bound > better_than) {
-      outcome.bound = bound;
-      outcome.answer.placed = outcome.answer.has_room = true;
-      return outcome;
-    }
-    request.memory = least;
-  }
+  if (question_.objective == PlanObjective::kMemory)
+    return solve_memory(worker, task, better_than, std::move(request));
   const std::int64_t limit = time_limit(task);
   request.effort.better_than =
       std::min(time_of_objective(task, better_than), limit < kNeverEnds ? limit + 1 : kNeverEnds);
@@ -214,8 +206,70 @@ SearchCore::Outcome SearchCore::solve(Worker& worker, const Task& task, double b
   outcome.bound = objective_of_time(task, outcome.answer.lower_bound);
   if (outcome.answer.lower_bound > limit) outcome.bound = kNoObjective;
   if (!outcome.answer.all_orders) outcome.bound = 0;
-  if (question_.objective == PlanObjective::kMemory) outcome.bound = bound;
   if (outcome.answer.candidate) outcome.estimate = worker.estimator.of(*outcome.answer.candidate);
+  return outcome;
+}
+
+// The least memory with which some plan keeps to the limits, and the fastest plan within it. More memory
+// allows more plans, so that the least is found by halving: among what stages may need, or, where that is in
+// no table, among all numbers of bytes.
+SearchCore::Outcome SearchCore::solve_memory(Worker& worker, const Task& task, double better_than,
+                                             SettingRequest request) const {
+  Outcome outcome;
+  const auto least = worker.search.least_memory(request);
+  if (!least) return outcome;
+  outcome.answer.placed = outcome.answer.has_room = true;
+  outcome.bound = static_cast<double>(least->count());
+  if (outcome.bound > better_than) return outcome;
+  const std::int64_t limit = time_limit(task);
+  request.effort.better_than = limit < kNeverEnds ? limit + 1 : kNeverEnds;
+  bool proven = true;
+  if (options_.every)
+    request.every = [&](const PlanCandidate& candidate) { outcome.evaluated.push_back(candidate); };
+  // Whether a plan needs no more than that.
+  const auto suffices = [&](std::optional<Bytes> memory) {
+    request.memory = memory;
+    const std::int64_t before = outcome.answer.evaluated;
+    SettingAnswer answer = worker.search.run(request);
+    answer.evaluated += before;
+    if (!answer.candidate) {
+      proven = proven && answer.lower_bound > limit;
+      outcome.answer.evaluated = answer.evaluated;
+      return false;
+    }
+    outcome.answer = std::move(answer);
+    outcome.estimate = worker.estimator.of(*outcome.answer.candidate);
+    return true;
+  };
+  const auto memory_of_answer = [&] {
+    return static_cast<std::int64_t>(objective_of(PlanObjective::kMemory, *outcome.estimate));
+  };
+  if (suffices(least) || !has_time_limit()) return outcome;
+  const double unproven = outcome.bound;
+  std::optional<Bytes> most;
+  if (better_than < kNoObjective) most = Bytes{static_cast<std::int64_t>(better_than)};
+  if (suffices(most)) {
+    std::int64_t below = least->count(), enough = memory_of_answer();
+    const std::vector<Bytes> sizes = worker.search.memory_sizes(request);
+    while (enough - below > 1) {
+      std::int64_t middle = below + (enough - below) / 2;
+      if (!sizes.empty()) {
+        // The middle one of those between both.
+        const auto first = std::ranges::upper_bound(sizes, Bytes{below});
+        const auto end = std::ranges::lower_bound(sizes, Bytes{enough});
+        if (first >= end) break;
+        middle = (first + (end - first) / 2)->count();
+      }
+      if (suffices(Bytes{middle}))
+        enough = memory_of_answer();
+      else
+        below = middle;
+    }
+    outcome.bound = static_cast<double>(enough);
+  } else {
+    outcome.bound = kNoObjective;
+  }
+  if (!proven) outcome.bound = unproven;
   return outcome;
 }
 

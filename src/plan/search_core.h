@@ -61,12 +61,16 @@ class SearchCore {
   double objective_of_time(const Task& task, std::int64_t nanoseconds) const;
   std::int64_t time_of_objective(const Task& task, double objective) const;
   std::int64_t time_limit(const Task& task) const;
+  bool has_time_limit() const {
+    return question_.limits.step_time || question_.limits.dollars_per_million_tokens;
+  }
   // How thoroughly a task is searched.
   struct Care {
     PartitionEffort effort = {};
     bool few_orders = false;
   };
   Outcome solve(Worker& worker, const Task& task, double better_than, const Care& care) const;
+  Outcome solve_memory(Worker& worker, const Task& task, double better_than, SettingRequest request) const;
   std::vector<Outcome> solve_batch(std::span<const Task> tasks, double better_than, const Care& care);
   void take(CoreAnswer& answer, Outcome& outcome);
   void prove(CoreAnswer& answer, std::vector<Task>& tasks);

@@ -242,7 +242,13 @@ std::int64_t SettingSearch::exact_of(const SettingRequest& request, const Placed
     return estimator_.iteration(tables, layers).count();
   }
   const std::vector<std::int64_t> chunks = placed.over_chunks(tables.plan, layers);
+  return exact_of_chunks(request, tables, chunks);
+}
+
+std::int64_t SettingSearch::exact_of_chunks(const SettingRequest& request, const PlanTables& tables,
+                                            std::span<const std::int64_t> chunks) {
   if (estimator_.missing_memory(tables, chunks).count() > 0) return kNeverEnds;
+  if (request.memory && estimator_.most_memory(tables, chunks) > *request.memory) return kNeverEnds;
   return estimator_.iteration(tables, chunks).count();
 }
 
@@ -255,9 +261,10 @@ SettingAnswer SettingSearch::run(const SettingRequest& request) {
   const std::int64_t layers = question_.config.layers;
   if (!placed.room.holds(layers)) return answer;
   if (plan.virtual_stages > 1 && placed.given.empty() && request.effort.bounds > 0) {
-    const std::int64_t partitions = partitions_up_to(layers, plan.pp * plan.virtual_stages, kFewPartitions);
+    const std::int64_t few = question_.space.few_partitions;
+    const std::int64_t partitions = partitions_up_to(layers, plan.pp * plan.virtual_stages, few);
     const auto orders =
-        all_orders(placed.makes, request.nodes, static_cast<std::size_t>((kFewPartitions - 1) / partitions));
+        all_orders(placed.makes, request.nodes, static_cast<std::size_t>((few - 1) / partitions));
     if (!orders.empty()) return run_all_partitions(request, placed, orders);
   }
   if (request.few_orders && placed.makes.makes.size() > 1) return run_few_orders(request, placed);
@@ -296,8 +303,7 @@ void SettingSearch::improve(SettingAnswer& answer, const SettingRequest& request
     if (request.every)
       request.every(candidate_of(request.setting, candidate.nodes,
                                  std::vector<std::int64_t>(layers.begin(), layers.end())));
-    if (estimator_.missing_memory(problem.tables, layers).count() > 0) return kNeverEnds;
-    return estimator_.iteration(problem.tables, layers).count();
+    return exact_of_chunks(request, problem.tables, layers);
   };
   const std::int64_t tries =
       std::max<std::int64_t>(2 * std::ssize(candidate.plan.partition), request.effort.bounds / 4096);
@@ -359,6 +365,16 @@ SettingAnswer SettingSearch::run_few_orders(const SettingRequest& request, Place
   return answer;
 }
 
+std::vector<Bytes> SettingSearch::memory_sizes(const SettingRequest& request) {
+  const Placed placed = place(request);
+  std::vector<Bytes> sizes;
+  for (const std::span<const Bytes> memory : placed.memory)
+    sizes.insert(sizes.end(), memory.begin(), memory.end());
+  std::ranges::sort(sizes);
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
 SettingAnswer SettingSearch::run_all_partitions(const SettingRequest& request, const Placed& placed,
                                                 std::span<const std::vector<std::int32_t>> orders) {
   SettingAnswer answer{.placed = true};
@@ -370,8 +386,7 @@ SettingAnswer SettingSearch::run_all_partitions(const SettingRequest& request, c
     InterleavedProblem problem{.plain = estimator_.tables(candidate_of(plain, runs)),
                                .tables = estimator_.tables(candidate_of(request.setting, runs))};
     problem.exact = [&](std::span<const std::int64_t> layers) {
-      const bool fits = estimator_.missing_memory(problem.tables, layers).count() == 0;
-      const std::int64_t time = fits ? estimator_.iteration(problem.tables, layers).count() : kNeverEnds;
+      const std::int64_t time = exact_of_chunks(request, problem.tables, layers);
       if (request.every)
         request.every(
             candidate_of(request.setting, runs, std::vector<std::int64_t>(layers.begin(), layers.end())));
@@ -389,8 +404,13 @@ SettingAnswer SettingSearch::run_all_partitions(const SettingRequest& request, c
   return answer;
 }
 
-std::optional<Bytes> SettingSearch::least_memory(const SettingRequest& request) {
-  check(request.setting.plan.virtual_stages == 1, "memory of several virtual stages is in no table");
+std::optional<Bytes> SettingSearch::least_memory(const SettingRequest& of_any) {
+  SettingRequest request = of_any;
+  // Several virtual stages hold more than one does.
+  if (request.setting.plan.virtual_stages > 1) {
+    request.setting.plan.schedule = ScheduleKind::k1F1B;
+    request.setting.plan.virtual_stages = 1;
+  }
   Placed placed = place(request);
   if (placed.orders.empty() || !placed.room.holds(question_.config.layers)) return std::nullopt;
   PartitionProblem& problem = placed.problem;

@@ -53,8 +53,10 @@ class SettingSearch {
   SettingAnswer run(const SettingRequest& request);
 
   // The least memory of the fullest device with which a partition exists, on some placement; nullopt: none
-  // does. Not for several virtual stages, which hold more than one.
+  // does. With several virtual stages no plan has less.
   std::optional<Bytes> least_memory(const SettingRequest& request);
+  // What stages may need, by any number of layers, in ascending order; empty with several virtual stages.
+  std::vector<Bytes> memory_sizes(const SettingRequest& request);
 
   // A candidate that fits in memory as nearly as can be; nullopt: there are not nodes enough. Its partition
   // leaves the fullest stage as little beyond its memory as any other does, on some placement.
@@ -72,6 +74,8 @@ class SettingSearch {
   // Nanoseconds; kNeverEnds: it does not fit. `layers` by stage.
   std::int64_t exact_of(const SettingRequest& request, const Placed& placed, const PlanTables& tables,
                         std::span<const std::int64_t> layers);
+  std::int64_t exact_of_chunks(const SettingRequest& request, const PlanTables& tables,
+                               std::span<const std::int64_t> chunks);
   // Moves layers of the answer's plan from chunk to chunk.
   void improve(SettingAnswer& answer, const SettingRequest& request);
   const PlanTables& tables_of(const SettingRequest& request, const StageMakes& makes,

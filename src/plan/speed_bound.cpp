@@ -49,7 +49,8 @@ const std::vector<double>& SpeedBound::layer_times(const PlanSetting& setting) {
 double SpeedBound::waits_of(const Plan& plan) const {
   if (plan.virtual_stages == 1) return plan.schedule == ScheduleKind::k1F1B ? 1 : 0;
   const std::int64_t chunks = plan.pp * plan.virtual_stages;
-  const bool spread = partitions_up_to(question_.config.layers, chunks, kFewPartitions) == kFewPartitions;
+  const std::int64_t few = question_.space.few_partitions;
+  const bool spread = partitions_up_to(question_.config.layers, chunks, few) == few;
   return spread && given_partition(question_, plan).empty() ? 1 / static_cast<double>(plan.virtual_stages)
                                                             : 0;
 }

@@ -14,6 +14,7 @@ StageMemoryTable::Kind& StageMemoryTable::kind_of(const StepRequest& request, co
   key.layers = ChunkKey::kRepeated;
   key.method = request.recompute.method;
   key.recomputed_layers = request.recompute.layers;
+  key.accumulates = true;  // memory does not depend on it
   const std::int64_t data_ranks = group_size(plan, GroupKind::kData);
   // Without ZeRO their number is of no account, only whether there are several.
   const std::int64_t split = plan.zero_stage >= 1 ? data_ranks : data_ranks > 1 ? -1 : 1;

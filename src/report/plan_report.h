@@ -31,6 +31,8 @@ struct PlanView {
   std::int64_t explained = 0;  // its place among the plans, from 1
   bool of_fleet = false;       // plans are the best ones of sub-clusters, one of each
   std::int64_t subclusters = 1;
+  std::optional<double> front_gap =
+      {};                      // of a fleet: the largest of the mixes on its front; nullopt: not proven
   MegatronText megatron = {};  // of the explained plan
 };
 
