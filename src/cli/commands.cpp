@@ -37,6 +37,9 @@ std::unique_ptr<Command> make_job_list_command();
 std::unique_ptr<Command> make_job_status_command();
 std::unique_ptr<Command> make_job_cancel_command();
 std::unique_ptr<Command> make_job_resume_command();
+std::unique_ptr<Command> make_job_init_command();
+std::unique_ptr<Command> make_job_submit_command();
+std::unique_ptr<Command> make_job_schema_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_man_command();
 
@@ -202,6 +205,20 @@ constexpr std::array kCommands{
                  .summary = "submit a job again, to go on where it saved; if asked, without failed nodes",
                  .examples = {"nadi job resume local-1", "nadi job resume jobs/local-1 --json"},
                  .make = &make_job_resume_command},
+    CommandEntry{
+        .name = "job init",
+        .summary = "write a job file to begin with, after asking the cluster what it has",
+        .examples = {"nadi job init --scheduler local -o job.json", "nadi job init --scheduler slurm"},
+        .make = &make_job_init_command},
+    CommandEntry{.name = "job submit",
+                 .summary = "submit a job to Slurm or to this machine, or show the script that would run",
+                 .examples = {"nadi job submit job.json --dry-run",
+                              "nadi job submit job.json --set ranks_per_node=2 --trace 10-12 --dry-run"},
+                 .make = &make_job_submit_command},
+    CommandEntry{.name = "job schema",
+                 .summary = "print the JSON schema of job files, or the variables of a job",
+                 .examples = {"nadi job schema", "nadi job schema --variables"},
+                 .make = &make_job_schema_command},
     CommandEntry{.name = "completion",
                  .summary = "print the script that makes a shell complete nadi's command lines",
                  .examples = {"nadi completion bash", "nadi completion zsh"},

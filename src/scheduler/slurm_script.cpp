@@ -307,7 +307,7 @@ class SlurmWriter {
     if (job_.sample_every.count() > 0) {
       add_srun(
           "--overlap --output=/dev/null", "$(declare -f nadi_sample sample_node); sample_node",
-          [](const JobNodes&) { return TaskShape{}; }, " &");
+          [](const JobNodes&) { return TaskShape{}; }, " 2>/dev/null &");
       script_.line("sampler=$!");
     }
     script_.line("wait_for \"$step\"; code=$?");
