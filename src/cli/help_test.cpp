@@ -116,6 +116,10 @@ void prepare_jobs(const CommandEntry& entry) {
   job.run.words = {entry.name == "job cancel" ? "sleep" : "echo", "30"};
   const auto scheduler = make_scheduler(SchedulerKind::kLocal, {.outputs = job.outputs});
   for (int i = 0; i < 3; ++i) scheduler->submit(job, {.wait = entry.name != "job cancel"});
+// Jobs are those of the first example of `job init`.
+void prepare_jobs(const CommandEntry& entry) {
+  if (!entry.name.starts_with("job ") || entry.name == "job init") return;
+  ASSERT_EQ(run("job init --scheduler local -o job.json").code, 0);
 }
 
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {

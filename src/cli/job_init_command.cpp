@@ -55,7 +55,7 @@ class JobInitCommand : public Command {
       return;
     }
     write_atomically(*output, text, overwrite);
-    console.info() << format("job: {}; 'nadi job submit {} --dry-run' shows the script\n", *output, *output);
+    console.out << format("job file {}\n", *output);
   }
 };
 
