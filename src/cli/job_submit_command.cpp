@@ -156,7 +156,7 @@ class JobSubmitCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
     flags.set_positional(
-        {.name = "JOB", .help = "a job file: see docs/jobs.md", .fallback = "required without --from"});
+        {.name = "FILE", .help = "a job file: see docs/jobs.md", .fallback = "required without --from"});
     flags.add({.names = {"--dry-run"}, .help = "print the script that would run, and submit nothing"});
     flags.add(
         {.names = {"--set"},

@@ -87,7 +87,7 @@ TEST(JobCommands, OldSettingsAreReadAndNamed) {
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out,
               AllOf(HasSubstr("#SBATCH --nodes=8 --ntasks-per-node=4 --cpus-per-task=8\n"),
-                    HasSubstr("#SBATCH --time=0:30:00\n"), HasSubstr("--partition 0-11-8-8-8-8-5-0")));
+                    HasSubstr("#SBATCH --time=0:30:00\n"), HasSubstr("0-11-8-8-8-8-5-0")));
   EXPECT_THAT(done.err, HasSubstr("note: MASTER_PORT is not taken over"));
 }
 
