@@ -12,8 +12,8 @@
 #include "nadi/command_line/flag_aliases.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/job/find_program.h"
-#include "nadi/scheduler/scheduler.h"
 #include "nadi/megatron/megatron_flags.h"
+#include "nadi/scheduler/scheduler.h"
 #include "nadi/terminal/wrap.h"
 
 namespace nadi {
@@ -116,7 +116,9 @@ void prepare_jobs(const CommandEntry& entry) {
   job.run.words = {entry.name == "job cancel" ? "sleep" : "echo", "30"};
   const auto scheduler = make_scheduler(SchedulerKind::kLocal, {.outputs = job.outputs});
   for (int i = 0; i < 3; ++i) scheduler->submit(job, {.wait = entry.name != "job cancel"});
-// Jobs are those of the first example of `job init`.
+}
+
+// Job files are those of the first example of `job init`.
 void prepare_job_file(const CommandEntry& entry) {
   if (entry.name != "job submit") return;
   ASSERT_EQ(run("job init --scheduler local -o job.json").code, 0);
@@ -132,6 +134,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   prepare_graphs(GetParam());
   prepare_measured(GetParam());
   prepare_checkpoints(GetParam());
+  prepare_jobs(GetParam());
   prepare_job_file(GetParam());
   const CliRun help = run(std::string(GetParam().name) + " --help");
   EXPECT_EQ(help.code, 0);
