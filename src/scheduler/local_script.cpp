@@ -27,10 +27,10 @@ void add_local_head(ScriptText& script, const JobFile& job) {
     script.line("  outputs={}", shell_quote(job.outputs.string()));
     script.line("  read -r -a stat </proc/$$/stat");
     script.line("  state=$outputs/$1/local_state.txt");
-    script.line("  echo \"pid $$ ${{stat[21]}}\" >>\"$state\"");
-    script.line("  echo \"start 0 $(date +%s)\" >>\"$state\"");
     script.line("  cancelled=0 interrupted=0 code=0");
     script.line("  trap 'cancelled=1 interrupted=1; kill -TERM \"$run\" 2>/dev/null' TERM");
+    script.line("  echo \"pid $$ ${{stat[21]}}\" >>\"$state\"");
+    script.line("  echo \"start 0 $(date +%s)\" >>\"$state\"");
     script.line("  for ((number = 0; number < {} && !cancelled; number++)); do", job.sweep.runs());
     script.line("    bash \"$0\" \"$1\" \"$number\" & run=$!");
     script.line("    wait_for \"$run\"; ended=$?");
@@ -49,6 +49,9 @@ void add_local_head(ScriptText& script, const JobFile& job) {
   script.line("mkdir -p -- \"$JOB_FOLDER\" || exit");
   script.line("say() {{ echo \"nadi: $(date -u +%FT%TZ) $*\"; }}");
   script.line("record() {{ echo \"$*\" >>\"$JOB_FOLDER/local_state.txt\"; }}");
+  // From here on somebody may want to end it.
+  script.line("cancelled=0");
+  script.line("trap 'cancelled=1' TERM");
   script.line("read -r -a stat </proc/$$/stat");
   script.line("record pid $$ \"${{stat[21]}}\"");
   script.line("export NODE_NAME=${{HOSTNAME%%.*}}");
@@ -62,7 +65,7 @@ void add_local_head(ScriptText& script, const JobFile& job) {
 
 void add_local_signals(ScriptText& script, const JobFile& job) {
   script.part("The end of the time, and the user's wish to end.");
-  script.line("told=0 cancelled=0 timed_out=0 interrupted=0 ranks=()");
+  script.line("told=0 timed_out=0 interrupted=0 ranks=()");
   script.line("signal_ranks() {{ ((${{#ranks[@]}})) && kill -\"$1\" \"${{ranks[@]}}\" 2>/dev/null; }}");
   script.line("tell_ranks() {{");
   script.line("  told=1 interrupted=1");
@@ -86,6 +89,7 @@ void add_local_start(ScriptText& script, const JobFile& job) {
   const std::int64_t processes = processes_of(job);
   script.part("Starts, until it is done.");
   script.line("while :; do");
+  script.line("  if ((cancelled)); then code=143; break; fi");
   script.line("  record start \"$RESTART_COUNT\" \"$(date +%s)\"");
   script.line("  say \"start $RESTART_COUNT of job $JOB_ID\"");
   script.line("  told=0 ranks=() code=0");
