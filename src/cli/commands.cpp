@@ -37,6 +37,8 @@ std::unique_ptr<Command> make_job_list_command();
 std::unique_ptr<Command> make_job_status_command();
 std::unique_ptr<Command> make_job_cancel_command();
 std::unique_ptr<Command> make_job_resume_command();
+std::unique_ptr<Command> make_job_watch_command();
+std::unique_ptr<Command> make_job_logs_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_man_command();
 
@@ -202,6 +204,16 @@ constexpr std::array kCommands{
                  .summary = "submit a job again, to go on where it saved; if asked, without failed nodes",
                  .examples = {"nadi job resume local-1", "nadi job resume jobs/local-1 --json"},
                  .make = &make_job_resume_command},
+    CommandEntry{.name = "job watch",
+                 .summary = "show how a job is: state, progress, loss, use of GPUs, what is wrong with it",
+                 .examples = {"nadi job watch log2/10932251 --once",
+                              "nadi job watch log2/10932251 log2/10932252 --once --json"},
+                 .make = &make_job_watch_command},
+    CommandEntry{.name = "job logs",
+                 .summary = "print what the nodes of a job wrote",
+                 .examples = {"nadi job logs log2/10932251 --node n060 --lines 20",
+                              "nadi job logs 10932251 --outputs log2 --err"},
+                 .make = &make_job_logs_command},
     CommandEntry{.name = "completion",
                  .summary = "print the script that makes a shell complete nadi's command lines",
                  .examples = {"nadi completion bash", "nadi completion zsh"},

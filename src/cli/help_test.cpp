@@ -12,9 +12,10 @@
 #include "nadi/command_line/flag_aliases.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/job/find_program.h"
-#include "nadi/scheduler/scheduler.h"
 #include "nadi/megatron/megatron_flags.h"
+#include "nadi/scheduler/scheduler.h"
 #include "nadi/terminal/wrap.h"
+#include "nadi/testing/job_logs.h"
 
 namespace nadi {
 namespace {
@@ -118,6 +119,12 @@ void prepare_jobs(const CommandEntry& entry) {
   for (int i = 0; i < 3; ++i) scheduler->submit(job, {.wait = entry.name != "job cancel"});
 }
 
+// Logs of a job that the scripts of the modified Megatron-LM left, in two folders.
+void prepare_job_logs(const CommandEntry& entry) {
+  if (entry.name != "job watch" && entry.name != "job logs") return;
+  write_job_logs("log2", {.nodes = 4, .nodes_of_second_job = 2, .iterations = 100, .all_iterations = 100});
+}
+
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   if (GetParam().name == "draw" && !find_program("dot")) GTEST_SKIP() << "no dot on PATH";
   if ((GetParam().name == "launch" || GetParam().name == "calibrate") && !find_program("mpirun"))
@@ -129,6 +136,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   prepare_measured(GetParam());
   prepare_checkpoints(GetParam());
   prepare_jobs(GetParam());
+  prepare_job_logs(GetParam());
   const CliRun help = run(std::string(GetParam().name) + " --help");
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.err, "");
