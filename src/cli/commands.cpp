@@ -40,6 +40,8 @@ std::unique_ptr<Command> make_job_resume_command();
 std::unique_ptr<Command> make_job_init_command();
 std::unique_ptr<Command> make_job_submit_command();
 std::unique_ptr<Command> make_job_schema_command();
+std::unique_ptr<Command> make_job_watch_command();
+std::unique_ptr<Command> make_job_logs_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_man_command();
 
@@ -219,6 +221,16 @@ constexpr std::array kCommands{
                  .summary = "print the JSON schema of job files, or the variables of a job",
                  .examples = {"nadi job schema", "nadi job schema --variables"},
                  .make = &make_job_schema_command},
+    CommandEntry{.name = "job watch",
+                 .summary = "show how a job is: state, progress, loss, use of GPUs, what is wrong with it",
+                 .examples = {"nadi job watch log2/10932251 --once",
+                              "nadi job watch log2/10932251 log2/10932252 --once --json"},
+                 .make = &make_job_watch_command},
+    CommandEntry{.name = "job logs",
+                 .summary = "print what the nodes of a job wrote",
+                 .examples = {"nadi job logs log2/10932251 --node n060 --lines 20",
+                              "nadi job logs 10932251 --outputs log2 --err"},
+                 .make = &make_job_logs_command},
     CommandEntry{.name = "completion",
                  .summary = "print the script that makes a shell complete nadi's command lines",
                  .examples = {"nadi completion bash", "nadi completion zsh"},

@@ -15,6 +15,7 @@
 #include "nadi/megatron/megatron_flags.h"
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/terminal/wrap.h"
+#include "nadi/testing/job_logs.h"
 
 namespace nadi {
 namespace {
@@ -124,6 +125,12 @@ void prepare_job_file(const CommandEntry& entry) {
   ASSERT_EQ(run("job init --scheduler local -o job.json").code, 0);
 }
 
+// Logs of a job that the scripts of the modified Megatron-LM left, in two folders.
+void prepare_job_logs(const CommandEntry& entry) {
+  if (entry.name != "job watch" && entry.name != "job logs") return;
+  write_job_logs("log2", {.nodes = 4, .nodes_of_second_job = 2, .iterations = 100, .all_iterations = 100});
+}
+
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   if (GetParam().name == "draw" && !find_program("dot")) GTEST_SKIP() << "no dot on PATH";
   if ((GetParam().name == "launch" || GetParam().name == "calibrate") && !find_program("mpirun"))
@@ -136,6 +143,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   prepare_checkpoints(GetParam());
   prepare_jobs(GetParam());
   prepare_job_file(GetParam());
+  prepare_job_logs(GetParam());
   const CliRun help = run(std::string(GetParam().name) + " --help");
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.err, "");

@@ -15,7 +15,7 @@ namespace {
 // Values that are paths, by the names that help gives them; "..." behind a name means several of them.
 constexpr std::array<std::string_view, 7> kFiles{"CLUSTER", "FILE",  "PATH", "PREFIX",
                                                  "OUT",     "MODEL", "TRACE"};
-constexpr std::array<std::string_view, 1> kFolders{"FOLDER"};
+constexpr std::array<std::string_view, 2> kFolders{"FOLDER", "JOB"};
 
 constexpr std::size_t kLongestAbout = 70;
 

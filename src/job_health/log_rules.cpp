@@ -138,12 +138,14 @@ void find_settings(const JobObservation& seen, const HealthLimits&, Findings& fi
       if (!other) continue;
       for (const std::string& node : value.nodes)
         if (std::ranges::find(finding.nodes, node) == finding.nodes.end()) finding.nodes.push_back(node);
-      others += (others.empty() ? "" : ", ") +
-                format("{} has {}", names_of(value.nodes), value.text.empty() ? "nothing" : value.text);
+      others += (others.empty() ? "" : ", ") + format("{} {} {}", names_of(value.nodes),
+                                                      value.nodes.size() == 1 ? "has" : "have",
+                                                      value.text.empty() ? "nothing" : value.text);
     }
-    finding.text = row.asked ? format("{}: asked for {}, {}", row.name, reference, others)
-                             : format("{}: {} has {}, {}", row.name, names_of(row.in_effect.front().nodes),
-                                      reference, others);
+    finding.text = row.asked
+                       ? format("{}: asked for {}, {}", row.name, reference, others)
+                       : format("{}: {} {} {}, {}", row.name, names_of(row.in_effect.front().nodes),
+                                row.in_effect.front().nodes.size() == 1 ? "has" : "have", reference, others);
     findings.push_back(std::move(finding));
   }
 }

@@ -17,7 +17,7 @@ constexpr double kLeastShare = 0.0005;  // what would be printed as 0.0% is left
 // A node that a conversion makes of time in which nothing was recorded.
 constexpr std::string_view kHostGap = "host gap";
 
-std::string percent(double share) {
+std::string verdict_percent(double share) {
   return format("{:.1f}%", 100 * share);
 }
 
@@ -53,7 +53,7 @@ class Words {
   std::string_view works() const { return device_ == "GPU" ? "kernels" : "ops"; }
 
   std::string limit() const {
-    const std::string whole = percent(verdict_.limit_share()), part = percent(verdict_.cause_share());
+    const std::string whole = verdict_percent(verdict_.limit_share()), part = verdict_percent(verdict_.cause_share());
     const std::string idle = format("the {} is idle {} of the time, {} of it", device_, whole, part);
     const std::string communication = format("{} of the time nothing but communication goes on", whole);
     switch (verdict_.limit) {
@@ -95,7 +95,7 @@ class Words {
     };
     const auto main = std::ranges::find_if(run_.kinds, computes);
     if (main == run_.kinds.end()) return "";
-    return format("{}{} ({} {})", before, plural_of(main->kind), percent(share(main->time, kinds_time_)),
+    return format("{}{} ({} {})", before, plural_of(main->kind), verdict_percent(share(main->time, kinds_time_)),
                   of_what);
   }
 
@@ -114,10 +114,10 @@ class Words {
     }
     std::string line = time.ranks == 1 ? format("of {}: ", to_string(time.span))
                                        : format("of {} on {} ranks: ", to_string(time.span), time.ranks);
-    line += format("compute {}", percent(share(time.compute, time.span)));
+    line += format("compute {}", verdict_percent(share(time.compute, time.span)));
     const auto add = [&](std::string_view name, Nanoseconds part, bool always = false) {
       if (always || share(part, time.span) >= kLeastShare)
-        line += format(", {} {}", name, percent(share(part, time.span)));
+        line += format(", {} {}", name, verdict_percent(share(part, time.span)));
     };
     if (joined()) {
       add("transfer", time.transfer);
@@ -194,7 +194,7 @@ class Words {
     for (const KindRow& kind : run_.kinds) {
       if (kind.time.count() == 0 || shown == kShownKinds) break;
       line += format("{}{} {}", shown++ == 0 ? "" : ", ", to_string(kind.kind),
-                     percent(share(kind.time, kinds_time_)));
+                     verdict_percent(share(kind.time, kinds_time_)));
       if (kind.work.amount > 0 && kind.work.time.count() > 0)
         line += format(" at {}/s", to_string(Flops{std::llround(kind.work.per_second())}));
     }
@@ -213,7 +213,7 @@ class Words {
     }
     if (longest == nullptr || all.count() == 0) return "the host's ops are not in the trace";
     return format("the host's costliest op is {}, {} of its time", printable(longest->name),
-                  percent(share(longest->time.total(), all)));
+                  verdict_percent(share(longest->time.total(), all)));
   }
 
   std::string launches() const {
@@ -249,7 +249,7 @@ class Words {
     if (!longest->group.empty()) line += format(" of group {}", printable(longest->group));
     line += format(" on rank {}, {} in {}, {} hidden behind computation", of_rank, to_string(longest->time),
                    counted(longest->calls, "call", "calls"),
-                   percent(share(longest->hidden(), longest->under_way)));
+                   verdict_percent(share(longest->hidden(), longest->under_way)));
     return line;
   }
 
@@ -268,7 +268,7 @@ class Words {
     const auto most = std::ranges::max_element(run_.ranks, {}, waits);
     const auto least = std::ranges::min_element(run_.ranks, {}, waits);
     return format("rank {} waits most for messages, {} of its time; rank {} least, {}", most->rank,
-                  percent(waits(*most)), least->rank, percent(waits(*least)));
+                  verdict_percent(waits(*most)), least->rank, verdict_percent(waits(*least)));
   }
 
   const RunAnalysis& run_;

@@ -1,0 +1,81 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nadi/cli/run_for_tests.h"
+#include "nadi/testing/job_logs.h"
+
+namespace nadi {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+TEST(JobWatch, AFolderOfOldScripts) {
+  const WorkingFolder folder;
+  write_job_logs("log2", {.nodes = 2, .iterations = 100, .all_iterations = 100});
+  const CliRun done = run("job watch log2/10932251 --once");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, StartsWith("log2/10932251\ndone, iteration 100 of 100, "));
+  EXPECT_THAT(done.out, HasSubstr("healthy"));
+  EXPECT_THAT(done.out, HasSubstr("n060"));
+  const Json json = run_json("job watch log2/10932251 --once --json");
+  EXPECT_EQ(json.at("state"), "done");
+  EXPECT_EQ(json.at("healthy"), true);
+  EXPECT_EQ(json.at("iteration"), 100);
+  EXPECT_EQ(json.at("nodes").size(), 2U);
+  EXPECT_EQ(json.at("nodes")[0].at("devices").size(), 4U);
+  // In a pipe it ends with the job.
+  const CliRun lines = run("job watch log2/10932251 --interval 0.1");
+  EXPECT_EQ(lines.code, 0);
+  EXPECT_THAT(lines.out, StartsWith("done, iteration 100 of 100, "));
+}
+
+TEST(JobWatch, WhatIsWrongIsTold) {
+  const WorkingFolder folder;
+  write_job_logs("log2", {.nodes = 4,
+                          .nodes_of_second_job = 2,
+                          .iterations = 50,
+                          .all_iterations = 100,
+                          .nan_from = 30,
+                          .failing_node = 1,
+                          .other_settings_node = 3});
+  const CliRun ill = run("job watch log2/10932251 log2/10932252 --once");
+  EXPECT_EQ(ill.code, 1);
+  EXPECT_EQ(ill.err, "");
+  EXPECT_THAT(ill.out, HasSubstr("problem: out of memory on n061: "));
+  EXPECT_THAT(ill.out, HasSubstr("problem: GLOBAL_BATCH_SIZE: n060, n061 and n062 have"));
+  EXPECT_THAT(ill.out, HasSubstr("problem: the loss is not a number since iteration 30 or before"));
+  EXPECT_THAT(ill.out, HasSubstr("n063.out:"));
+  const CliRun json = run("job watch log2/10932251 log2/10932252 --once --json");
+  EXPECT_EQ(json.code, 1);
+  EXPECT_THAT(json.out, HasSubstr("\"rule\": \"settings\""));
+}
+
+TEST(JobWatch, WhatIsNoJob) {
+  const WorkingFolder folder;
+  EXPECT_EQ(run("job watch nowhere --once").code, 2);
+  EXPECT_THAT(run("job watch nowhere --once").err, HasSubstr("neither a folder nor the id of a job"));
+  std::filesystem::create_directory("empty");
+  EXPECT_EQ(run("job watch ./empty --once").code, 3);
+  EXPECT_EQ(run("job watch ./empty --interval 0").code, 2);
+}
+
+TEST(JobLogs, OfNodes) {
+  const WorkingFolder folder;
+  write_text("log2/7/n2.out", "one\ntwo\nthree\n");
+  write_text("log2/7/n10.out", "ten\neleven");
+  write_text("log2/7/n2.err", "RuntimeError: x\n");
+  const CliRun all = run("job logs log2/7");
+  EXPECT_EQ(all.code, 0);
+  EXPECT_EQ(all.out, "==> n2.out <==\none\ntwo\nthree\n\n==> n10.out <==\nten\neleven");
+  EXPECT_EQ(run("job logs 7 --outputs log2 --node n2 --lines 2").out, "two\nthree\n");
+  EXPECT_EQ(run("job logs log2/7 --node n10 --lines 1").out, "eleven");
+  EXPECT_EQ(run("job logs log2/7 --err").out, "==> n2.err <==\nRuntimeError: x\n");
+  const CliRun unknown = run("job logs log2/7 --node n3");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("n2"));
+}
+
+}  // namespace
+}  // namespace nadi
