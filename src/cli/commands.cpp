@@ -37,6 +37,7 @@ std::unique_ptr<Command> make_job_list_command();
 std::unique_ptr<Command> make_job_status_command();
 std::unique_ptr<Command> make_job_cancel_command();
 std::unique_ptr<Command> make_job_resume_command();
+std::unique_ptr<Command> make_job_report_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_man_command();
 
@@ -202,6 +203,12 @@ constexpr std::array kCommands{
                  .summary = "submit a job again, to go on where it saved; if asked, without failed nodes",
                  .examples = {"nadi job resume local-1", "nadi job resume jobs/local-1 --json"},
                  .make = &make_job_resume_command},
+    CommandEntry{
+        .name = "job report",
+        .summary = "report what a job on a cluster did: times, throughput, memory, GPUs, settings, errors",
+        .examples = {"nadi job report log2/10932251 -o report.html",
+                     "nadi job report log2/10932251 --compare log2/10932263"},
+        .make = &make_job_report_command},
     CommandEntry{.name = "completion",
                  .summary = "print the script that makes a shell complete nadi's command lines",
                  .examples = {"nadi completion bash", "nadi completion zsh"},

@@ -118,6 +118,13 @@ void prepare_jobs(const CommandEntry& entry) {
   for (int i = 0; i < 3; ++i) scheduler->submit(job, {.wait = entry.name != "job cancel"});
 }
 
+// Reported are folders that scripts for Slurm have left.
+void prepare_job_logs(const CommandEntry& entry) {
+  if (entry.name != "job report") return;
+  write_job_logs("log2", {.job = 10932251});
+  write_job_logs("log2", {.seed = 2, .job = 10932263, .seconds = 1.6});
+}
+
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   if (GetParam().name == "draw" && !find_program("dot")) GTEST_SKIP() << "no dot on PATH";
   if ((GetParam().name == "launch" || GetParam().name == "calibrate") && !find_program("mpirun"))
@@ -129,6 +136,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   prepare_measured(GetParam());
   prepare_checkpoints(GetParam());
   prepare_jobs(GetParam());
+  prepare_job_logs(GetParam());
   const CliRun help = run(std::string(GetParam().name) + " --help");
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.err, "");

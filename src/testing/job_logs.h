@@ -88,7 +88,7 @@ struct JobLogsSpec {
   bool keep_items = true;  // false: WrittenJob has only names and sizes, for folders of gigabytes
 };
 
-enum class JobFile : std::uint8_t { kOut, kErr, kGpu };
+enum class WrittenFileKind : std::uint8_t { kOut, kErr, kGpu };
 
 struct WrittenPlace {
   std::int64_t node = 0;  // by place
