@@ -11,6 +11,7 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/cli/chosen_job.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/job_page.h"
@@ -67,10 +68,7 @@ class JobReportCommand : public Command {
                .value = "FILE",
                .help = "a plan file that the job follows: its prediction is compared with what was measured",
                .fallback = "plan.json in the folder, if it is there"});
-    flags.add({.names = {"--folder"},
-               .value = "FOLDER",
-               .help = "where the folders of jobs lie",
-               .fallback = std::string(kDefaultJobOutputs)});
+    add_outputs_flag(flags);
     flags.add(
         {.names = {"--json"}, .help = "print JSON with everything: see docs/json.md", .group = "output"});
     flags.add({.names = {"--force"}, .help = "overwrite a file that exists", .group = "output"});
@@ -81,7 +79,7 @@ class JobReportCommand : public Command {
     const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
     // A page that cannot be written is refused before gigabytes are read.
     if (const auto page = flags.text("--output")) AtomicFile(*page, overwrite);
-    const fs::path outputs = flags.text("--folder").value_or(std::string(kDefaultJobOutputs));
+    const fs::path outputs = outputs_flag(flags);
     const std::optional<fs::path> plan =
         flags.given("--plan") ? std::optional<fs::path>(*flags.text("--plan")) : std::nullopt;
     const JobReport report = read_report(folders_of(flags.positionals(), outputs), plan, console);
@@ -109,7 +107,7 @@ class JobReportCommand : public Command {
       if (!folder)
         throw usage_error(
             format("there is no job and no folder {}", word),
-            format("give a folder that has <node>.out, or a job whose folder lies in {}; --folder names "
+            format("give a folder that has <node>.out, or a job whose folder lies in {}; --outputs names "
                    "another one",
                    outputs.string()));
       folders.push_back(*folder);
