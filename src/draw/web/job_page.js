@@ -90,7 +90,7 @@ function iterationSection(report) {
     const lines = steady.lines > 0 ? [{y: steady.mean_ns, name: `steady ${formatTime(steady.mean_ns)}`, fill: 'memory'}] : [];
     const predicted = report.prediction?.simulated_ns ?? report.prediction?.planned_ns ?? null;
     if (predicted !== null) lines.push({y: predicted, name: `predicted ${formatTime(predicted)}`, fill: 'communication'});
-    const plot = new JobPlot({label: 'Time of an iteration', xName: 'iteration', zero: true, text: formatTime, tell, lines,
+    const plot = new JobPlot({label: 'Time of an iteration', xName: 'iteration', zero: true, text: (value) => value === 0 ? '0' : formatTime(value), tell, lines,
       series: [timeSeries(points, 'this job', 'compute', false), ...(comparison ? [timeSeries(comparison.points, 'other', 'optimizer', true)] : [])]});
     const button = element('button', {class: 'tool', type: 'button', id: 'log-times', 'aria-pressed': 'false', onclick: () => {
       plot.setLogarithmic(!plot.logarithmic);
