@@ -42,6 +42,7 @@ std::unique_ptr<Command> make_job_submit_command();
 std::unique_ptr<Command> make_job_schema_command();
 std::unique_ptr<Command> make_job_watch_command();
 std::unique_ptr<Command> make_job_logs_command();
+std::unique_ptr<Command> make_job_report_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_man_command();
 
@@ -231,6 +232,11 @@ constexpr std::array kCommands{
                  .examples = {"nadi job logs log2/10932251 --node n060 --lines 20",
                               "nadi job logs 10932251 --outputs log2 --err"},
                  .make = &make_job_logs_command},
+        .name = "job report",
+        .summary = "report what a job on a cluster did: times, throughput, memory, GPUs, settings, errors",
+        .examples = {"nadi job report log2/10932251 -o report.html",
+                     "nadi job report log2/10932251 --compare log2/10932263"},
+        .make = &make_job_report_command},
     CommandEntry{.name = "completion",
                  .summary = "print the script that makes a shell complete nadi's command lines",
                  .examples = {"nadi completion bash", "nadi completion zsh"},

@@ -131,6 +131,13 @@ void prepare_job_logs(const CommandEntry& entry) {
   write_job_logs("log2", {.nodes = 4, .nodes_of_second_job = 2, .iterations = 100, .all_iterations = 100});
 }
 
+// Reported are folders that scripts for Slurm have left.
+void prepare_job_logs(const CommandEntry& entry) {
+  if (entry.name != "job report") return;
+  write_job_logs("log2", {.job = 10932251});
+  write_job_logs("log2", {.seed = 2, .job = 10932263, .seconds = 1.6});
+}
+
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   if (GetParam().name == "draw" && !find_program("dot")) GTEST_SKIP() << "no dot on PATH";
   if ((GetParam().name == "launch" || GetParam().name == "calibrate") && !find_program("mpirun"))

@@ -15,6 +15,7 @@ struct PageBundle {
 
 const PageBundle& report_bundle();
 const PageBundle& graph_bundle();
+const PageBundle& job_bundle();
 const PageBundle& pareto_bundle();
 const PageBundle& timeline_bundle();
 

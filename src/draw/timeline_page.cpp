@@ -52,7 +52,7 @@ TimelineSpan span_of(const TimelineView& view) {
 // Writes the columns of a view. Lanes, rows and events come in the order of the page.
 class TimelineEncoder {
  public:
-  TimelineEncoder(const TimelineView& view, HtmlPage& page) : view_(view), page_(page), span_(span_of(view)) {
+  explicit TimelineEncoder(const TimelineView& view) : view_(view), span_(span_of(view)) {
     if (view.event_count() >= std::numeric_limits<std::uint32_t>::max())
       throw Error(ErrorKind::kInfeasible, {},
                   fmt::format("a timeline holds fewer than 2^32 - 1 events, not {}", view.event_count()),
@@ -61,50 +61,30 @@ class TimelineEncoder {
       rows_.push_back(timeline_rows(view.events(lane).starts, view.events(lane).durations));
   }
 
-  void write() {
-    write_head();
-    write_texts();
-    write_labels();
-    write_details();
-    write_times();
-    write_column("label",
+  void write_blocks(HtmlPage& page) const {
+    write_texts(page);
+    write_labels(page);
+    write_details(page);
+    write_times(page);
+    write_column(page, "label",
                  [](const TimelineView::Events& events, std::uint32_t i) { return events.labels[i]; });
     if (view_.detail_count() > 1)
-      write_column("detail",
+      write_column(page, "detail",
                    [](const TimelineView::Events& events, std::uint32_t i) { return events.details[i]; });
     if (any([](const TimelineView::Events& events) { return !events.micro_batches.empty(); }))
-      write_column("batch", [](const TimelineView::Events& events, std::uint32_t i) {
+      write_column(page, "batch", [](const TimelineView::Events& events, std::uint32_t i) {
         return i < events.micro_batches.size() ? static_cast<std::uint32_t>(events.micro_batches[i] + 1) : 0u;
       });
     if (any([](const TimelineView::Events& events) { return !events.chunks.empty(); }))
-      write_column("chunk", [](const TimelineView::Events& events, std::uint32_t i) {
+      write_column(page, "chunk", [](const TimelineView::Events& events, std::uint32_t i) {
         return i < events.chunks.size() ? std::uint32_t{events.chunks[i]} : 0u;
       });
-    for (std::uint32_t column = 0; column < view_.number_columns().size(); ++column) write_numbers(column);
-    if (!view_.links().empty()) write_links();
+    for (std::uint32_t column = 0; column < view_.number_columns().size(); ++column)
+      write_numbers(page, column);
+    if (!view_.links().empty()) write_links(page);
   }
 
- private:
-  template <typename Test>
-  bool any(Test test) const {
-    for (std::uint32_t lane = 0; lane < view_.lane_count(); ++lane)
-      if (test(view_.events(lane))) return true;
-    return false;
-  }
-
-  // Calls visit(events of the lane, number of the event in its lane, whether a row begins) for each event.
-  template <typename Visit>
-  void for_each_event(Visit visit) const {
-    for (std::uint32_t lane = 0; lane < view_.lane_count(); ++lane) {
-      std::size_t row = 0, row_begin = 0;
-      for (std::size_t place = 0; place < rows_[lane].order.size(); ++place) {
-        if (place == rows_[lane].ends[row]) row_begin = rows_[lane].ends[row++];
-        visit(view_.events(lane), rows_[lane].order[place], place == row_begin);
-      }
-    }
-  }
-
-  void write_head() {
+  Json head() const {
     Json groups = Json::array(), lanes = Json::array(), marks = Json::array(), columns = Json::array();
     for (std::uint32_t i = 0; i < view_.group_count(); ++i) {
       const TimelineGroup& group = view_.group(i);
@@ -132,23 +112,43 @@ class TimelineEncoder {
     Json kinds = Json::array();
     for (int kind = 0; kind < kTimelineKinds; ++kind)
       kinds.push_back(to_string(static_cast<TimelineKind>(kind)));
-    page_.head(dump_json({{"title", view_.title},
-                          {"subtitle", view_.subtitle},
-                          {"notes", view_.notes},
-                          {"pipeline", view_.pipeline},
-                          {"origin", std::to_string(span_.begin)},
-                          {"span", span_.end - span_.begin},
-                          {"events", view_.event_count()},
-                          {"links", view_.links().size()},
-                          {"kinds", std::move(kinds)},
-                          {"groups", std::move(groups)},
-                          {"lanes", std::move(lanes)},
-                          {"marks", std::move(marks)},
-                          {"columns", std::move(columns)}}));
+    return {{"title", view_.title},
+            {"subtitle", view_.subtitle},
+            {"notes", view_.notes},
+            {"pipeline", view_.pipeline},
+            {"origin", std::to_string(span_.begin)},
+            {"span", span_.end - span_.begin},
+            {"events", view_.event_count()},
+            {"links", view_.links().size()},
+            {"kinds", std::move(kinds)},
+            {"groups", std::move(groups)},
+            {"lanes", std::move(lanes)},
+            {"marks", std::move(marks)},
+            {"columns", std::move(columns)}};
   }
 
-  void write_texts() {
-    VarintBlock block(page_, "texts");
+ private:
+  template <typename Test>
+  bool any(Test test) const {
+    for (std::uint32_t lane = 0; lane < view_.lane_count(); ++lane)
+      if (test(view_.events(lane))) return true;
+    return false;
+  }
+
+  // Calls visit(events of the lane, number of the event in its lane, whether a row begins) for each event.
+  template <typename Visit>
+  void for_each_event(Visit visit) const {
+    for (std::uint32_t lane = 0; lane < view_.lane_count(); ++lane) {
+      std::size_t row = 0, row_begin = 0;
+      for (std::size_t place = 0; place < rows_[lane].order.size(); ++place) {
+        if (place == rows_[lane].ends[row]) row_begin = rows_[lane].ends[row++];
+        visit(view_.events(lane), rows_[lane].order[place], place == row_begin);
+      }
+    }
+  }
+
+  void write_texts(HtmlPage& page) const {
+    VarintBlock block(page, "texts");
     block.write(view_.text_count());
     for (std::uint32_t i = 0; i < view_.text_count(); ++i) {
       block.write(view_.text(i).size());
@@ -156,16 +156,16 @@ class TimelineEncoder {
     }
   }
 
-  void write_labels() {
-    VarintBlock block(page_, "labels");
+  void write_labels(HtmlPage& page) const {
+    VarintBlock block(page, "labels");
     for (const TimelineView::Label& label : view_.labels()) {
       block.write(label.name);
       block.write(static_cast<std::uint64_t>(label.kind));
     }
   }
 
-  void write_details() {
-    VarintBlock block(page_, "details");
+  void write_details(HtmlPage& page) const {
+    VarintBlock block(page, "details");
     for (std::uint32_t i = 0; i < view_.detail_count(); ++i) {
       const std::span<const std::uint32_t> texts = view_.detail_texts(i);
       block.write(texts.size() / 2);
@@ -173,9 +173,9 @@ class TimelineEncoder {
     }
   }
 
-  void write_times() {
+  void write_times(HtmlPage& page) const {
     {
-      VarintBlock block(page_, "starts");
+      VarintBlock block(page, "starts");
       std::int64_t end = span_.begin;
       for_each_event([&](const TimelineView::Events& events, std::uint32_t i, bool first_of_row) {
         if (first_of_row) end = span_.begin;
@@ -183,20 +183,20 @@ class TimelineEncoder {
         end = events.starts[i] + events.durations[i];
       });
     }
-    write_column("durations", [](const TimelineView::Events& events, std::uint32_t i) {
+    write_column(page, "durations", [](const TimelineView::Events& events, std::uint32_t i) {
       return static_cast<std::uint64_t>(events.durations[i]);
     });
   }
 
   template <typename Value>
-  void write_column(std::string_view name, Value value) {
-    VarintBlock block(page_, name);
+  void write_column(HtmlPage& page, std::string_view name, Value value) const {
+    VarintBlock block(page, name);
     for_each_event(
         [&](const TimelineView::Events& events, std::uint32_t i, bool) { block.write(value(events, i)); });
   }
 
-  void write_numbers(std::uint32_t column) {
-    VarintBlock block(page_, fmt::format("number.{}", column));
+  void write_numbers(HtmlPage& page, std::uint32_t column) const {
+    VarintBlock block(page, fmt::format("number.{}", column));
     std::uint64_t since = 0;
     std::int64_t last = 0;
     for_each_event([&](const TimelineView::Events& events, std::uint32_t i, bool) {
@@ -215,7 +215,7 @@ class TimelineEncoder {
     });
   }
 
-  void write_links() {
+  void write_links(HtmlPage& page) const {
     // Places of events in the page's order, by lane and number.
     std::vector<std::vector<std::uint32_t>> places(view_.lane_count());
     std::uint32_t next = 0;
@@ -236,7 +236,7 @@ class TimelineEncoder {
     std::sort(links.begin(), links.end(), [](const PlacedLink& a, const PlacedLink& b) {
       return std::tie(a.to, a.from, a.kind) < std::tie(b.to, b.from, b.kind);
     });
-    VarintBlock block(page_, "links");
+    VarintBlock block(page, "links");
     std::uint32_t last = 0;
     for (const PlacedLink& link : links) {
       block.write(link.to - std::exchange(last, link.to));
@@ -246,16 +246,33 @@ class TimelineEncoder {
   }
 
   const TimelineView& view_;
-  HtmlPage& page_;
   TimelineSpan span_;
   std::vector<TimelineRows> rows_;  // by lane
 };
 
 }  // namespace
 
+class TimelineBlocks::Encoder : public TimelineEncoder {
+  using TimelineEncoder::TimelineEncoder;
+};
+
+TimelineBlocks::TimelineBlocks(const TimelineView& view) : encoder_(std::make_unique<Encoder>(view)) {}
+
+TimelineBlocks::~TimelineBlocks() = default;
+
+std::string TimelineBlocks::head() const {
+  return dump_json(encoder_->head());
+}
+
+void TimelineBlocks::write(HtmlPage& page) const {
+  encoder_->write_blocks(page);
+}
+
 Bytes write_timeline_page(const TimelineView& view, const std::filesystem::path& path, Overwrite overwrite) {
   HtmlPage page(path, overwrite, timeline_bundle(), view.title);
-  TimelineEncoder(view, page).write();
+  const TimelineBlocks blocks(view);
+  page.head(blocks.head());
+  blocks.write(page);
   page.commit();
   return page.size();
 }

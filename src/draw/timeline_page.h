@@ -27,13 +27,32 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <string>
 
 #include "nadi/base/atomic_file.h"
 #include "nadi/draw/timeline_view.h"
 
 namespace nadi {
 
+class HtmlPage;
+
 // Returns the size of the page.
 Bytes write_timeline_page(const TimelineView& view, const std::filesystem::path& path, Overwrite overwrite);
+
+// The same within another page: that page's head holds head(), its blocks these columns. The view must
+// outlive this.
+class TimelineBlocks {
+ public:
+  explicit TimelineBlocks(const TimelineView& view);
+  ~TimelineBlocks();
+
+  std::string head() const;  // JSON
+  void write(HtmlPage& page) const;
+
+ private:
+  class Encoder;
+  std::unique_ptr<const Encoder> encoder_;
+};
 
 }  // namespace nadi

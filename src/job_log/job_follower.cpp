@@ -206,13 +206,9 @@ bool JobFollower::refresh(const RefreshOptions& options) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       Node& node = *nodes_[i];
       NodeLog& log = log_.nodes[i];
-      node.out.finish(log.out, [&](std::string_view line, std::int64_t offset) {
-        node.out_reader.line(log, line, offset);
-      });
+      // Only of stderr: what stands in an unfinished line of the others may be half a number.
       node.err.finish(log.err,
                       [&](std::string_view line, std::int64_t) { node.error_reader.line(log, line); });
-      node.gpu.finish(log.gpu,
-                      [&](std::string_view line, std::int64_t) { node.sample_reader.line(log, line); });
     }
   }
   log_.size = Bytes{size};

@@ -224,6 +224,9 @@ void OutReader::add(NodeLog& node, IterationPoint point) {
 }
 
 bool OutReader::iteration(NodeLog& node, std::string_view text, std::int64_t offset) {
+  // A line that was cut may end within a number: it counts only with its last field.
+  const std::size_t last = text.rfind("number of nan iterations:");
+  if (last == std::string_view::npos || text.find('|', last) == std::string_view::npos) return false;
   const auto line = parse_iteration_line(text);
   if (!line) return false;
   const Nanoseconds time{std::llround(line->seconds_per_iteration * 1e9)};

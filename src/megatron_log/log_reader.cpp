@@ -54,6 +54,14 @@ std::optional<Nanoseconds> parse_milliseconds(std::string_view text) {
   return Nanoseconds{std::llround(*value * kNanosecondsPerMillisecond)};
 }
 
+// Times of timers have two digits behind the point, always: a line that was cut within them says another
+// time.
+bool has_two_decimals(std::string_view text) {
+  text = trimmed(text);
+  return text.size() > 3 && text[text.size() - 3] == '.' && is_digit(text[text.size() - 2]) &&
+         is_digit(text.back());
+}
+
 // Seconds of the wall clock: too long a number for a double's nanoseconds.
 std::optional<Nanoseconds> parse_seconds(std::string_view text) {
   constexpr std::int64_t kMostSeconds = 9'000'000'000;
@@ -188,7 +196,7 @@ class LogParser {
     if (!is_timer_name(name)) return false;
     const std::string_view value = trimmed(text.substr(colon + 2));
     if (block_ == Block::kMax) {
-      const auto most = parse_milliseconds(value);
+      const auto most = has_two_decimals(value) ? parse_milliseconds(value) : std::nullopt;
       if (!most) return damaged(), true;
       if (LoggedTimer* timer = add_timer(name)) timer->most = *most;
       return true;
@@ -227,7 +235,8 @@ class LogParser {
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos) return damaged();
     const auto rank = parse_integer(text.substr(0, colon));
-    const auto time = parse_milliseconds(text.substr(colon + 1));
+    const std::string_view value = text.substr(colon + 1);
+    const auto time = has_two_decimals(value) ? parse_milliseconds(value) : std::nullopt;
     if (!rank || !time || *rank < 0 || *rank >= kMostRanks) return damaged();
     if (timer_ == nullptr) return;
     std::vector<LoggedRank>& ranks = timer_->ranks;

@@ -216,7 +216,8 @@ class JobLogsWriter {
   }
 
   // A line that may be cut off within. `least` characters stay, so that it still starts as it did.
-  WrittenPlace line(CountedFile& file, std::int64_t node, std::string_view text, std::size_t least = 4) {
+  WrittenPlace line(CountedFile& file, std::int64_t node, std::string_view text, std::size_t least = 4,
+                    std::size_t enough = std::string_view::npos) {
     const std::uint64_t number = ++lines_;
     const bool cut =
         spec_.cut_lines > 0 && random("cut", number) < spec_.cut_lines && text.size() > least + 1;
@@ -225,7 +226,7 @@ class JobLogsWriter {
       text = text.substr(0, least + static_cast<std::size_t>(at));
     }
     file.line(text);
-    return {.node = node, .end = file.bytes(), .cut = cut};
+    return {.node = node, .end = file.bytes(), .cut = cut && text.size() < enough};
   }
 
   bool kept(std::int64_t node) const { return spec_.keep_items && !job_.nodes[node].missing; }
@@ -560,6 +561,7 @@ class JobLogsWriter {
       return value ? format("{}", *value) : std::string(missing);
     };
     std::string text;
+    std::size_t figures = std::string::npos;  // what is behind them may be cut
     if (spec_.samples == JobSamples::kNvidiaSmi) {
       text = format("{}, {}, {}, {}, {}, {}", written.gpu, spec_.gpu, text_of(written.celsius, "[N/A]"),
                     text_of(written.percent, "[N/A]"), written.used_megabytes, spec_.gpu_megabytes);
@@ -570,9 +572,10 @@ class JobLogsWriter {
                                                                    "C"
                                                                  : "'C",
                     text_of(written.percent, "??"), written.used_megabytes, spec_.gpu_megabytes);
+      figures = text.size();
       if (!starting) text += format(" user({}M)", written.used_megabytes - 3);
     }
-    written.place = line(file, node, text);
+    written.place = line(file, node, text, 4, figures);
     if (kept(node)) job_.samples.push_back(written);
   }
 

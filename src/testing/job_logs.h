@@ -88,6 +88,8 @@ struct JobLogsSpec {
   bool keep_items = true;  // false: WrittenJob has only names and sizes, for folders of gigabytes
 };
 
+enum class WrittenFileKind : std::uint8_t { kOut, kErr, kGpu };
+
 struct WrittenPlace {
   std::int64_t node = 0;  // by place
   std::uint64_t end = 0;  // byte behind the line

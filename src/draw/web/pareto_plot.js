@@ -1,6 +1,7 @@
 // Plans by time and money as SVG: points, and the front as a line of steps. The nearest point to the mouse is marked.
 import {element} from './dom.js';
 import {formatTime} from './format.js';
+import {axisTicks, svgElement} from './svg.js';
 
 const kParetoLeft = 78;
 const kParetoRight = 18;
@@ -16,32 +17,6 @@ export function timeOfPlan(plan) {
 /** Three figures: "0.0189 $", "1,204 $". @param {number} amount */
 export function dollarText(amount) {
   return (amount >= 1000 ? Math.round(amount).toLocaleString('en-US') : String(Number(amount.toPrecision(3)))) + '\u202f$';
-}
-
-/** @param {string} tag @param {Object<string, any>} attributes @param {...(Node|string)} children */
-function paretoShape(tag, attributes, ...children) {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-  made.append(...children);
-  return made;
-}
-
-/**
- * Round numbers within a range: 1, 2 and 5 times powers of ten on a logarithmic axis (or 1 to 9, where that is few).
- * @param {number} least @param {number} most @param {boolean} logarithmic
- */
-export function axisTicks(least, most, logarithmic) {
-  const ticks = [];
-  if (logarithmic && most / least >= 4) {
-    for (let power = 10 ** Math.floor(Math.log10(least)); power <= most; power *= 10)
-      for (const factor of most / least > 2000 ? [1] : [1, 2, 5]) if (factor * power >= least && factor * power <= most) ticks.push(factor * power);
-    return ticks;
-  }
-  const raw = (most - least) / 6 || most / 6 || 1;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= raw) ?? 10);
-  for (let at = Math.ceil(least / step); at * step <= most * 1.0000001; ++at) ticks.push(at * step);
-  return ticks;
 }
 
 /** One axis: a value as a place between two pixels. */
@@ -130,25 +105,25 @@ export class ParetoPlot {
     this.x = new ParetoScale(shown.map(timeOfPlan), kParetoLeft, width - kParetoRight, this.logarithmic);
     this.y = new ParetoScale(shown.map((plan) => plan[this.money]), height - kParetoBottom, kParetoTop, this.logarithmic);
     const {x, y} = this;
-    const svg = paretoShape('svg', {width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `Time of a step against ${this.moneyName}`});
+    const svg = svgElement('svg', {width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `Time of a step against ${this.moneyName}`});
     let last = -Infinity;
     for (const tick of x.ticks()) {
       const place = x.place(tick);
-      svg.append(paretoShape('line', {x1: place, x2: place, y1: kParetoTop, y2: height - kParetoBottom, class: 'grid'}));
+      svg.append(svgElement('line', {x1: place, x2: place, y1: kParetoTop, y2: height - kParetoBottom, class: 'grid'}));
       if (place - last < 64) continue;
       last = place;
-      svg.append(paretoShape('text', {x: place, y: height - kParetoBottom + 18, class: 'tick middle'}, formatTime(tick)));
+      svg.append(svgElement('text', {x: place, y: height - kParetoBottom + 18, class: 'tick middle'}, formatTime(tick)));
     }
     for (const tick of y.ticks())
-      svg.append(paretoShape('line', {x1: kParetoLeft, x2: width - kParetoRight, y1: y.place(tick), y2: y.place(tick), class: 'grid'}),
-          paretoShape('text', {x: kParetoLeft - 8, y: y.place(tick) + 4, class: 'tick end'}, dollarText(tick)));
-    svg.append(paretoShape('text', {x: (kParetoLeft + width) / 2, y: height - 8, class: 'axis middle'}, 'time of a step'),
-        paretoShape('text', {x: 14, y: (height - kParetoBottom) / 2, class: 'axis middle', transform: `rotate(-90 14 ${(height - kParetoBottom) / 2})`}, this.moneyName));
-    const cloud = paretoShape('g', {class: 'cloud'});
-    for (const plan of shown) if (!plan.front) cloud.append(paretoShape('circle', {cx: x.place(timeOfPlan(plan)), cy: y.place(plan[this.money]), r: 3}));
+      svg.append(svgElement('line', {x1: kParetoLeft, x2: width - kParetoRight, y1: y.place(tick), y2: y.place(tick), class: 'grid'}),
+          svgElement('text', {x: kParetoLeft - 8, y: y.place(tick) + 4, class: 'tick end'}, dollarText(tick)));
+    svg.append(svgElement('text', {x: (kParetoLeft + width) / 2, y: height - 8, class: 'axis middle'}, 'time of a step'),
+        svgElement('text', {x: 14, y: (height - kParetoBottom) / 2, class: 'axis middle', transform: `rotate(-90 14 ${(height - kParetoBottom) / 2})`}, this.moneyName));
+    const cloud = svgElement('g', {class: 'cloud'});
+    for (const plan of shown) if (!plan.front) cloud.append(svgElement('circle', {cx: x.place(timeOfPlan(plan)), cy: y.place(plan[this.money]), r: 3}));
     svg.append(cloud);
     this.drawFront(svg);
-    this.ring = paretoShape('circle', {r: 9, class: 'ring', cx: -100, cy: -100});
+    this.ring = svgElement('circle', {r: 9, class: 'ring', cx: -100, cy: -100});
     svg.append(this.ring);
     this.holder.replaceChildren(svg);
     if (this.marked !== null) this.mark(this.marked);
@@ -161,9 +136,9 @@ export class ParetoPlot {
     points.forEach(([x, y], place) => {
       path += place === 0 ? `M${x} ${y}` : `H${x}V${y}`;
     });
-    svg.appendChild(paretoShape('path', {d: path, class: 'front-line'}));
+    svg.appendChild(svgElement('path', {d: path, class: 'front-line'}));
     points.forEach(([x, y], place) => {
-      const dot = paretoShape('circle', {cx: x, cy: y, r: 5.5, class: 'front-dot', tabindex: 0, role: 'button',
+      const dot = svgElement('circle', {cx: x, cy: y, r: 5.5, class: 'front-dot', tabindex: 0, role: 'button',
         'aria-label': `${formatTime(timeOfPlan(this.front[place]))}, ${dollarText(this.front[place][this.money])}: ${this.front[place].summary}`});
       dot.addEventListener('focus', () => this.mark(this.front[place]));
       dot.addEventListener('keydown', (event) => {

@@ -1,20 +1,13 @@
 // Small plots as SVG: a histogram of durations, and times over steps.
 import {element} from './dom.js';
 import {cellText, countText, shareText, timeText, valuesOf} from './report_figures.js';
+import {svgElement} from './svg.js';
 
 const kPlotWidth = 760;
 const kPlotHeight = 210;
 const kPlotLeft = 66;
 const kPlotBottom = 30;
 const kPlotTop = 10;
-
-/** @param {string} tag @param {Object<string, any>} [attributes] @param {...(Node|string)} children */
-function svgElement(tag, attributes, ...children) {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(attributes ?? {})) if (value !== null) made.setAttribute(name, String(value));
-  made.append(...children);
-  return made;
-}
 
 /** 0 and round numbers up to at least `most`. @param {number} most */
 function roundTicks(most) {

@@ -35,13 +35,14 @@ export function showFailure(error) {
 /**
  * A window over the page with keys and what they do; Esc or a click outside closes it.
  * @param {Array<[string, string]>} rows keys, meaning
+ * @param {string} [id] where a page has several
  */
-export function helpDialog(rows) {
+export function helpDialog(rows, id = 'help') {
   const table = element('table', {class: 'keys'}, element('tbody', null,
       ...rows.map(([keys, meaning]) => element('tr', null,
           element('th', {scope: 'row'}, ...keys.split(' ').map((key) => element('kbd', null, key))),
           element('td', null, meaning)))));
-  const dialog = /** @type {HTMLDialogElement} */ (element('dialog', {id: 'help', 'aria-label': 'Keys'},
+  const dialog = /** @type {HTMLDialogElement} */ (element('dialog', {id, 'aria-label': 'Keys'},
       element('h2', null, 'Keys'), table,
       element('form', {method: 'dialog'}, element('button', {class: 'tool', autofocus: true}, 'Close'))));
   dialog.addEventListener('click', (event) => {

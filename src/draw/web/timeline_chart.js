@@ -49,6 +49,7 @@ export class TimelineChart {
     /** @type {number[]} */
     this.nameWidths = [];
     this.drawing = false;
+    this.sharesWheel = false;
     /** @type {Array<() => void>} */
     this.listeners = [];
     this.fit();

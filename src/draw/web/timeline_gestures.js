@@ -24,6 +24,8 @@ export function listenToGestures(chart, actions) {
   let start = {x: 0, y: 0};
 
   canvas.addEventListener('wheel', (event) => {
+    // Within a longer page the wheel scrolls that page until the timeline has been clicked.
+    if (chart.sharesWheel && !event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return;
     event.preventDefault();
     const pixels = event.deltaMode === 1 ? 30 : event.deltaMode === 2 ? 300 : 1;
     const dx = event.deltaX * pixels;

@@ -29,8 +29,9 @@ const kHeldKeys = {w: [0.8, 0], s: [1.25, 0], a: [1, -0.1], d: [1, 0.1]};
  * @param {TimelineChart} chart
  * @param {Object<string, (event: KeyboardEvent) => void>} actions by key
  * @param {() => number} pointerX where zooming keeps its place
+ * @param {HTMLElement|null} [within] keys count only while the focus is in this element; null: always
  */
-export function listenToKeys(chart, actions, pointerX) {
+export function listenToKeys(chart, actions, pointerX, within = null) {
   /** @type {Map<string, number>} */
   const held = new Map();
   let last = 0;
@@ -48,6 +49,7 @@ export function listenToKeys(chart, actions, pointerX) {
 
   addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (within !== null && !within.contains(/** @type {Node} */ (event.target))) return;
     if (isTyping(event) && event.key !== 'Escape') return;
     if (document.querySelector('dialog[open]')) return;
     const key = event.key.length === 1 && event.key !== 'N' ? event.key.toLowerCase() : event.key;

@@ -1,0 +1,112 @@
+#include "nadi/draw/job_timeline.h"
+
+#include <algorithm>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/draw/timeline_from_log.h"
+#include "nadi/draw/timeline_from_traces.h"
+#include "nadi/job_report/job_report.h"
+#include "nadi/megatron_log/log_reader.h"
+
+namespace nadi {
+namespace {
+
+TrainingLog log_of(const JobReport& report) {
+  const JobSplit& split = report.split;
+  TrainingLog log;
+  log.settings = {.world_size = split.world_size,
+                  .tensor_parallel = split.tensor,
+                  .pipeline_parallel = split.pipeline,
+                  .data_parallel = split.data,
+                  .context_parallel = split.context,
+                  .virtual_stages = split.virtual_stages,
+                  .micro_batch = split.micro_batch,
+                  .global_batch = split.global_batch,
+                  .model = split.model};
+  log.iterations.push_back(report.timed_iteration);
+  return log;
+}
+
+bool has_ranks(const LoggedIteration& iteration, std::string_view timer) {
+  const LoggedTimer* const found = iteration.find(timer);
+  return found != nullptr && !found->ranks.empty();
+}
+
+// Ranks that are shown: all, or those of the first replicas.
+std::string shown_ranks(const JobReport& report, std::int64_t events, std::int64_t most) {
+  if (events <= most || !report.split.world_size) return "";
+  const std::int64_t world = *report.split.world_size;
+  const std::int64_t stages = report.split.pipeline.value_or(1);
+  const std::int64_t of_replica = report.split.tensor.value_or(1) * report.split.context.value_or(1);
+  if (world % stages != 0) return format("0-{}", std::max<std::int64_t>(world * most / events, 1) - 1);
+  const std::int64_t of_stage = world / stages;
+  const std::int64_t wanted = std::max(of_replica, of_stage * most / events / of_replica * of_replica);
+  std::string ranges;
+  for (std::int64_t stage = 0; stage < stages; ++stage)
+    ranges += format("{}{}-{}", stage == 0 ? "" : ",", stage * of_stage,
+                     stage * of_stage + std::min(wanted, of_stage) - 1);
+  return ranges;
+}
+
+void draw_timers(TimelineView& view, const JobReport& report, const JobTimelineOptions& options) {
+  const TrainingLog log = log_of(report);
+  const bool pipeline = has_ranks(report.timed_iteration, "forward-compute") &&
+                        has_ranks(report.timed_iteration, "backward-compute") && report.split.pipeline &&
+                        report.split.micro_batches;
+  std::int64_t events = report.timers.calls;
+  if (events == 0 && pipeline)
+    events = 2 * *report.split.micro_batches * report.split.world_size.value_or(1) *
+             report.split.virtual_stages.value_or(1);
+  TimelineSelection selection;
+  if (const std::string ranks = shown_ranks(report, events, options.most_events); !ranks.empty()) {
+    selection.ranks = parse_number_ranges(ranks, "ranks");
+    view.notes.push_back(
+        format("only some ranks are drawn, of every stage the first ones: all of them would be {} boxes",
+               with_thousands(events)));
+  }
+  if (!pipeline) {
+    timeline_from_log(view, log, selection);
+    view.subtitle =
+        format("Timers of iteration {}, one after the other: the log has their sums, not their moments.",
+               report.timed_iteration.iteration);
+    return;
+  }
+  const PipelineSummary summary = pipeline_from_log(view, log, {.selection = selection});
+  view.subtitle =
+      summary.reconstructed
+          ? format(
+                "Iteration {}, reconstructed from the timers of {} ranks in the order of the schedule: the "
+                "log "
+                "does not say when work ran.",
+                report.timed_iteration.iteration,
+                with_thousands(static_cast<std::int64_t>(summary.stages.size())))
+          : format("Calls as the log lists them up to iteration {}, {} ranks, by the clocks of their nodes.",
+                   report.timed_iteration.iteration,
+                   with_thousands(static_cast<std::int64_t>(summary.stages.size())));
+}
+
+}  // namespace
+
+std::optional<TimelineView> job_timeline(const JobReport& report, const JobTimelineOptions& options,
+                                         std::string* problem) {
+  TimelineView view;
+  view.title = report.title;
+  try {
+    if (!options.traces.empty()) {
+      timeline_from_traces(view, options.traces, {});
+      view.subtitle = format("From {} traces in the folder of the job.", options.traces.size());
+    } else if (!report.timed_iteration.timers.empty()) {
+      draw_timers(view, report, options);
+    } else {
+      return std::nullopt;
+    }
+  } catch (const Error& error) {
+    // A report without its timeline is still a report; the reason is shown in its place.
+    if (problem != nullptr) *problem = error.what();
+    return std::nullopt;
+  }
+  return view;
+}
+
+}  // namespace nadi
