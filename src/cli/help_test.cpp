@@ -12,8 +12,8 @@
 #include "nadi/command_line/flag_aliases.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/job/find_program.h"
-#include "nadi/scheduler/scheduler.h"
 #include "nadi/megatron/megatron_flags.h"
+#include "nadi/scheduler/scheduler.h"
 #include "nadi/terminal/wrap.h"
 
 namespace nadi {
@@ -118,6 +118,15 @@ void prepare_jobs(const CommandEntry& entry) {
   for (int i = 0; i < 3; ++i) scheduler->submit(job, {.wait = entry.name != "job cancel"});
 }
 
+// Studies are that of the first example of `tune`.
+void prepare_study(const CommandEntry& entry) {
+  if (!entry.name.starts_with("tune ")) return;
+  for (const CommandEntry& command : commands()) {
+    if (command.name != "tune") continue;
+    ASSERT_EQ(run(std::string(command.examples[0].substr(5))).code, 0);
+  }
+}
+
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   if (GetParam().name == "draw" && !find_program("dot")) GTEST_SKIP() << "no dot on PATH";
   if ((GetParam().name == "launch" || GetParam().name == "calibrate") && !find_program("mpirun"))
@@ -129,6 +138,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   prepare_measured(GetParam());
   prepare_checkpoints(GetParam());
   prepare_jobs(GetParam());
+  prepare_study(GetParam());
   const CliRun help = run(std::string(GetParam().name) + " --help");
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.err, "");

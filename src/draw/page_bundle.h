@@ -17,5 +17,6 @@ const PageBundle& report_bundle();
 const PageBundle& graph_bundle();
 const PageBundle& pareto_bundle();
 const PageBundle& timeline_bundle();
+const PageBundle& tune_bundle();
 
 }  // namespace nadi
