@@ -43,6 +43,11 @@ std::unique_ptr<Command> make_job_schema_command();
 std::unique_ptr<Command> make_job_watch_command();
 std::unique_ptr<Command> make_job_logs_command();
 std::unique_ptr<Command> make_job_report_command();
+std::unique_ptr<Command> make_tune_command();
+std::unique_ptr<Command> make_tune_resume_command();
+std::unique_ptr<Command> make_tune_show_command();
+std::unique_ptr<Command> make_tune_best_command();
+std::unique_ptr<Command> make_tune_report_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_man_command();
 
@@ -237,6 +242,30 @@ constexpr std::array kCommands{
         .examples = {"nadi job report log2/10932251 -o report.html",
                      "nadi job report log2/10932251 --compare log2/10932263"},
         .make = &make_job_report_command},
+        .name = "tune",
+        .summary = "find the best settings of any command: trials, each with other values",
+        .examples =
+            {"nadi tune --param n=1..9 --metric 'c=([0-9]+)' --minimize --study tuned.db -- echo c={{n}}",
+             "nadi tune --preset nadi-train --dry-run -- nadi train gpt2-tiny --max-steps 2"},
+        .make = &make_tune_command},
+    CommandEntry{
+        .name = "tune resume",
+        .summary = "go on with a study, alone or beside others",
+        .examples = {"nadi tune resume tuned.db --trials 7", "nadi tune resume tuned.db --workers 2"},
+        .make = &make_tune_resume_command},
+    CommandEntry{.name = "tune show",
+                 .summary = "show the trials of a study, of Nadi or of Optuna, and which parameters matter",
+                 .examples = {"nadi tune show tuned.db", "nadi tune show tuned.db --top 3 --json"},
+                 .make = &make_tune_show_command},
+    CommandEntry{.name = "tune best",
+                 .summary = "print the best setting of a study, or its command",
+                 .examples = {"nadi tune best tuned.db", "nadi tune best tuned.db --emit command"},
+                 .make = &make_tune_best_command},
+    CommandEntry{
+        .name = "tune report",
+        .summary = "draw a study as a page: history, importance, slices, contour, timeline",
+        .examples = {"nadi tune report tuned.db -o tune.html", "nadi tune report tuned.db -o again.html"},
+        .make = &make_tune_report_command},
     CommandEntry{.name = "completion",
                  .summary = "print the script that makes a shell complete nadi's command lines",
                  .examples = {"nadi completion bash", "nadi completion zsh"},

@@ -109,6 +109,20 @@ TEST(Completion, KnowsEveryNameOfAValue) {
                                           "WHICH",     "WHOM",
                                           "WHOSE",     "X",
                                           "X...",      "START INCREMENT SAMPLES"};
+  const std::set<std::string_view> others{
+      "A,B,C",       "A-B-C",      "COMMAND",    "FORMAT",
+      "HOW",         "KEY",        "KEY ...",    "KIND",
+      "LANGUAGE",    "LIST",       "N",          "N...",
+      "NAME",        "NAME...",    "NS",         "OP",
+      "P",           "CHANGE",     "DEVICE",     "LINK",
+      "PRICE",       "RANGE",      "RANKS",      "RATE",
+      "SHARE",       "SHELL",      "SIZE",       "STAGE",
+      "T",           "TEXT",       "TIME",       "TYPE",
+      "UNIT",        "WEIGHTS",    "WHAT",       "JOB",
+      "NODE",        "WHERE",      "WHICH",      "WHOM",
+      "WHOSE",       "X",          "X...",       "START INCREMENT SAMPLES",
+      "NAME=VALUES", "NAME=VALUE", "EXPRESSION", "SOURCE",
+      "[NAME]",      "PERCENT",    "CELSIUS"};
   for (const CommandEntry& entry : commands()) {
     Flags flags;
     entry.make()->add_flags(flags);

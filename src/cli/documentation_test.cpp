@@ -116,6 +116,20 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
             documented_keys("nadi compare --json"));
   EXPECT_EQ(printed_keys("timeline --pipeline outputs/gpt2-tiny_trace.et -o p.html"),
             documented_keys("nadi timeline --pipeline --json"));
+  // Keys of values and parameters are the user's names.
+  const auto named = [](std::set<std::string> keys) {
+    for (const char* member : {"values.", "parameters.", "trials[].values.", "trials[].parameters."})
+      keys = without(std::move(keys), member);
+    return keys;
+  };
+  std::set<std::string> tuned;
+  collect_keys(Json::parse(run("tune --json --param n=1..9 --default n=4 --metric 'c=([0-9]+)' --minimize "
+                               "--trials 8 --study t.db -- echo c={{n}}")
+                               .out),
+               "", tuned);
+  EXPECT_EQ(named(tuned), named(documented_keys("nadi tune --json")));
+  EXPECT_EQ(named(printed_keys("tune show t.db")), named(documented_keys("nadi tune --json")));
+  EXPECT_EQ(named(printed_keys("tune best t.db")), named(documented_keys("nadi tune best --json")));
   EXPECT_EQ(printed_keys("generate tiny.json --num-input-tokens 2 --num-output-tokens 3"),
             documented_keys("nadi generate --json"));
   for (const char* step : {"train", "train --recompute full", "evaluate", "prefill", "decode", "generate"}) {

@@ -138,6 +138,15 @@ void prepare_job_logs(const CommandEntry& entry) {
   write_job_logs("log2", {.seed = 2, .job = 10932263, .seconds = 1.6});
 }
 
+// Studies are that of the first example of `tune`.
+void prepare_study(const CommandEntry& entry) {
+  if (!entry.name.starts_with("tune ")) return;
+  for (const CommandEntry& command : commands()) {
+    if (command.name != "tune") continue;
+    ASSERT_EQ(run(std::string(command.examples[0].substr(5))).code, 0);
+  }
+}
+
 TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   if (GetParam().name == "draw" && !find_program("dot")) GTEST_SKIP() << "no dot on PATH";
   if ((GetParam().name == "launch" || GetParam().name == "calibrate") && !find_program("mpirun"))
@@ -151,6 +160,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   prepare_jobs(GetParam());
   prepare_job_file(GetParam());
   prepare_job_logs(GetParam());
+  prepare_study(GetParam());
   const CliRun help = run(std::string(GetParam().name) + " --help");
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.err, "");

@@ -214,6 +214,7 @@ const std::set<std::string_view> kElsewhere{"--model-name",
                                             "--schedule",
                                             "--virtual-stages",
                                             "--zero",
+                                            "--ddp-bucket-size",  // train_options_test.cpp
                                             "--slow",
                                             "--no-memory-check",
                                             "--resume-if-any"};

@@ -142,6 +142,12 @@ void add_rank_flags(Flags& flags) {
     if (flag.spec.names[0] == "--dp") flag.spec.fallback = "all ranks / (tp x cp x pp)";
     group.add(std::move(flag.spec));
   }
+  group.number(
+      "--ddp-bucket-size",
+      "elements of the gradients that data-parallel ranks sum at once: small ones begin earlier, large "
+      "ones use the network better",
+      format("a {}th of the rank's parameters, {} at least and {} at most", kBucketsPerRank,
+             with_thousands(kFewestBucketElements), with_thousands(kMostBucketElements)));
   group.value("--slow", "RANKS", "compute slower on some ranks: rank=1:2x,rank=3:1.5x", "none");
 }
 

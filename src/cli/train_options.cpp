@@ -174,6 +174,7 @@ ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank) {
   run.model = named.empty() ? options.config.name : named;
   apply_dropout(flags, options.config);
   options.plan = resolve_train_plan(flags, options.config, ranks, run.notes);
+  options.bucket_elements = flags.integer("--ddp-bucket-size").value_or(kBucketsAsTheyFit);
   options.slowdown = slowdown_of(flags, rank, ranks);
   options.dtype = resolve_dtype(flags);
   options.optimizer = resolve_optimizer(flags, run.notes);

@@ -4,9 +4,23 @@
 #include <gtest/gtest.h>
 
 #include "nadi/cli/train_options_for_tests.h"
+#include "nadi/train/step_requests.h"
 
 namespace nadi {
 namespace {
+
+// Groups of variables that lie together: gradients, parameters and state of each bucket.
+std::size_t buckets_of(const std::string& flags) {
+  const TrainOptions options = resolve_for_tests("gpt2-tiny --dp 2 " + flags, 2).options;
+  return build_step(options.config, training_request(options, 1), options.plan).buckets.size();
+}
+
+TEST(TrainOptionsOf, GradientsAreSummedInBucketsOfTheSizeThatIsAskedFor) {
+  EXPECT_EQ(resolve_for_tests("gpt2-tiny").options.bucket_elements, kBucketsAsTheyFit);
+  EXPECT_EQ(resolve_for_tests("gpt2-tiny --ddp-bucket-size 5000").options.bucket_elements, 5000);
+  EXPECT_GT(buckets_of("--ddp-bucket-size 1"), buckets_of("--ddp-bucket-size 100000"));
+  EXPECT_GT(buckets_of("--ddp-bucket-size 100000"), buckets_of("--ddp-bucket-size 1000000000"));
+}
 
 TEST(TrainOptionsOf, HowAStepIsComputed) {
   using Granularity = Recompute::Granularity;

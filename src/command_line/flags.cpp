@@ -24,6 +24,11 @@ std::string with_dashes(const std::string& argument) {
   return flag;
 }
 
+// A value in brackets, "[NAME]", may be left out: the flag then has the value "".
+bool is_optional(const FlagSpec& spec) {
+  return spec.value.starts_with('[');
+}
+
 }  // namespace
 
 void Flags::add(FlagSpec spec) {
@@ -47,9 +52,10 @@ std::size_t Flags::own_words(std::span<const std::string> arguments) const {
     const std::string word = with_dashes(arguments[at]);
     if (word == "--") return at + 1;
     if (!word.starts_with('-')) return at;
-    const bool takes_next = std::ranges::any_of(specs_, [&](const FlagSpec& spec) {
-      return !spec.value.empty() && std::ranges::find(spec.names, word) != spec.names.end();
-    });
+    const FlagSpec* const spec = find(word);
+    bool takes_next = spec != nullptr && !spec->value.empty();
+    if (takes_next && is_optional(*spec))
+      takes_next = at + 1 < arguments.size() && !arguments[at + 1].starts_with('-');
     at += takes_next ? 2 : 1;
   }
   return arguments.size();
@@ -76,6 +82,7 @@ void Flags::parse(std::span<const std::string> arguments) {
     if (spec.value.empty()) option->expected(0)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     if (!spec.value.empty()) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     if (spec.many) option->expected(1, -1)->allow_extra_args();
+    if (is_optional(spec)) option->expected(0, 1);
     option->trigger_on_parse();
   }
   CLI::Option* word = positional_spec_ ? app.add_option("word") : nullptr;
@@ -153,6 +160,7 @@ void Flags::check_value(const FlagSpec& spec, const std::string& value) const {
     if (value != "true") throw usage_error(format("{} takes no value, but '{}' was given", name, value));
     return;
   }
+  if (value.empty() && is_optional(spec)) return;
   if (value.empty() || is_flag(value))
     throw usage_error(value.empty() ? format("{} needs a value", name)
                                     : format("{} needs a value, and '{}' is a flag", name, value));

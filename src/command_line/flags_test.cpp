@@ -202,5 +202,21 @@ TEST(Flags, TakesRepeatableFlagsSeveralTimes) {
             "--slow needs a value, and '--json' is a flag");
 }
 
+TEST(Flags, AValueInBracketsMayBeLeftOut) {
+  const auto parsed = [](std::vector<std::string> words) {
+    Flags flags = flags_with_rest();
+    flags.add({.names = {"--minimize"}, .value = "[NAME]", .help = "less is better", .repeatable = true});
+    flags.parse(words);
+    return flags;
+  };
+  EXPECT_THAT(parsed({"--minimize", "runtime", "--", "sh"}).texts("--minimize"),
+              testing::ElementsAre("runtime"));
+  EXPECT_THAT(parsed({"--minimize", "--ranks", "2", "sh"}).texts("--minimize"), testing::ElementsAre(""));
+  EXPECT_EQ(parsed({"--minimize", "--ranks", "2", "sh"}).integer("--ranks"), 2);
+  EXPECT_EQ(parsed({"--minimize", "--", "sh", "-c"}).rest(), (std::vector<std::string>{"sh", "-c"}));
+  EXPECT_THAT(parsed({"--minimize", "a", "--minimize=b", "sh"}).texts("--minimize"),
+              testing::ElementsAre("a", "b"));
+}
+
 }  // namespace
 }  // namespace nadi

@@ -18,5 +18,6 @@ const PageBundle& graph_bundle();
 const PageBundle& job_bundle();
 const PageBundle& pareto_bundle();
 const PageBundle& timeline_bundle();
+const PageBundle& tune_bundle();
 
 }  // namespace nadi

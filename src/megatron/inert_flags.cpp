@@ -61,7 +61,6 @@ std::vector<MegatronFlagGroup> megatron_flags_without_effect() {
         "--disable-tp-comm-split-rs",
         "--defer-embedding-wgrad-compute",
         "--wgrad-deferral-limit N",
-        "--ddp-bucket-size N",
         "--ddp-num-buckets N",
         "--ddp-average-in-collective",
         "--ddp-pad-buckets-for-high-nccl-busbw",

@@ -1,0 +1,511 @@
+#include "nadi/cli/tune_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <ostream>
+#include <sstream>
+#include <thread>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/nearest.h"
+#include "nadi/base/parse_duration.h"
+#include "nadi/cli/cluster_flag.h"
+#include "nadi/cli/plan_question_flags.h"
+#include "nadi/cli/prediction_flags.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/model/config_file.h"
+#include "nadi/plan/plan_file.h"
+#include "nadi/terminal/console.h"
+#include "nadi/tune/preset.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::int64_t kDefaultTrials = 50;
+constexpr std::int64_t kMostTrials = 1'000'000;
+constexpr std::int64_t kMostTuneWorkers = 256;
+constexpr std::int64_t kMostRepetitions = 1000;
+constexpr std::uintmax_t kMostTemplateBytes = 1 << 20;
+
+std::vector<std::string_view> reduction_names() {
+  std::vector<std::string_view> names;
+  for (const ReductionEntry& entry : metric_reductions()) names.push_back(entry.name);
+  return names;
+}
+
+std::vector<std::string_view> sampler_names() {
+  std::vector<std::string_view> names;
+  for (const SamplerDescription& entry : sampler_descriptions()) names.push_back(entry.name);
+  return names;
+}
+
+std::vector<std::string_view> pruner_names() {
+  std::vector<std::string_view> names;
+  for (const PrunerDescription& entry : pruner_descriptions()) names.push_back(entry.name);
+  return names;
+}
+
+template <typename Entries>
+std::string described_all(const Entries& entries) {
+  std::string text;
+  for (const auto& entry : entries)
+    text += format("{}{}: {}", text.empty() ? "" : "; ", entry.name, entry.summary);
+  return text;
+}
+
+std::optional<std::chrono::milliseconds> duration_flag(const Flags& flags, std::string_view flag) {
+  const auto text = flags.text(flag);
+  if (!text) return std::nullopt;
+  const auto duration = parse_duration(*text);
+  if (!duration || duration->count() <= 0)
+    throw usage_error(format("{} takes a time above 0, not '{}'", flag, *text), "90s, 10min");
+  return std::chrono::milliseconds(std::max<std::int64_t>(1, duration->count() / 1'000'000));
+}
+
+void add_space_flags_of_tune(Flags& flags) {
+  constexpr std::string_view kGroup = "what is tuned";
+  const auto add = [&](std::string_view name, std::string_view value, std::string help,
+                       std::string fallback = "none") {
+    flags.add({.names = {name},
+               .value = value,
+               .help = std::move(help),
+               .fallback = std::move(fallback),
+               .group = kGroup,
+               .repeatable = true});
+  };
+  add("--param", "NAME=VALUES",
+      "a parameter: micro_batch=1,2,4, layers=0..80, layers=0..80:step=8, lr=1e-5..1e-2:log; env.NAME=... is "
+      "a variable "
+      "of the environment, flag.NAME=... a flag of PROGRAM");
+  add("--space", "FILE", "a file with parameters, conditions and constraints: see docs/tuning.md");
+  flags.add({.names = {"--preset"},
+             .value = "NAME",
+             .help = "a space that comes with Nadi: its parameters, constraints, and how PROGRAM gets them",
+             .fallback = "none",
+             .choices = preset_names(),
+             .group = kGroup,
+             .repeatable = true});
+  add("--constraint", "EXPRESSION", "what must hold: \"gpus % (tensor * pipeline) == 0\"");
+  add("--constant", "NAME=VALUE", "a number or text for constraints and {{NAME}}");
+  add("--default", "NAME=VALUE", "a value of the baseline, which is tried first");
+  add("--env", "NAME=VALUE", "a variable of PROGRAM's environment; {{NAME}} in it is filled in");
+  add("--template", "FILE",
+      "a file that is copied into the folder of each trial, {{folder}}, with {{NAME}} filled in");
+}
+
+void add_metric_flags(Flags& flags) {
+  constexpr std::string_view kGroup = "what is best";
+  flags.add({.names = {"--metric"},
+             .value = "SOURCE",
+             .help = "the figure: a pattern with one group for lines of the output, json:KEY, json:FILE#KEY, "
+                     "runtime or "
+                     "exit-code; NAME=pattern:..., NAME=json:... name it",
+             .fallback = "runtime",
+             .group = kGroup,
+             .repeatable = true});
+  flags.add({.names = {"--minimize"},
+             .value = "[NAME]",
+             .help = "less is better: of all metrics, or of this one; runtime and exit-code need no --metric",
+             .fallback = "runtime",
+             .group = kGroup,
+             .repeatable = true});
+  flags.add({.names = {"--maximize"},
+             .value = "[NAME]",
+             .help = "more is better",
+             .fallback = "none",
+             .group = kGroup,
+             .repeatable = true});
+  flags.add({.names = {"--metric-of"},
+             .value = "HOW",
+             .help = "one figure from all that a trial prints",
+             .fallback = "last",
+             .choices = reduction_names(),
+             .group = kGroup});
+  flags.add({.names = {"--metric-warmup"},
+             .value = "N",
+             .help = "figures at the start of a trial that do not count",
+             .fallback = "0",
+             .group = kGroup});
+  flags.add({.names = {"--repeat"},
+             .value = "N",
+             .help = "run each trial N times; the median counts, and the noise is shown",
+             .fallback = "1",
+             .group = kGroup});
+}
+
+void add_limit_flags(Flags& flags) {
+  constexpr std::string_view kGroup = "when a trial is ended";
+  const auto add = [&](std::string_view name, std::string_view value, std::string help,
+                       std::string fallback) {
+    flags.add({.names = {name},
+               .value = value,
+               .help = std::move(help),
+               .fallback = std::move(fallback),
+               .group = kGroup});
+  };
+  flags.add({.names = {"--pruner"},
+             .value = "NAME",
+             .help = format("ends hopeless trials by the figures that they print. {}",
+                            described_all(pruner_descriptions())),
+             .fallback = "none",
+             .choices = pruner_names(),
+             .group = kGroup});
+  add("--timeout", "TIME", "a trial may take so long: 90s, 10min", "any");
+  add("--grace", "TIME", "between SIGTERM and SIGKILL", "5s");
+  add("--gpu-memory-limit", "SHARE", "a trial may fill so much of the memory of any GPU: 0.95", "any");
+  add("--gpu-utilization-floor", "PERCENT", "GPUs must be busy so much after 30 s", "any");
+  add("--gpu-temperature-limit", "CELSIUS", "no GPU may become hotter", "any");
+}
+
+void add_planner_flags(Flags& flags) {
+  constexpr std::string_view kGroup = "the planner, for spaces of plans (--preset megatron)";
+  const auto add = [&](std::string_view name, std::string_view value, std::string help,
+                       std::string fallback) {
+    flags.add({.names = {name},
+               .value = value,
+               .help = std::move(help),
+               .fallback = std::move(fallback),
+               .group = kGroup});
+  };
+  add("--model", "MODEL", "what PROGRAM trains: a built-in model, a config.json, a checkpoint folder",
+      "none");
+  flags.add(
+      {.names = {"--cluster", "--hw-config"},
+       .value = "NAME",
+       .help = "the hardware: the planner's best plan is tried first, and what does not fit is never tried",
+       .fallback = "none",
+       .group = kGroup});
+  add("--gpus", "N", "GPUs that PROGRAM uses", "all of --cluster");
+  add("--global-batch-size", "N", "sequences of a step", "the preset's");
+  add("--seq-length", "N", "tokens per sequence", "the model's");
+  add("--dtype", "TYPE", "type of parameters and activations: fp32, bf16, fp16",
+      "fp16 on GPUs; fp32 on CPUs");
+  add("--plan", "FILE", "a plan of 'nadi plan --emit', which is tried first; in place of the flags above",
+      "none");
+}
+
+MetricSpec& metric_named(std::vector<MetricSpec>& metrics, std::string_view name) {
+  const auto found = std::ranges::find(metrics, name, &MetricSpec::name);
+  if (found != metrics.end()) return *found;
+  if (name == "runtime" || name == "exit-code") {
+    metrics.push_back(metric_of_text(name));
+    return metrics.back();
+  }
+  std::vector<std::string> known{"runtime", "exit-code"};
+  for (const MetricSpec& metric : metrics) known.push_back(metric.name);
+  throw usage_error(format("no metric '{}'", name), did_you_mean(name, known));
+}
+
+std::vector<MetricSpec> resolve_metrics(const Flags& flags) {
+  std::vector<MetricSpec> metrics;
+  for (const std::string& text : flags.texts("--metric")) {
+    metrics.push_back(metric_of_text(text));
+    MetricSpec& metric = metrics.back();
+    if (metrics.size() > 1 && metric.name == "metric") metric.name = format("metric {}", metrics.size());
+    for (std::size_t i = 0; i + 1 < metrics.size(); ++i)
+      if (metrics[i].name == metric.name)
+        throw usage_error(format("two metrics are named '{}'", metric.name));
+  }
+  // Which way each is better. Unnamed: all that are not named elsewhere.
+  std::vector<std::pair<std::string, StudyDirection>> named;
+  std::optional<StudyDirection> rest;
+  const auto read = [&](std::string_view flag, StudyDirection direction) {
+    for (const std::string& name : flags.texts(flag)) {
+      if (name.empty()) {
+        if (rest && *rest != direction)
+          throw usage_error("--minimize and --maximize contradict each other", "name a metric after them");
+        rest = direction;
+      } else {
+        named.emplace_back(name, direction);
+      }
+    }
+  };
+  read("--minimize", StudyDirection::kMinimize);
+  read("--maximize", StudyDirection::kMaximize);
+  if (metrics.empty() && named.empty()) {
+    metrics.push_back(metric_of_text("runtime"));
+    if (!rest) rest = StudyDirection::kMinimize;
+  }
+  std::vector<std::string> directed;
+  for (const auto& [name, direction] : named) {
+    if (std::ranges::find(directed, name) != directed.end())
+      throw usage_error(format("'{}' is named twice by --minimize and --maximize", name));
+    metric_named(metrics, name).direction = direction;
+    directed.push_back(name);
+  }
+  for (MetricSpec& metric : metrics) {
+    if (std::ranges::find(directed, metric.name) != directed.end()) continue;
+    const bool is_cost = metric.source == MetricSource::kRuntime || metric.source == MetricSource::kExitCode;
+    if (!rest && !is_cost)
+      throw usage_error(
+          format("is more or less of {} better?", metric.name == "metric" ? "the metric" : metric.name),
+          "--minimize or --maximize says so");
+    metric.direction = rest.value_or(StudyDirection::kMinimize);
+  }
+  const auto reduction = flags.choice("--metric-of");
+  const std::int64_t warmup = flags.integer("--metric-warmup", 0).value_or(0);
+  bool of_output = false;
+  for (MetricSpec& metric : metrics) {
+    of_output = of_output || metric.of_output();
+    if (!metric.of_output()) continue;
+    if (reduction) metric.reduction = metric_reductions()[*reduction].reduction;
+    metric.warmup = warmup;
+  }
+  for (const std::string_view flag : {"--metric-of", "--metric-warmup"})
+    if (flags.given(flag) && !of_output)
+      throw usage_error(format("{} makes no sense without figures in the output", flag),
+                        "--metric PATTERN reads some");
+  return metrics;
+}
+
+ProcessLimits resolve_process_limits(const Flags& flags) {
+  ProcessLimits limits;
+  limits.timeout = duration_flag(flags, "--timeout");
+  if (const auto grace = duration_flag(flags, "--grace")) limits.grace = *grace;
+  limits.gpu.memory_share = flags.number("--gpu-memory-limit");
+  if (limits.gpu.memory_share && (*limits.gpu.memory_share == 0 || *limits.gpu.memory_share > 1))
+    throw usage_error(format("--gpu-memory-limit {}: a share above 0 and up to 1", *limits.gpu.memory_share));
+  limits.gpu.least_utilisation = flags.number("--gpu-utilization-floor", 100.0001);
+  limits.gpu.temperature = flags.number("--gpu-temperature-limit");
+  return limits;
+}
+
+std::string template_text(const std::string& path) {
+  std::error_code failure;
+  const auto size = std::filesystem::file_size(path, failure);
+  if (failure) throw input_error({.file = path}, "no such file");
+  if (size > kMostTemplateBytes)
+    throw input_error({.file = path},
+                      format("a template of {} bytes; the limit is {}", size, kMostTemplateBytes));
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw input_error({.file = path}, "cannot be read");
+  return text.str();
+}
+
+CommandTemplate resolve_command(const Flags& flags) {
+  CommandTemplate command{.words = flags.rest()};
+  for (const std::string& text : flags.texts("--env")) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw usage_error(format("--env '{}' is not of the form NAME=VALUE", text));
+    command.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  for (const std::string& path : flags.texts("--template")) {
+    for (const CommandFile& other : command.templates)
+      if (other.path.filename() == std::filesystem::path(path).filename())
+        throw usage_error(format("two templates are named {}", other.path.filename().string()));
+    command.templates.push_back({.path = path, .text = template_text(path)});
+  }
+  return command;
+}
+
+PlannedRun resolve_planned(const Flags& flags) {
+  PlannedRun planned{.model = flags.text("--model").value_or(""),
+                     .cluster = flags.text("--cluster").value_or(""),
+                     .plan_file = flags.text("--plan").value_or(""),
+                     .gpus = flags.integer("--gpus").value_or(0),
+                     .global_batch_size = flags.integer("--global-batch-size").value_or(0),
+                     .seq_length = flags.integer("--seq-length").value_or(0),
+                     .dtype = flags.text("--dtype").value_or("")};
+  if (!planned.plan_file.empty()) {
+    for (const std::string_view flag :
+         {"--model", "--cluster", "--global-batch-size", "--seq-length", "--dtype"})
+      if (flags.given(flag))
+        throw usage_error(format("--plan and {} contradict each other", flag), "the plan says it");
+    const PlanFile file = read_plan_file(planned.plan_file);
+    planned.model = file.model;
+    planned.cluster = file.cluster;
+    planned.global_batch_size = file.global_batch_size;
+    planned.seq_length = file.seq_length;
+    planned.dtype = std::string(to_string(file.dtype));
+    if (planned.gpus == 0) planned.gpus = file.plan.world_size();
+    if (planned.cluster.empty())
+      throw usage_error(format("{} names no cluster", planned.plan_file), "plan with --cluster");
+  }
+  if (!planned.cluster.empty() && planned.model.empty())
+    throw usage_error("--cluster makes no sense without --model", "the planner plans a model");
+  if (!planned.cluster.empty() && planned.global_batch_size == 0)
+    throw usage_error("--cluster makes no sense without --global-batch-size");
+  return planned;
+}
+
+// What expressions of presets may ask for.
+void set_known_constants(const PlannedRun& planned, TuneSpace& space) {
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(space.constants, name, &std::pair<std::string, ParameterValue>::first) !=
+           space.constants.end();
+  };
+  const auto set = [&](std::string_view name, std::int64_t value) {
+    if (has(name) && value > 0) space.set_constant(name, value);
+  };
+  set("cores", std::max(1U, std::thread::hardware_concurrency()));
+  set("gpus", planned.gpus);
+  set("global_batch_size", planned.global_batch_size);
+  set("seq_length", planned.seq_length);
+  if (planned.model.empty()) return;
+  const ModelConfig config = load_model_config(planned.model);
+  set("num_layers", config.layers);
+  set("num_heads", config.heads);
+  set("num_kv_heads", config.kv_heads);
+  if (planned.seq_length == 0) set("seq_length", config.positions);
+}
+
+TuneSpace resolve_tune_space(const Flags& flags, const PlannedRun& planned) {
+  TuneSpace space;
+  for (const std::string& name : flags.texts("--preset")) space.merge(preset_space(name));
+  for (const std::string& path : flags.texts("--space")) space.merge(read_tune_space(path));
+  for (const std::string& text : flags.texts("--param")) space.add(parameter_of_text(text));
+  if (space.parameters.empty())
+    throw usage_error("there is nothing to tune",
+                      "--param NAME=VALUES, --space FILE or --preset NAME says what");
+  set_known_constants(planned, space);
+  for (const std::string& text : flags.texts("--constant")) {
+    const auto [name, value] = assignment_of_text(text, "--constant");
+    space.set_constant(name, value);
+  }
+  std::size_t number = 0;
+  for (const std::string& text : flags.texts("--constraint"))
+    space.constraints.push_back({.expression = Expression::parse(text, format("--constraint {}", ++number))});
+  for (const std::string& text : flags.texts("--default")) {
+    const auto [name, value] = assignment_of_text(text, "--default");
+    space.set_fallback(name, value);
+  }
+  space.check();
+  return space;
+}
+
+}  // namespace
+
+void add_study_name_flag(Flags& flags) {
+  flags.add(
+      {.names = {"--name"}, .value = "NAME", .help = "which study of the file", .fallback = "the only one"});
+}
+
+void add_tuning_flags(Flags& flags) {
+  constexpr std::string_view kGroup = "how long, and how many at once";
+  flags.add({.names = {"--trials"},
+             .value = "N",
+             .help = "trials of the study in all, by all who work on it",
+             .fallback = format("{}", kDefaultTrials),
+             .group = kGroup});
+  flags.add({.names = {"--time-limit"},
+             .value = "TIME",
+             .help = "begin no trial after it: 90min",
+             .fallback = "none",
+             .group = kGroup});
+  flags.add({.names = {"--workers"},
+             .value = "N",
+             .help = "trials at a time; more machines join with 'nadi tune resume'",
+             .fallback = "1",
+             .group = kGroup});
+  flags.add({.names = {"--max-failures"},
+             .value = "N",
+             .help = "give up when the first N trials all fail",
+             .fallback = "10",
+             .group = kGroup});
+  flags.add({.names = {"--no-logs"}, .help = "keep no log of each trial", .group = kGroup});
+  flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
+}
+
+void add_tune_flags(Flags& flags) {
+  flags.set_rest({.name = "PROGRAM",
+                  .help = "what each trial runs, with its arguments, after '--'; {{NAME}} in it is the value "
+                          "of a parameter"});
+  add_space_flags_of_tune(flags);
+  add_metric_flags(flags);
+  constexpr std::string_view kGroup = "the study";
+  flags.add(
+      {.names = {"--study"},
+       .value = "FILE",
+       .help = "where the study is kept, as an SQLite file; NAME.journal is a journal. Optuna opens both",
+       .fallback = "tune.db",
+       .group = kGroup});
+  flags.add({.names = {"--name"},
+             .value = "NAME",
+             .help = "its name in the file",
+             .fallback = "tune",
+             .group = kGroup});
+  flags.add({.names = {"--sampler"},
+             .value = "NAME",
+             .help = format("what proposes trials. {}", described_all(sampler_descriptions())),
+             .fallback = SamplerSettings{}.name,
+             .choices = sampler_names(),
+             .group = kGroup});
+  flags.add(
+      {.names = {"--seed"}, .value = "N", .help = "seed of the sampler", .fallback = "0", .group = kGroup});
+  add_limit_flags(flags);
+  add_planner_flags(flags);
+  add_tuning_flags(flags);
+  flags.add({.names = {"--dry-run"},
+             .help = "print the space and the first commands, and run nothing",
+             .group = "output"});
+  flags.show_first({"--param", "--space", "--preset", "--metric", "--minimize", "--maximize", "--trials",
+                    "--default", "--study", "--workers", "--timeout", "--repeat", "--json"});
+}
+
+TuneStudy resolve_tune(const Flags& flags, Console& console) {
+  (void)console;
+  TuneStudy tune;
+  tune.planned = resolve_planned(flags);
+  tune.space = resolve_tune_space(flags, tune.planned);
+  tune.trial.command = resolve_command(flags);
+  check_command(tune.trial.command, tune.space);
+  tune.trial.metrics = resolve_metrics(flags);
+  tune.trial.limits = resolve_process_limits(flags);
+  tune.trial.repeat = flags.integer("--repeat").value_or(1);
+  if (tune.trial.repeat > kMostRepetitions)
+    throw usage_error(format("--repeat {}; the limit is {}", tune.trial.repeat, kMostRepetitions));
+  if (const auto name = flags.text("--sampler")) tune.sampler.name = *name;
+  tune.sampler.seed = static_cast<std::uint64_t>(flags.integer("--seed", 0).value_or(0));
+  if (const auto name = flags.text("--pruner")) tune.pruner.name = *name;
+  tune.trials = flags.integer("--trials").value_or(kDefaultTrials);
+  if (tune.trials > kMostTrials)
+    throw usage_error(format("--trials {}; the limit is {}", tune.trials, kMostTrials));
+  tune.baseline =
+      flags.given("--default") ||
+      (!tune.planned.any() && std::ranges::any_of(tune.space.parameters, [](const TuneParameter& parameter) {
+        return parameter.fallback.has_value();
+      }));
+  tune.working_folder = std::filesystem::current_path().string();
+  return tune;
+}
+
+TunerOptions resolve_tuner(const Flags& flags, const std::filesystem::path& storage, const std::string& study,
+                           Console& console) {
+  TunerOptions options{.storage = storage, .study = study};
+  const std::int64_t workers = flags.integer("--workers").value_or(1);
+  if (workers > kMostTuneWorkers)
+    throw usage_error(format("--workers {}; the limit is {}", workers, kMostTuneWorkers));
+  options.workers = static_cast<int>(workers);
+  options.time_limit = duration_flag(flags, "--time-limit");
+  options.most_failures = flags.integer("--max-failures").value_or(options.most_failures);
+  options.trials_folder = std::filesystem::path(storage).replace_extension(".trials");
+  options.keep_logs = !flags.given("--no-logs");
+  options.interrupted = [&console] { return console.interrupted(); };
+  return options;
+}
+
+TunePlanner::TunePlanner(const TuneStudy& tune, Console& console) {
+  if (!tune.planned.any()) return;
+  const PlannedRun& planned = tune.planned;
+  std::vector<std::string> words{planned.model, "--cluster", planned.cluster, "--global-batch-size",
+                                 format("{}", planned.global_batch_size)};
+  if (planned.seq_length > 0) words.insert(words.end(), {"--seq-length", format("{}", planned.seq_length)});
+  if (!planned.dtype.empty()) words.insert(words.end(), {"--dtype", planned.dtype});
+  Flags flags;
+  flags.set_positional({.name = "MODEL", .help = ""});
+  add_cluster_flag(flags, "the hardware", "required");
+  add_question_flags(flags);
+  flags.parse(words);
+  question_ = resolve_question(flags, wanted_cluster(flags, "no hardware to plan for"), console);
+  points_.emplace(tune.space);
+  guide_.emplace(*question_, *points_, GuideOptions{.gpus = planned.gpus});
+}
+
+}  // namespace nadi

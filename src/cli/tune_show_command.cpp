@@ -1,0 +1,124 @@
+// nadi tune show, nadi tune best
+#include <array>
+#include <memory>
+#include <ostream>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/cli/tune_flags.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/report/tune_report.h"
+#include "nadi/terminal/console.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::int64_t kDefaultShown = 20;
+constexpr std::array<std::string_view, 4> kEmitted{"setting", "command", "environment", "flags"};
+
+StudyView given_study(const Flags& flags) {
+  const auto storage = open_study_storage(flags.positional());
+  return view_of_study(*storage, storage->open_study(flags.text("--name").value_or("")), flags.positional());
+}
+
+class TuneShowCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    flags.set_positional({.name = "STUDY", .help = "the file of a study, of Nadi or of Optuna"});
+    add_study_name_flag(flags);
+    flags.add({.names = {"--top"},
+               .value = "N",
+               .help = "trials that are listed; 0 lists all",
+               .fallback = format("{}", kDefaultShown)});
+    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    const StudyView view = given_study(flags);
+    if (flags.given("--json"))
+      console.out << dump_json(study_json(view));
+    else
+      print_study(view, static_cast<std::size_t>(flags.integer("--top", 0).value_or(kDefaultShown)),
+                  console.out, style_for(console));
+  }
+};
+
+class TuneBestCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    flags.set_positional({.name = "STUDY", .help = "the file of a study, of Nadi or of Optuna"});
+    add_study_name_flag(flags);
+    flags.add({.names = {"--emit"},
+               .value = "WHAT",
+               .help = "command: ready to paste; setting: NAME=VALUE lines; environment: lines of export; "
+                       "flags: what is "
+                       "appended to the command",
+               .fallback = "setting",
+               .choices = {kEmitted.begin(), kEmitted.end()}});
+    flags.add({.names = {"--trial"}, .value = "N", .help = "of this trial instead", .fallback = "the best"});
+    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    const StudyView view = given_study(flags);
+    const StudyTrial& trial = chosen(flags, view);
+    if (flags.given("--json")) {
+      Json json = trial_json(view, trial);
+      const auto command = command_of_trial(view, trial);
+      json["command"] = command ? Json(shell_text(*command)) : Json(nullptr);
+      console.out << dump_json(json);
+      return;
+    }
+    const std::string_view what = kEmitted[flags.choice("--emit").value_or(0)];
+    if (what == "setting") {
+      for (const TrialParameter& parameter : trial.parameters)
+        console.out << parameter.name << "=" << to_text(parameter.external()) << "\n";
+      return;
+    }
+    const auto command = command_of_trial(view, trial);
+    if (!command)
+      throw usage_error(format("trial {} has no command: the study was not made by nadi tune", trial.number),
+                        "--emit setting prints its parameters");
+    if (what == "command") {
+      console.out << shell_text(*command) << "\n";
+    } else if (what == "environment") {
+      for (const auto& [name, value] : command->environment)
+        console.out << "export " << name << "=" << shell_word(value) << "\n";
+    } else {
+      // The words without those of the command itself: what the parameters append.
+      const CommandTemplate bare{.words = {"{{flags}}"}};
+      const SpacePoints points(view.tune->space);
+      const TrialCommand words = command_for(
+          bare, view.tune->space, points.setting_of(*points.point_of(trial)), {.number = trial.number});
+      for (std::size_t i = 0; i < words.words.size(); ++i)
+        console.out << (i == 0 ? "" : " ") << shell_word(words.words[i]);
+      console.out << "\n";
+    }
+  }
+
+ private:
+  static const StudyTrial& chosen(const Flags& flags, const StudyView& view) {
+    if (const auto number = flags.integer("--trial", 0)) {
+      if (*number >= std::ssize(view.trials))
+        throw usage_error(format("--trial {}: the study has {} trials", *number, view.trials.size()));
+      return view.trials[static_cast<std::size_t>(*number)];
+    }
+    if (view.best.empty())
+      throw Error(ErrorKind::kInfeasible, {.file = view.file},
+                  format("no trial of '{}' is complete", view.study.name));
+    return view.trials[static_cast<std::size_t>(view.best[0])];
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_tune_show_command() {
+  return std::make_unique<TuneShowCommand>();
+}
+
+std::unique_ptr<Command> make_tune_best_command() {
+  return std::make_unique<TuneBestCommand>();
+}
+
+}  // namespace nadi

@@ -1,0 +1,51 @@
+// A study as people look at it: what was tried, what was best, what mattered. Of any study, Optuna's too.
+//
+//   const StudyView view = view_of_study(*storage, storage->open_study(""), "study.db");
+//   for (const std::int64_t number : view.best) ...
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nadi/study/study_storage.h"
+#include "nadi/tune/tune_study.h"
+
+namespace nadi {
+
+struct ViewParameter {
+  std::string name;
+  SharedDistribution distribution;
+  std::vector<std::optional<double>> importance = {};  // by objective; nothing where too few trials tell
+};
+
+struct StudyView {
+  std::string file;
+  Study study;
+  std::optional<TuneStudy> tune = {};  // of a study of ours
+  std::vector<StudyTrial> trials = {};
+  std::vector<std::string> objectives = {};  // names
+  std::vector<ViewParameter> parameters = {};
+  std::vector<std::int64_t> best =
+      {};  // numbers: one, or the front of several objectives; none if nothing is complete
+  std::optional<std::int64_t> baseline = {};  // its trial, once it is complete
+
+  bool maximizes(std::size_t objective) const {
+    return study.directions[objective] == StudyDirection::kMaximize;
+  }
+  // How much better the best is than the baseline in the first objective, as a share of the baseline: 0.25 is
+  // a quarter more of what is maximized, or a quarter less of what is minimized. Nothing without a baseline,
+  // or where it is 0.
+  std::optional<double> improvement() const;
+};
+
+StudyView view_of_study(StudyStorage& storage, StudyId study, const std::string& file);
+
+// "micro_batch=4 layers=12", with inactive parameters left out.
+std::string setting_text(const StudyTrial& trial);
+
+// The command of a trial, as it ran; nothing for a study that is not ours or a trial of another space.
+std::optional<TrialCommand> command_of_trial(const StudyView& view, const StudyTrial& trial);
+
+}  // namespace nadi

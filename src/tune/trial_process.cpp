@@ -1,0 +1,190 @@
+#include "nadi/tune/trial_process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/shorten.h"
+#include "nadi/job/child_process.h"
+#include "nadi/job/find_program.h"
+#include "nadi/job/process_tree.h"
+
+namespace nadi {
+namespace {
+
+using TrialClock = std::chrono::steady_clock;
+
+// How long we sleep at most while nothing is printed: what a stop, an end and a limit wait for.
+constexpr int kLongestWait = 50;
+constexpr std::chrono::milliseconds kSweepPatience{2000};
+constexpr std::size_t kReasonLength = 200;
+
+// Parts of messages that programs print when memory does not suffice, in lower case.
+constexpr std::array<std::string_view, 7> kMemoryMessages{
+    "out of memory", "outofmemory", "bad_alloc",        "cannot allocate memory",
+    "oom-kill",      "oom killed",  "not enough memory"};
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
+// "NADI_TRIAL=4711.3": no two trials of this machine at a time have the same.
+std::pair<std::string, std::string> trial_mark() {
+  static std::atomic<std::int64_t> next = 0;
+  return {"NADI_TRIAL", format("{}.{}", getpid(), next++)};
+}
+
+// Whether this process has a child of any kind: cheaper than going through /proc.
+bool has_children() {
+  siginfo_t info;
+  return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
+std::size_t sweep(const std::pair<std::string, std::string>& mark) {
+  if (!has_children()) return 0;
+  const std::string variable = mark.first + "=" + mark.second;
+  return end_descendants(
+      [&](const ProcessInfo& process) { return !process.ended && started_with(process.pid, variable); },
+      kSweepPatience);
+}
+
+void wait_for_output(ChildProcess& child, int milliseconds) {
+  std::array<pollfd, 2> sources{pollfd{child.out().descriptor(), POLLIN, 0},
+                                pollfd{child.err().descriptor(), POLLIN, 0}};
+  poll(sources.data(), sources.size(), milliseconds);
+}
+
+class ProcessRun {
+ public:
+  ProcessRun(const TrialCommand& command, const ProcessLimits& limits, const ProcessHooks& hooks)
+      : limits_(limits),
+        hooks_(hooks),
+        mark_(trial_mark()),
+        gpu_(limits.gpu),
+        start_(TrialClock::now()),
+        child_(options(command)) {}
+
+  ProcessEnd run() {
+    ProcessEnd end;
+    int quiet_rounds = 0;
+    while (!child_.poll_end()) {
+      // Both ends closed while it runs: nothing to wait on but time.
+      const bool silent = !child_.out().is_open() && !child_.err().is_open();
+      wait_for_output(child_, silent ? std::min(++quiet_rounds, kLongestWait) : kLongestWait);
+      read_output();
+      if (!end.stopped) {
+        end.stopped = stop_request();
+        if (end.stopped) begin_end();
+      } else if (!end.killed && TrialClock::now() - asked_ > limits_.grace) {
+        kill(-child_.pid(), SIGKILL);
+        end.killed = true;
+      }
+    }
+    end.seconds = std::chrono::duration<double>(TrialClock::now() - start_).count();
+    read_rest();
+    end.left_behind = sweep(mark_);
+    end.status = *child_.poll_end();
+    end.peak_gpu_memory_mib = gpu_.peak_memory_mib();
+    return end;
+  }
+
+ private:
+  ChildOptions options(const TrialCommand& command) const {
+    const auto program = find_program(command.words.at(0));
+    if (!program)
+      throw environment_error(format("cannot run '{}': there is no such program", command.words[0]),
+                              "give a path, or a program on PATH");
+    ChildOptions options{.words = command.words, .environment = command.environment, .new_session = true};
+    options.words[0] = program->string();
+    options.environment.push_back(mark_);
+    return options;
+  }
+
+  void read_output() {
+    const auto pass = [&](bool is_error) {
+      return [this, is_error](std::string_view line) {
+        if (hooks_.on_line) hooks_.on_line(line, is_error);
+      };
+    };
+    child_.out().read(pass(false));
+    child_.err().read(pass(true));
+  }
+
+  // What is still in the pipes. A process that it left behind may hold them open for ever: the group is ended
+  // first.
+  void read_rest() {
+    read_output();
+    if (!child_.out().is_open() && !child_.err().is_open()) return;
+    kill(-child_.pid(), SIGKILL);
+    sweep(mark_);
+    const auto until = TrialClock::now() + kSweepPatience;
+    while ((child_.out().is_open() || child_.err().is_open()) && TrialClock::now() < until) {
+      wait_for_output(child_, kLongestWait);
+      read_output();
+    }
+  }
+
+  std::optional<StopRequest> stop_request() {
+    if (limits_.timeout && TrialClock::now() - start_ > *limits_.timeout)
+      return StopRequest{StopKind::kTimedOut, format("took longer than {} s",
+                                                     static_cast<double>(limits_.timeout->count()) / 1000)};
+    if (auto reason = gpu_.poll()) return StopRequest{StopKind::kLimit, std::move(*reason)};
+    return hooks_.stop ? hooks_.stop() : std::nullopt;
+  }
+
+  void begin_end() {
+    asked_ = TrialClock::now();
+    kill(-child_.pid(), SIGTERM);
+  }
+
+  const ProcessLimits& limits_;
+  const ProcessHooks& hooks_;
+  std::pair<std::string, std::string> mark_;
+  GpuWatch gpu_;
+  TrialClock::time_point start_;
+  TrialClock::time_point asked_;
+  ChildProcess child_;
+};
+
+}  // namespace
+
+ProcessEnd run_trial_process(const TrialCommand& command, const ProcessLimits& limits,
+                             const ProcessHooks& hooks) {
+  return ProcessRun(command, limits, hooks).run();
+}
+
+std::optional<FailureReason> failure_of(const EndStatus& status, const std::vector<std::string>& last_lines) {
+  if (status.good()) return std::nullopt;
+  FailureReason failure;
+  std::string said;
+  for (const std::string& line : last_lines) {
+    const std::string lower = lower_case(line);
+    const auto is_part = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
+    if (!failure.out_of_memory && std::ranges::any_of(kMemoryMessages, is_part)) {
+      failure.out_of_memory = true;
+      said = line;
+    }
+  }
+  // Nobody of ours sent it: on most machines the kernel did, for want of memory.
+  const bool killed = status.signal == SIGKILL;
+  if (said.empty())
+    for (const std::string& line : last_lines)
+      if (!line.empty()) said = line;
+  failure.reason = failure.out_of_memory ? "out of memory: " + status.to_string() : status.to_string();
+  if (killed && !failure.out_of_memory) failure.reason += "; the kernel kills like this when memory runs out";
+  if (!said.empty()) failure.reason += ": " + shorten_middle(said, kReasonLength);
+  return failure;
+}
+
+}  // namespace nadi

@@ -1,0 +1,70 @@
+// Runs the command of a trial: a process group of its own, its output line by line, and an end for all that
+// it started.
+//
+//   const Adoption adoption;                                // once in the program: orphans come to us
+//   (process_tree.h) const ProcessEnd end = run_trial_process(command, {.timeout = 10min}, {.on_line = ...,
+//   .stop = ...});
+//
+// The process begins a session of its own. To end it, the group gets SIGTERM, and after `grace` SIGKILL;
+// whatever it started and left behind, in whichever group, is killed as well. It is known by the variable
+// NADI_TRIAL in its environment.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "nadi/job/end_status.h"
+#include "nadi/tune/gpu_watch.h"
+#include "nadi/tune/trial_command.h"
+
+namespace nadi {
+
+enum class StopKind : std::uint8_t {
+  kPruned,       // its values are hopeless
+  kTimedOut,     // it took longer than a trial may
+  kLimit,        // it went beyond a limit of the GPUs
+  kInterrupted,  // the user ends the study
+};
+
+struct StopRequest {
+  StopKind kind;
+  std::string reason;
+};
+
+struct ProcessLimits {
+  std::optional<std::chrono::milliseconds> timeout = {};
+  std::chrono::milliseconds grace{5000};  // between SIGTERM and SIGKILL
+  GpuLimits gpu = {};
+};
+
+struct ProcessHooks {
+  std::function<void(std::string_view line, bool is_error)> on_line = {};
+  // Asked every few milliseconds, after lines were handed over.
+  std::function<std::optional<StopRequest>()> stop = {};
+};
+
+struct ProcessEnd {
+  EndStatus status = {};
+  double seconds = 0;
+  std::optional<StopRequest> stopped = {};  // by us, and why
+  bool killed = false;                      // SIGTERM was not enough
+  std::size_t left_behind = 0;              // processes that could not be ended
+  std::optional<double> peak_gpu_memory_mib = {};
+};
+
+// Error (environment) when there is no such program or no room for a process.
+ProcessEnd run_trial_process(const TrialCommand& command, const ProcessLimits& limits,
+                             const ProcessHooks& hooks);
+
+// Why a process that ended by itself did not do what it should: nothing for exit code 0. `last_lines`: of its
+// output.
+struct FailureReason {
+  std::string reason;
+  bool out_of_memory = false;
+};
+std::optional<FailureReason> failure_of(const EndStatus& status, const std::vector<std::string>& last_lines);
+
+}  // namespace nadi
