@@ -132,7 +132,7 @@ void prepare_job_logs(const CommandEntry& entry) {
 }
 
 // Reported are folders that scripts for Slurm have left.
-void prepare_job_logs(const CommandEntry& entry) {
+void prepare_reported_logs(const CommandEntry& entry) {
   if (entry.name != "job report") return;
   write_job_logs("log2", {.job = 10932251});
   write_job_logs("log2", {.seed = 2, .job = 10932263, .seconds = 1.6});
@@ -160,6 +160,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   prepare_jobs(GetParam());
   prepare_job_file(GetParam());
   prepare_job_logs(GetParam());
+  prepare_reported_logs(GetParam());
   prepare_study(GetParam());
   const CliRun help = run(std::string(GetParam().name) + " --help");
   EXPECT_EQ(help.code, 0);

@@ -13,12 +13,9 @@ namespace nadi {
 namespace {
 
 // Values that are paths, by the names that help gives them; "..." behind a name means several of them.
-constexpr std::array<std::string_view, 7> kFiles{"CLUSTER", "FILE",  "PATH", "PREFIX",
-                                                 "OUT",     "MODEL", "TRACE"};
-constexpr std::array<std::string_view, 2> kFolders{"FOLDER", "JOB"};
 constexpr std::array<std::string_view, 9> kFiles{"CLUSTER", "FILE",  "PATH",    "PREFIX", "OUT",
                                                  "MODEL",   "TRACE", "PROGRAM", "STUDY"};
-constexpr std::array<std::string_view, 1> kFolders{"FOLDER"};
+constexpr std::array<std::string_view, 2> kFolders{"FOLDER", "JOB"};
 
 constexpr std::size_t kLongestAbout = 70;
 
