@@ -27,7 +27,7 @@ class AcquisitionSearch {
   AcquisitionSearch(const AcquisitionProblem& problem, CountedRandom& random)
       : problem_(problem), random_(random) {}
 
-  std::vector<double> run() {
+  std::optional<std::vector<double>> run() {
     std::vector<RatedPoint> candidates = rated_candidates();
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const RatedPoint& a, const RatedPoint& b) { return a.rating > b.rating; });
@@ -39,6 +39,7 @@ class AcquisitionSearch {
       });
       if (!near) climbers.push_back(std::move(candidate));
     }
+    if (climbers.empty()) return std::nullopt;
     RatedPoint best = climbers.front();
     for (RatedPoint& climber : climbers) {
       climb(climber);
@@ -193,7 +194,8 @@ std::vector<double> model_features(const SearchSpace& space, std::span<const dou
   return features;
 }
 
-std::vector<double> maximize_acquisition(const AcquisitionProblem& problem, CountedRandom& random) {
+std::optional<std::vector<double>> maximize_acquisition(const AcquisitionProblem& problem,
+                                                        CountedRandom& random) {
   return AcquisitionSearch(problem, random).run();
 }
 

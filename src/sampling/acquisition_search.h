@@ -1,6 +1,6 @@
 // Finds the point of a space where an acquisition function is largest, over mixed parameters.
 //
-//   const std::vector<double> best = maximize_acquisition(problem, random);
+//   const std::optional<std::vector<double>> best = maximize_acquisition(problem, random);
 //
 // Candidates over the whole space and around the best trials are rated; the best few climb: parameters that
 // are continuous, or nearly so, by the gradient, the others by trying neighbours one parameter at a time.
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct AcquisitionProblem {
   int climbers = 5;
 };
 
-std::vector<double> maximize_acquisition(const AcquisitionProblem& problem, CountedRandom& random);
+// Nothing when every valid point has been tried.
+std::optional<std::vector<double>> maximize_acquisition(const AcquisitionProblem& problem,
+                                                        CountedRandom& random);
 
 }  // namespace nadi

@@ -256,9 +256,6 @@ void GaussianProcess::condition() {
   scale_ = std::max(
       1e-12, std::inner_product(centred.begin(), centred.end(), dual_.begin(), 0.0) / static_cast<double>(n));
   inverse_ = factor_.inverse();
-  best_mean_ = INFINITY;
-  // The mean at an observed point is the observation less noise times its dual.
-  for (std::size_t i = 0; i < n; ++i) best_mean_ = std::min(best_mean_, targets_[i] - noise_ * dual_[i]);
 }
 
 void GaussianProcess::covariances(std::span<const double> point, std::span<double> out,

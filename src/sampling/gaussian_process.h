@@ -58,9 +58,8 @@ class GaussianProcess {
   GaussianPrediction predict(std::span<const double> point) const;
   GaussianPrediction predict(std::span<const double> point, GaussianGradient& gradient) const;
 
-  // The smallest mean at a point that was observed: what an improvement is measured from. Without noise it is
-  // the smallest observation.
-  double best_mean() const { return best_mean_; }
+  // The mean at the i-th point that it was fitted to; without noise the observation itself.
+  double mean_at(std::size_t i) const { return targets_[i] - noise_ * dual_[i]; }
 
   // Adds a point as if its mean had been observed there: the mean stays, the deviation near it falls. For
   // trials that still run.
@@ -83,7 +82,6 @@ class GaussianProcess {
   double mean_ = 0;
   double scale_ = 1;  // variance of the process
   double log_likelihood_ = 0;
-  double best_mean_ = 0;
   TriangularFactor factor_;
   std::vector<double> inverse_;
   std::vector<double> dual_;  // inverse times (u - mean)

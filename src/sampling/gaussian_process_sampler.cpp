@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "nadi/sampling/acquisition_search.h"
@@ -14,6 +15,8 @@ namespace nadi {
 namespace {
 
 constexpr std::size_t kRunningConsidered = 32;
+// The power of the probability to be feasible: a trial that fails teaches less than its time is worth.
+constexpr double kCaution = 3;
 
 // What the models are fitted to: trials by index, better ones first, and one number for each.
 struct ModelledTrials {
@@ -186,13 +189,14 @@ double log_probability_below(const GaussianProcess& process, double threshold, s
   }
   const GaussianPrediction at = process.predict(point, slopes);
   const double z = (threshold - at.mean) / at.deviation;
-  const double ratio = normal_mills_ratio(z);
+  // pdf / cdf; above 0 the density vanishes before its ratio does.
+  const double slope = z > 0 ? std::exp(log_normal_pdf(z)) / normal_cdf(z) : 1 / normal_mills_ratio(z);
   for (std::size_t d = 0; d < gradient.size(); ++d)
-    gradient[d] += -(slopes.mean[d] + z * slopes.deviation[d]) / (at.deviation * ratio);
-  return log_normal_pdf(z) + std::log(ratio);
+    gradient[d] += -(slopes.mean[d] + z * slopes.deviation[d]) / at.deviation * slope;
+  return z > 0 ? std::log1p(-normal_cdf(-z)) : log_normal_pdf(z) + std::log(normal_mills_ratio(z));
 }
 
-double log_expected_improvement(const GaussianProcess& process, std::span<const double> point,
+double log_expected_improvement(const GaussianProcess& process, double best, std::span<const double> point,
                                 std::span<double> gradient) {
   GaussianGradient slopes;
   if (!gradient.empty()) {
@@ -200,12 +204,13 @@ double log_expected_improvement(const GaussianProcess& process, std::span<const 
     slopes.deviation.resize(point.size());
   }
   const GaussianPrediction at = process.predict(point, slopes);
-  const double z = (process.best_mean() - at.mean) / at.deviation;
+  const double z = (best - at.mean) / at.deviation;
   const double improvement = log_improvement(z);
   if (!gradient.empty()) {
     // EI = s h(z): by the mean -cdf(z), by the deviation pdf(z).
     const double by_deviation = std::exp(log_normal_pdf(z) - improvement) / at.deviation;
-    const double by_mean = -by_deviation * normal_mills_ratio(z);
+    const double by_mean = z > 0 ? -normal_cdf(z) * std::exp(-improvement) / at.deviation
+                                 : -by_deviation * normal_mills_ratio(z);
     for (std::size_t d = 0; d < gradient.size(); ++d)
       gradient[d] += by_mean * slopes.mean[d] + by_deviation * slopes.deviation[d];
   }
@@ -230,7 +235,11 @@ std::optional<std::vector<double>> propose_by_gaussian_process(const GaussianPro
     process.assume_mean_at(model_features(question.space, history.trials[i].point));
     ++running;
   }
+  // Improvements are measured from the smallest mean at a feasible trial.
   const bool found_feasible = violation(history.trials[modelled.trials[0]]) == 0;
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < modelled.trials.size(); ++i)
+    if (violation(history.trials[modelled.trials[i]]) == 0) best = std::min(best, process.mean_at(i));
 
   AcquisitionProblem problem{.space = question.space,
                              .pool = question.pool,
@@ -243,8 +252,9 @@ std::optional<std::vector<double>> propose_by_gaussian_process(const GaussianPro
   for (std::size_t d = 0; d < question.space.size(); ++d) problem.lengths.push_back(process.length(d));
   problem.rate = [&](std::span<const double> point, std::span<double> gradient) {
     std::fill(gradient.begin(), gradient.end(), 0.0);
+    std::vector<double> chances(gradient.size(), 0.0);
     double value = 0;
-    if (found_feasible) value += log_expected_improvement(process, point, gradient);
+    if (found_feasible) value += log_expected_improvement(process, best, point, gradient);
     if (feasible.process)
       value += log_probability_below(*feasible.process, feasible.threshold, point, gradient);
     return value;

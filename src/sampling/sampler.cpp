@@ -54,17 +54,13 @@ std::string sampler_settings_text(const SamplerSettings& settings) {
   Json json;
   json["name"] = settings.name;
   json["seed"] = settings.seed;
-  json["startup_trials"] = settings.startup_trials;
-  json["candidates"] = settings.candidates;
-  json["multivariate"] = settings.multivariate;
   return json.dump();
 }
 
 SamplerSettings parse_sampler_settings(const std::string& text, const std::string& origin) {
   const JsonDocument document = parse_json(text, origin);
   const JsonValue root = document.root();
-  constexpr std::array<std::string_view, 5> known{"name", "seed", "startup_trials", "candidates",
-                                                  "multivariate"};
+  constexpr std::array<std::string_view, 2> known{"name", "seed"};
   root.refuse_keys_except(known);
   SamplerSettings settings;
   if (const auto name = root.find("name")) {
@@ -82,9 +78,6 @@ SamplerSettings parse_sampler_settings(const std::string& text, const std::strin
   std::int64_t seed = 0;
   take("seed", 0, seed);
   settings.seed = static_cast<std::uint64_t>(seed);
-  take("startup_trials", 0, settings.startup_trials);
-  take("candidates", 1, settings.candidates);
-  if (const auto multivariate = root.find("multivariate")) settings.multivariate = multivariate->as_bool();
   return settings;
 }
 

@@ -1,6 +1,6 @@
 // Proposes where to try next.
 //
-//   const auto sampler = make_sampler({.name = "tpe", .seed = 1}, space);
+//   const auto sampler = make_sampler({.name = "gp", .seed = 1}, space);
 //   const auto point = sampler->suggest(history, number);   // nothing: every point of a finite space has
 //   been tried
 //
@@ -26,10 +26,7 @@ namespace nadi {
 struct SamplerSettings {
   std::string name = "auto";
   std::uint64_t seed = 0;
-  std::int64_t startup_trials =
-      10;                        // before tpe and cma-es begin to learn; auto and gp have their own number
-  std::int64_t candidates = 24;  // of tpe, for each suggestion
-  bool multivariate = true;      // tpe: parameters together rather than one by one
+  10;  // before tpe and cma-es begin to learn; auto and gp have their own number
 
   bool operator==(const SamplerSettings&) const = default;
 };
