@@ -1,0 +1,304 @@
+#include "nadi/sampling/gaussian_process_sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "nadi/sampling/acquisition_search.h"
+#include "nadi/sampling/gaussian_process.h"
+#include "nadi/sampling/halton.h"
+#include "nadi/sampling/normal_distribution.h"
+#include "nadi/sampling/samplers.h"
+
+namespace nadi {
+namespace {
+
+constexpr std::size_t kRunningConsidered = 32;
+// The power of the probability to be feasible: a trial that fails teaches less than its time is worth.
+constexpr double kCaution = 3;
+
+// What the models are fitted to: trials by index, better ones first, and one number for each.
+struct ModelledTrials {
+  std::vector<std::size_t> trials;
+  std::vector<double> values;
+};
+
+// Weights on the simplex, uniform: gaps between sorted uniforms would do, logarithms do the same.
+std::vector<double> simplex_weights(std::size_t count, CountedRandom& random) {
+  std::vector<double> weights(count);
+  for (double& weight : weights) weight = -std::log(random.uniform_open());
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+ModelledTrials scalarised(const TrialHistory& history, CountedRandom& random) {
+  ModelledTrials modelled;
+  std::vector<std::vector<double>> values;
+  for (std::size_t i = 0; i < history.trials.size(); ++i) {
+    const ObservedTrial& trial = history.trials[i];
+    if (trial.outcome != TrialOutcome::kComplete || trial.values.size() != history.objectives()) continue;
+    std::vector<double> minimum = minimized(history, trial);
+    if (!std::all_of(minimum.begin(), minimum.end(), [](double v) { return std::isfinite(v); })) continue;
+    modelled.trials.push_back(i);
+    values.push_back(std::move(minimum));
+  }
+  if (values.empty()) return modelled;
+  const std::vector<double> weights = simplex_weights(history.objectives(), random);
+  std::vector<double> low = values[0];
+  std::vector<double> high = values[0];
+  for (const auto& value : values) {
+    for (std::size_t k = 0; k < low.size(); ++k) {
+      low[k] = std::min(low[k], value[k]);
+      high[k] = std::max(high[k], value[k]);
+    }
+  }
+  for (const auto& value : values) {
+    double largest = 0;
+    double sum = 0;
+    for (std::size_t k = 0; k < low.size(); ++k) {
+      const double share = high[k] > low[k] ? (value[k] - low[k]) / (high[k] - low[k]) : 0;
+      largest = std::max(largest, weights[k] * share);
+      sum += weights[k] * share;
+    }
+    modelled.values.push_back(largest + 0.05 * sum);
+  }
+  return modelled;
+}
+
+ModelledTrials modelled_trials(const TrialHistory& history, CountedRandom& random) {
+  ModelledTrials modelled;
+  if (history.objectives() > 1) {
+    modelled = scalarised(history, random);
+  } else {
+    const auto merits = merit_values(history);
+    for (std::size_t i = 0; i < merits.size(); ++i) {
+      if (!merits[i]) continue;
+      modelled.trials.push_back(i);
+      modelled.values.push_back(*merits[i]);
+    }
+  }
+  // Better first: feasible before infeasible.
+  std::vector<std::size_t> order(modelled.trials.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<double> violations;
+  for (const std::size_t trial : modelled.trials) violations.push_back(violation(history.trials[trial]));
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return violations[a] != violations[b] ? violations[a] < violations[b]
+                                          : modelled.values[a] < modelled.values[b];
+  });
+  ModelledTrials sorted;
+  for (const std::size_t index : order) {
+    sorted.trials.push_back(modelled.trials[index]);
+    sorted.values.push_back(modelled.values[index]);
+  }
+  return sorted;
+}
+
+// The best half, and of the rest every k-th.
+ModelledTrials thinned(const ModelledTrials& all, std::size_t most) {
+  if (all.trials.size() <= most) return all;
+  ModelledTrials kept;
+  const std::size_t best = most / 2;
+  const std::size_t spread = most - best;
+  for (std::size_t i = 0; i < most; ++i) {
+    const std::size_t index = i < best ? i : best + (i - best) * (all.trials.size() - best) / spread;
+    kept.trials.push_back(all.trials[index]);
+    kept.values.push_back(all.values[index]);
+  }
+  return kept;
+}
+
+GaussianInputs inputs_of(const SearchSpace& space, const TrialHistory& history,
+                         std::span<const std::size_t> trials) {
+  GaussianInputs inputs;
+  inputs.parameters = space.size();
+  for (const SearchParameter& parameter : space.parameters)
+    inputs.choice.push_back(parameter.kind == ParameterKind::kChoice);
+  for (const std::size_t index : trials) {
+    const std::vector<double> features = model_features(space, history.trials[index].point);
+    inputs.points.insert(inputs.points.end(), features.begin(), features.end());
+  }
+  return inputs;
+}
+
+bool told_nothing(const ObservedTrial& trial) {
+  return trial.outcome == TrialOutcome::kFailed ||
+         (trial.outcome == TrialOutcome::kPruned && trial.intermediate.empty());
+}
+
+// A process whose values at most 0 mean that a point can be used. Constraints are in units of their spread; a
+// failed trial is as far above 0 as a typical success is below.
+struct FeasibilityModel {
+  std::optional<GaussianProcess> process;
+  double threshold = 0;  // in units of the process
+};
+
+FeasibilityModel feasibility(const GaussianProcessQuestion& question, std::span<const std::size_t> modelled) {
+  const TrialHistory& history = question.history;
+  std::vector<std::size_t> trials;
+  std::vector<double> values;
+  bool constrained = false;
+  for (const std::size_t index : modelled) {
+    const ObservedTrial& trial = history.trials[index];
+    trials.push_back(index);
+    if (trial.constraints.empty()) {
+      values.push_back(-1);
+    } else {
+      const double worst = *std::max_element(trial.constraints.begin(), trial.constraints.end());
+      values.push_back(std::isfinite(worst) ? worst : 1);
+      constrained = true;
+    }
+  }
+  double spread = 0;
+  if (constrained) {
+    for (const double value : values) spread += std::abs(value);
+    spread /= static_cast<double>(values.size());
+    if (spread > 0)
+      for (double& value : values) value = std::clamp(value / spread, -5.0, 5.0);
+  }
+  // The latest failures: they tell what fails now.
+  std::size_t failures = 0;
+  for (std::size_t i = history.trials.size(); i-- > 0 && failures < question.most_points / 2;) {
+    if (!told_nothing(history.trials[i])) continue;
+    trials.push_back(i);
+    values.push_back(1);
+    ++failures;
+  }
+  const bool any_bad = std::any_of(values.begin(), values.end(), [](double value) { return value > 0; });
+  FeasibilityModel model;
+  if (!any_bad || values.size() < 2) return model;
+  const double least = *std::min_element(values.begin(), values.end());
+  const double largest = *std::max_element(values.begin(), values.end());
+  // A process counts from the least value in units of the range.
+  model.threshold = largest > least ? (0 - least) / (largest - least) : 0;
+  if (largest > least)
+    model.process = GaussianProcess::fit(inputs_of(question.space, history, trials), std::move(values),
+                                         {.warp = false, .iterations = 20});
+  return model;
+}
+
+// Adds the logarithm of the probability that the value is at most `threshold`.
+double log_probability_below(const GaussianProcess& process, double threshold, std::span<const double> point,
+                             std::span<double> gradient) {
+  GaussianGradient slopes;
+  if (!gradient.empty()) {
+    slopes.mean.resize(point.size());
+    slopes.deviation.resize(point.size());
+  }
+  const GaussianPrediction at = process.predict(point, slopes);
+  const double z = (threshold - at.mean) / at.deviation;
+  // pdf / cdf; above 0 the density vanishes before its ratio does.
+  const double slope = z > 0 ? std::exp(log_normal_pdf(z)) / normal_cdf(z) : 1 / normal_mills_ratio(z);
+  for (std::size_t d = 0; d < gradient.size(); ++d)
+    gradient[d] += -(slopes.mean[d] + z * slopes.deviation[d]) / at.deviation * slope;
+  return z > 0 ? std::log1p(-normal_cdf(-z)) : log_normal_pdf(z) + std::log(normal_mills_ratio(z));
+}
+
+double log_expected_improvement(const GaussianProcess& process, double best, std::span<const double> point,
+                                std::span<double> gradient) {
+  GaussianGradient slopes;
+  if (!gradient.empty()) {
+    slopes.mean.resize(point.size());
+    slopes.deviation.resize(point.size());
+  }
+  const GaussianPrediction at = process.predict(point, slopes);
+  const double z = (best - at.mean) / at.deviation;
+  const double improvement = log_improvement(z);
+  if (!gradient.empty()) {
+    // EI = s h(z): by the mean -cdf(z), by the deviation pdf(z).
+    const double by_deviation = std::exp(log_normal_pdf(z) - improvement) / at.deviation;
+    const double by_mean = z > 0 ? -normal_cdf(z) * std::exp(-improvement) / at.deviation
+                                 : -by_deviation * normal_mills_ratio(z);
+    for (std::size_t d = 0; d < gradient.size(); ++d)
+      gradient[d] += by_mean * slopes.mean[d] + by_deviation * slopes.deviation[d];
+  }
+  return std::log(at.deviation) + improvement;
+}
+
+}  // namespace
+
+std::optional<std::vector<double>> propose_by_gaussian_process(const GaussianProcessQuestion& question,
+                                                               CountedRandom& random) {
+  const TrialHistory& history = question.history;
+  const ModelledTrials all = modelled_trials(history, random);
+  if (all.trials.size() < 2) return std::nullopt;
+  const ModelledTrials modelled = thinned(all, question.most_points);
+  const FeasibilityModel feasible = feasibility(question, modelled.trials);
+
+  GaussianProcess process =
+      GaussianProcess::fit(inputs_of(question.space, history, modelled.trials), modelled.values, {});
+  std::size_t running = 0;
+  for (std::size_t i = history.trials.size(); i-- > 0 && running < kRunningConsidered;) {
+    if (history.trials[i].outcome != TrialOutcome::kRunning) continue;
+    process.assume_mean_at(model_features(question.space, history.trials[i].point));
+    ++running;
+  }
+  // Improvements are measured from the smallest mean at a feasible trial.
+  const bool found_feasible = violation(history.trials[modelled.trials[0]]) == 0;
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < modelled.trials.size(); ++i)
+    if (violation(history.trials[modelled.trials[i]]) == 0) best = std::min(best, process.mean_at(i));
+
+  AcquisitionProblem problem{.space = question.space,
+                             .pool = question.pool,
+                             .tried = question.tried,
+                             .best_points = {},
+                             .lengths = {},
+                             .rate = {}};
+  for (std::size_t i = 0; i < std::min<std::size_t>(5, modelled.trials.size()); ++i)
+    problem.best_points.push_back(history.trials[modelled.trials[i]].point);
+  for (std::size_t d = 0; d < question.space.size(); ++d) problem.lengths.push_back(process.length(d));
+  problem.rate = [&](std::span<const double> point, std::span<double> gradient) {
+    std::fill(gradient.begin(), gradient.end(), 0.0);
+    std::vector<double> chances(gradient.size(), 0.0);
+    double value = 0;
+    if (found_feasible) value += log_expected_improvement(process, best, point, gradient);
+    if (feasible.process)
+      value += log_probability_below(*feasible.process, feasible.threshold, point, gradient);
+    return value;
+  };
+  return maximize_acquisition(problem, random);
+}
+
+namespace {
+
+class GaussianProcessSampler final : public TrialSampler {
+ public:
+  GaussianProcessSampler(const SamplerSettings& settings, SearchSpace space)
+      : space_(std::move(space)),
+        pool_(space_),
+        seed_(settings.seed),
+        start_(make_quasi_random_sampler(settings, space_)) {}
+
+  std::optional<std::vector<double>> suggest(const TrialHistory& history,
+                                             std::int64_t number) const override {
+    const auto complete =
+        std::count_if(history.trials.begin(), history.trials.end(),
+                      [](const ObservedTrial& trial) { return trial.outcome == TrialOutcome::kComplete; });
+    const auto wanted = std::clamp<std::int64_t>(static_cast<std::int64_t>(space_.size()) + 3, 5, 10);
+    if (complete < wanted) return start_->suggest(history, number);
+    CountedRandom random(seed_, number, "gp");
+    const TriedPoints tried(history);
+    const auto proposal = propose_by_gaussian_process(
+        {.space = space_, .pool = pool_, .tried = tried, .history = history}, random);
+    if (!proposal) return start_->suggest(history, number);
+    return pool_.fresh(*proposal, random, tried);
+  }
+
+ private:
+  SearchSpace space_;
+  PointPool pool_;
+  std::uint64_t seed_;
+  std::unique_ptr<TrialSampler> start_;
+};
+
+}  // namespace
+
+std::unique_ptr<TrialSampler> make_gaussian_process_sampler(const SamplerSettings& settings,
+                                                            SearchSpace space) {
+  return std::make_unique<GaussianProcessSampler>(settings, std::move(space));
+}
+
+}  // namespace nadi
