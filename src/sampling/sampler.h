@@ -26,7 +26,6 @@ namespace nadi {
 struct SamplerSettings {
   std::string name = "auto";
   std::uint64_t seed = 0;
-  10;  // before tpe and cma-es begin to learn; auto and gp have their own number
 
   bool operator==(const SamplerSettings&) const = default;
 };
