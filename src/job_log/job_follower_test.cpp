@@ -19,7 +19,8 @@ void append(const std::filesystem::path& path, std::string_view text) {
 }
 
 std::string step_line(std::int64_t number) {
-  return " iteration " + std::to_string(number) + "/ 100 | elapsed time per iteration (ms): 10.0 |\n";
+  return " iteration " + std::to_string(number) +
+         "/ 100 | elapsed time per iteration (ms): 10.0 | number of nan iterations:   0 |\n";
 }
 
 TEST(JobFollower, ReadsWhatIsNew) {

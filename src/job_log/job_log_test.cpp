@@ -39,23 +39,24 @@ const std::string kSettingLines =
 TEST(JobLog, WhatTheOldScriptsLeave) {
   const TemporaryFolder folder;
   write_text(folder / "n060.out", "NODE_RANK: 0\n");
-  write_text(folder / "n061.out", kSettingLines + iteration(10, 4540) +
-                                      "times across ranks (ms):\n"
-                                      "  forward-compute:\n"
-                                      "     rank  0: 60.25\n"
-                                      "     rank  1: 70.00\n" +
-                                      "[Rank 4] (after 10 iterations) memory (MB) | allocated: 1024.0 | max "
-                                      "allocated: 2048.5 | reserved: 3000.0 "
-                                      "| max reserved: 3000.0\n" +
-                                      iteration(20, 1400, "nan") +
-                                      " iteration       30/     500 | consumed sam");
+  write_text(folder / "n061.out",
+             kSettingLines + iteration(10, 4540) +
+                 "times across ranks (ms):\n"
+                 "  forward-compute:\n"
+                 "     rank  0: 60.25\n"
+                 "     rank  1: 70.00\n" +
+                 "[Rank 4] (after 10 iterations) memory (MB) | allocated: 1024.0 | max "
+                 "allocated: 2048.5 | reserved: 3000.0 "
+                 "| max reserved: 3000.0\n" +
+                 iteration(20, 1400, "nan") +
+                 " iteration       30/     500 | consumed sam\n iteration       40/     500 | unfinished");
   write_text(folder / "n061.err",
              "/opt/x.py:1: UserWarning: error\nRuntimeError: CUDA error 700\nRuntimeError: CUDA error 701\n");
   write_text(folder / "n061.gpu",
              "[0] NVIDIA A10       | 49'C,   0 % |     0 / 22731 MB |\n"
              "[1] NVIDIA A10       | 51°C,  97 % | 20000 / 22731 MB | user(123M) other(4M)\n"
              "[0] NVIDIA A10       | ?\?'C,  ?? % |    ?? / 22731 MB | user(1M)\n"
-             "[1] NVIDIA A10       | 52°C,  99 % | 200");
+             "[1] NVIDIA A10       | 52°C,  99 % | 200\n[1] NVIDIA A10 | unfinished");
   write_text(folder / "job.json", "{}");
   const JobLog log = read_job_log({folder});
   ASSERT_THAT(log.nodes, SizeIs(2));

@@ -30,12 +30,12 @@ class WatchScreen : public testing::Test {
   WatchScreen() {
     for (int i = 0; i < 64; ++i) {
       const std::string name = "n" + std::to_string(100 + i);
-      write_text(
-          folder_ / (name + ".out"),
-          "NODE_RANK: " + std::to_string(i) + "\n\033[2Jrubbish größer 漢字\n" + std::string(300, 'x') +
-              "\n" +
-              (i == 63 ? " iteration 120/ 500 | elapsed time per iteration (ms): 1400.0 | lm loss: 9.25 |\n"
-                       : ""));
+      write_text(folder_ / (name + ".out"),
+                 "NODE_RANK: " + std::to_string(i) + "\n\033[2Jrubbish größer 漢字\n" +
+                     std::string(300, 'x') + "\n" +
+                     (i == 63 ? " iteration 120/ 500 | elapsed time per iteration (ms): 1400.0 | lm loss: "
+                                "9.25 | number of nan iterations:   0 |\n"
+                              : ""));
       write_text(folder_ / (name + ".gpu"), "[0] NVIDIA A10 | 49'C, 97 % | 20000 / 22731 MB | user(1M)\n");
     }
     write_text(folder_ / "n107.err", "RuntimeError: CUDA error 700\n");
