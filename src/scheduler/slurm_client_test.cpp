@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 // Answers in turn, and remembers what it was asked.
-class FakeSlurm {
+class SlurmThatAnswers {
  public:
   SlurmClient client() {
     return SlurmClient(
@@ -53,7 +53,7 @@ std::string error_of(const std::function<void()>& call, ErrorKind kind) {
 }
 
 TEST(SlurmClient, SubmitsAFileWhoseNameMayBeAnything) {
-  FakeSlurm slurm{.answers = {said("12\n"), said("13;cluster\n")}};
+  SlurmThatAnswers slurm{.answers = {said("12\n"), said("13;cluster\n")}};
   SlurmClient client = slurm.client();
   EXPECT_EQ(client.submit("--wrap=x").id, "12");
   EXPECT_THAT(slurm.asked.front(), ElementsAre("sbatch", "--parsable", "--", "--wrap=x"));
@@ -61,7 +61,7 @@ TEST(SlurmClient, SubmitsAFileWhoseNameMayBeAnything) {
 }
 
 TEST(SlurmClient, SaysWhatSbatchSaid) {
-  FakeSlurm slurm{
+  SlurmThatAnswers slurm{
       .answers = {failed("sbatch: error: invalid partition specified: gpu\nsbatch: error: Batch job "
                          "submission failed: Invalid partition name specified\n"),
                   said("Submitted batch job 12\n")}};
@@ -74,7 +74,7 @@ TEST(SlurmClient, SaysWhatSbatchSaid) {
 }
 
 TEST(SlurmClient, MissingAndSilentPrograms) {
-  FakeSlurm slurm{.answers = {{.timed_out = true}}};
+  SlurmThatAnswers slurm{.answers = {{.timed_out = true}}};
   SlurmClient client = slurm.client();
   EXPECT_THAT(error_of([&] { client.queue({}); }, ErrorKind::kEnvironment),
               HasSubstr("squeue did not answer within 60 s"));
@@ -83,8 +83,8 @@ TEST(SlurmClient, MissingAndSilentPrograms) {
 }
 
 TEST(SlurmClient, ForgottenIdsHaveNoRow) {
-  FakeSlurm slurm{.answers = {failed("slurm_load_jobs error: Invalid job id specified\n"),
-                              failed("slurm_load_jobs error: Invalid job id specified\n"), said("")}};
+  SlurmThatAnswers slurm{.answers = {failed("slurm_load_jobs error: Invalid job id specified\n"),
+                                     failed("slurm_load_jobs error: Invalid job id specified\n"), said("")}};
   SlurmClient client = slurm.client();
   EXPECT_THAT(client.queue({.ids = {"99"}}).jobs, IsEmpty());
   EXPECT_FALSE(client.details("99", "x"));
@@ -94,9 +94,10 @@ TEST(SlurmClient, ForgottenIdsHaveNoRow) {
 
 // The words of 20.11 to 24.05, by their sources' messages.
 TEST(SlurmClient, SlurmWithoutAccounts) {
-  FakeSlurm slurm{.answers = {failed("Slurm accounting storage is disabled\n"),
-                              failed("sacct: error: Problem talking to the database: Connection refused\n"),
-                              failed("sacct: error: something else\n")}};
+  SlurmThatAnswers slurm{
+      .answers = {failed("Slurm accounting storage is disabled\n"),
+                  failed("sacct: error: Problem talking to the database: Connection refused\n"),
+                  failed("sacct: error: something else\n")}};
   SlurmClient client = slurm.client();
   EXPECT_FALSE(client.accounts({}));
   EXPECT_FALSE(client.accounts({}));
