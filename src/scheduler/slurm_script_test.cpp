@@ -166,7 +166,7 @@ TEST(SlurmScript, ProfilersGetAFileForEachRank) {
 }
 
 // A folder with programs of Slurm's names, and a run of the script with them. The rank is number 0 on n1.
-class FakeSlurm : public testing::Test {
+class RunScript : public testing::Test {
  protected:
   void SetUp() override {
     if (!find_program("bash")) GTEST_SKIP() << "no bash on PATH";
@@ -193,7 +193,7 @@ class FakeSlurm : public testing::Test {
   WorkingFolder folder_;
 };
 
-TEST_F(FakeSlurm, HostileWordsReachTheCommand) {
+TEST_F(RunScript, HostileWordsReachTheCommand) {
   std::vector<std::string> words{"printf", "<%s>\\n"};
   std::string expected;
   for (const std::string& text : hostile_texts()) {
@@ -210,7 +210,7 @@ TEST_F(FakeSlurm, HostileWordsReachTheCommand) {
   EXPECT_FALSE(fs::exists(kHostileMark)) << "a text was executed";
 }
 
-TEST_F(FakeSlurm, SettingsInEffectStandAtTheHead) {
+TEST_F(RunScript, SettingsInEffectStandAtTheHead) {
   JobFile job = command_job({"bash", "-c", "echo $RANK $WORLD_SIZE $MASTER_ADDR; echo oops >&2; exit 3"});
   EXPECT_EQ(run(job), 3);
   EXPECT_THAT(read_text("jobs/7/n1.out"),
@@ -221,7 +221,7 @@ TEST_F(FakeSlurm, SettingsInEffectStandAtTheHead) {
   EXPECT_TRUE(fs::is_symlink("jobs/7/slurm.txt"));
 }
 
-TEST_F(FakeSlurm, AFailedRankIsRestartedAndCounted) {
+TEST_F(RunScript, AFailedRankIsRestartedAndCounted) {
   JobFile job = command_job({"false"});
   job.requeue = {.max_restarts = 2, .on_failure = true};
   EXPECT_EQ(run(job), 1);
@@ -234,7 +234,7 @@ TEST_F(FakeSlurm, AFailedRankIsRestartedAndCounted) {
   EXPECT_THAT(read_text("slurm.txt"), HasSubstr("queued again too often: 2 restarts are allowed"));
 }
 
-TEST_F(FakeSlurm, TheSignalBeforeTheEndReachesTheRanks) {
+TEST_F(RunScript, TheSignalBeforeTheEndReachesTheRanks) {
   JobFile job =
       command_job({"bash", "-c", "trap 'echo saved; exit 0' USR2; kill -USR1 $PPID; sleep 5 & wait"});
   job.time = std::chrono::hours(1);
@@ -244,7 +244,7 @@ TEST_F(FakeSlurm, TheSignalBeforeTheEndReachesTheRanks) {
   EXPECT_THAT(read_text("slurm.txt"), HasSubstr("queued again: restart 1 of 1"));
 }
 
-TEST_F(FakeSlurm, ARunOfASweepHasItsValues) {
+TEST_F(RunScript, ARunOfASweepHasItsValues) {
   JobFile job = command_job({"echo", "a=${A}", "b=${B}"});
   job.sweep.values = {{"A", {"1", "2"}}, {"B", {"it's", "$(touch hostile_was_here)"}}};
   EXPECT_EQ(run(job), 0) << read_text("slurm.txt");  // run 1 of 4
