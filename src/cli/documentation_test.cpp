@@ -78,6 +78,9 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
   EXPECT_EQ(without(without(printed_keys("devices"), "gpus[]"), "libraries[]"),
             without(without(documented_keys("nadi devices --json"), "gpus[]"), "libraries[]"));
   EXPECT_EQ(printed_keys("clusters"), documented_keys("nadi clusters --json"));
+  ASSERT_EQ(run("job init --scheduler local -o job.json").code, 0);
+  EXPECT_EQ(without(printed_keys("job submit job.json --dry-run"), "job."),
+            documented_keys("nadi job submit --dry-run --json"));
   EXPECT_EQ(without(printed_keys("simulate tiny.json --dp 2 --cluster dgx-h100 --measured 1s --what-if "
                                  "link.nvswitch.bandwidth=2x"),
                     "traffic[]"),
