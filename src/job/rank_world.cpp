@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "nadi/engine/comm/launcher_environment.h"
 #include "nadi/engine/comm/mpi_session.h"
 #include "nadi/engine/comm/single_process.h"
 
@@ -13,7 +14,8 @@ struct RankWorld::Parts {
 };
 
 RankWorld::RankWorld() : parts_(std::make_unique<Parts>()) {
-  if (started_by_mpi()) parts_->session.emplace();
+  // One rank needs no MPI, which srun may have started without what MPI asks it for (PMIx).
+  if (ranks_started(process_environment()) > 1) parts_->session.emplace();
 }
 
 RankWorld::~RankWorld() = default;
