@@ -292,7 +292,7 @@ expect_state "$limit" done 0
   fail "limit: $(cat "jobs/$limit"/n?.out)"
 say "at the end of its time, two times"
 
-wait_for 120 "the training" has_left "$requeued,$undisturbed"
+wait_for 400 "the training" has_left "$requeued,$undisturbed"
 expect_state "$requeued" done 0
 [[ $(status "$requeued" restarts) == 3 ]] || fail "the training has $(status "$requeued" restarts) restarts"
 # Four starts of 150 steps in all, of which none was done twice.
@@ -302,5 +302,5 @@ expect_state "$requeued" done 0
 for file in undisturbed/checkpoint-150/*; do
   cmp "$file" "requeued/checkpoint-150/${file##*/}" || fail "the requeued training has other bytes: ${file##*/}"
 done
-say "a training that was queued again three times has the bytes of one that was not"
+((failures > 0)) || say "a training that was queued again three times has the bytes of one that was not"
 finish
