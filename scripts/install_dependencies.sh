@@ -11,7 +11,7 @@ case ${1:-} in
   --tests)
     packages=(
       libprotobuf-dev protobuf-compiler libpcre2-dev
-      libgtest-dev libgmock-dev libbenchmark-dev python3-networkx python3-jsonschema libsimgrid-dev
+      libgtest-dev libgmock-dev libbenchmark-dev python3-networkx python3-jsonschema libsimgrid-dev tmux
     )
     ;;
   '')
@@ -32,7 +32,7 @@ note: this is not a Debian or Ubuntu system, so nothing was installed. Nadi is b
   fmt, nlohmann-json, CLI11, oneDNN or OpenBLAS, utf8proc, SentencePiece, simdjson, zlib, zstd, SQLite,
   for several ranks an MPI (Open MPI), for pictures of graphs Graphviz, and, for its tests and benchmarks, GoogleTest with GoogleMock, Google Benchmark, Protocol Buffers (library
   and compiler) and PCRE2; for tests of networks SimGrid; for tests of pages Node.js with npm, and Chromium;
-  for tests of jobs Slurm (slurmctld, slurmd, slurmdbd), MUNGE and MariaDB.
+  for tests of jobs Slurm (slurmctld, slurmd, slurmdbd), MUNGE, MariaDB, and tmux.
 CMake will name what it does not find.
 MESSAGE
   exit 0

@@ -13,6 +13,7 @@
 #include "nadi/command_line/command.h"
 #include "nadi/megatron/megatron_flags.h"
 #include "nadi/terminal/wrap.h"
+#include "nadi/testing/job_logs.h"
 #include "nadi/testing/source_folder.h"
 
 namespace nadi {
@@ -269,6 +270,16 @@ void expect_output(Sample sample, const std::string& out) {
 }
 
 // README.md and the pages of docs/ that have commands, by their path in the project.
+TEST(JsonPage, ListsKeysOfWatchedJobs) {
+  const WorkingFolder folder;
+  write_job_logs("log2", {.iterations = 50, .failing_node = 1, .other_settings_node = 0});
+  const CliRun ill = run("job watch log2/10932251 --once --json");
+  EXPECT_EQ(ill.code, 1);
+  std::set<std::string> keys;
+  collect_keys(Json::parse(ill.out), "", keys);
+  EXPECT_EQ(keys, documented_keys("nadi job watch --json"));
+}
+
 std::vector<std::string> pages_with_commands() {
   std::vector<std::string> pages{"README.md"};
   for (const auto& entry : fs::directory_iterator(kSource / "docs")) {
