@@ -42,6 +42,7 @@ class Watcher {
   Watcher(WatchedJob job, milliseconds interval)
       : title_(std::move(job.title)),
         asked_(std::move(job.asked)),
+        scheduler_problem_(std::move(job.scheduler_problem)),
         watched_by_scheduler_(job.scheduler != nullptr),
         poller_(std::move(job.scheduler), job.id, std::max(interval, kLeastStatusInterval)),
         follower_(std::move(job.folders)) {}
@@ -62,6 +63,7 @@ class Watcher {
     if (news || !looked_) read_timers_of(node, last);
     looked_ = true;
     StatusPoller::Answer answer = poller_.answer(patience);
+    if (answer.problem.empty()) answer.problem = scheduler_problem_;
     const JobObservation seen{.log = log,
                               .status = answer.status,
                               .asked = asked_,
@@ -111,6 +113,7 @@ class Watcher {
 
   std::string title_;
   std::vector<AskedSetting> asked_;
+  std::string scheduler_problem_;
   bool watched_by_scheduler_;
   StatusPoller poller_;
   JobFollower follower_;

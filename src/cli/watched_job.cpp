@@ -42,7 +42,11 @@ WatchedJob find_watched_job(const std::vector<std::string>& words, const std::fi
     const auto submitted = read_submitted_job(*folder);
     const auto file = read_job_of(*folder);
     if (submitted && job.scheduler == nullptr) {
-      job.scheduler = make_scheduler(submitted->scheduler, {.outputs = folder->parent_path()});
+      try {
+        job.scheduler = make_scheduler(submitted->scheduler, {.outputs = folder->parent_path()});
+      } catch (const Error& error) {
+        job.scheduler_problem = error.message();  // logs may be looked at far from the cluster
+      }
       // The folder of a run of an array says the id of the array.
       const std::string name = folder->filename().string();
       job.id = name.starts_with(submitted->id + "_") ? name : submitted->id;

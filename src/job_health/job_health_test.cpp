@@ -313,6 +313,18 @@ TEST_F(JobHealth, ProgressIsSlowAtTimes) {
   EXPECT_THAT(found(HealthRule::kNoProgress), IsEmpty());
 }
 
+TEST_F(JobHealth, OwnLinesSayHowLongStepsTake) {
+  // 500 s for the 10 steps that are left: 50 s each, ten of them between two lines; 5000 s are allowed.
+  status_ = running();
+  const std::string line = ": loss 9.5000, lr 1.000e-04, 1234 tokens/s, ";
+  write("n1.out", "step 80/100, epoch 1" + line + "16:40 left\nstep 90/100, epoch 1" + line + "8:20 left\n",
+        kNow - 4900);
+  EXPECT_THAT(found(HealthRule::kNoProgress), IsEmpty());
+  write("n1.out", "step 80/100, epoch 1" + line + "16:40 left\nstep 90/100, epoch 1" + line + "8:20 left\n",
+        kNow - 5100);
+  EXPECT_THAT(found(HealthRule::kNoProgress), SizeIs(1));
+}
+
 TEST_F(JobHealth, DatesOfAnotherTimeZoneDoNotCount) {
   status_ = running();
   // Two hours behind by its date, written a second ago.

@@ -52,6 +52,10 @@ LineTimes line_times(const NodeLog& node) {
     return *middle;
   };
   if (!iterations.empty()) times.iteration = median(iterations);
+  // nadi train's own lines say how long it will still take.
+  const IterationPoint& newest = node.points.back();
+  if (iterations.empty() && newest.left && newest.iterations > newest.last && newest.left->count() > 0)
+    times.iteration = Nanoseconds{newest.left->count() / (newest.iterations - newest.last)};
   times.interval = intervals.empty() ? std::max<std::int64_t>(1, node.points.back().last) : median(intervals);
   return times;
 }

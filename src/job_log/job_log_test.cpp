@@ -166,6 +166,7 @@ TEST(JobLog, OwnTrainingLines) {
   EXPECT_EQ(node.points[0].tokens_per_second, 1234);
   EXPECT_EQ(node.points[0].grad_norm, 1.25);
   EXPECT_EQ(node.points[0].mean(), std::nullopt);
+  EXPECT_EQ(node.points[0].left, Nanoseconds{12'000'000'000});
   EXPECT_EQ(node.points[1].tflops_per_rank, 10.5);
   EXPECT_EQ(node.points[1].bad_losses, 1);
   ASSERT_THAT(node.validations, SizeIs(1));

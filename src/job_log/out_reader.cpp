@@ -57,8 +57,27 @@ void merge_points(IterationPoint& into, IterationPoint&& next) {
   into.skipped += next.skipped;
   into.nan += next.nan;
   into.date = next.date;
+  into.left = next.left;
   into.line = next.line;
   into.offset = next.offset;
+}
+
+// "0:07 left", "12:05 left", "3:12:05 left" at the end of a line.
+std::optional<Nanoseconds> left_of(std::string_view text) {
+  text = trimmed_text(text);
+  text.remove_suffix(std::min<std::size_t>(text.size(), 5));
+  text = text.substr(text.find_last_of(' ') + 1);  // no space: npos + 1 is 0
+  std::int64_t seconds = 0;
+  while (true) {
+    const std::size_t colon = text.find(':');
+    const auto part = number_in<std::int64_t>(text.substr(0, colon));
+    constexpr std::int64_t kMost = 100'000'000;
+    if (!part || *part < 0 || *part > kMost || seconds > kMost) return std::nullopt;
+    seconds = seconds * 60 + *part;
+    if (colon == std::string_view::npos) break;
+    text.remove_prefix(colon + 1);
+  }
+  return Nanoseconds{seconds * 1'000'000'000};
 }
 
 }  // namespace
@@ -288,6 +307,7 @@ bool OutReader::own_step(NodeLog& node, std::string_view text, std::int64_t offs
     return number_in<double>(up_to(text.substr(at + marker.size()), ", "));
   };
   point.learning_rate = after(", lr ");
+  point.left = left_of(text);
   point.grad_norm = after("grad norm ");
   point.loss_scale = after("loss scale ");
   if (const std::size_t tokens = text.find(" tokens/s"); tokens != std::string_view::npos) {
