@@ -70,7 +70,9 @@ interrupted_in_time() {
     signalled "$signal" "$moment" "${long[@]}" "$@"
     ((code == 130)) || fail "$signal: exit code $code: $(cat run.err)"
     [[ ! -s run.out ]] || return 0
-    [[ -z $(find files -type f) ]] || fail "$signal: a file without an answer"
+    # The table of plans that were looked at is whole also where none of them fits.
+    expect_whole files
+    rm -f files/*
   done
   fail "$signal: no answer after $moment ms"
 }
@@ -79,7 +81,7 @@ interrupted_in_time() {
 for signal in INT TERM; do
   interrupted_in_time "$signal" --all files/plans.csv --emit files/plan.json
   grep -q "placement" run.out || fail "$signal: no table: $(cat run.out run.err)"
-  grep -q "The search was interrupted" run.out || fail "$signal: no word of it: $(cat run.out run.err)"
+  grep -q "was interrupted" run.out || fail "$signal: no word of it: $(cat run.out run.err)"
   for file in plans.csv plan.json; do [[ -s files/$file ]] || fail "$signal: no $file"; done
   expect_whole files
   rm -f files/*
@@ -90,10 +92,6 @@ grep -q '"interrupted": *true' run.out || fail "JSON: not marked as interrupted:
 
 refused_beyond 8 files "${short[@]}" --all files/plans.csv
 refused_beyond 8 files "${short[@]}" --pareto files/front.html
-
-# What cannot be written at all is said before the search, which takes a minute.
-mkdir here
-refused here "here/none/plans.csv" timeout 5 "${long[@]}" --all here/none/plans.csv
 
 with_full_disk
 finish

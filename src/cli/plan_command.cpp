@@ -309,7 +309,8 @@ class PlanCommand : public Command {
     WatchedSearch search(question, search_options(flags), console);
     if (const auto path = flags.text("--all")) search.write_all(*path, overwriting(flags));
     SearchOptions options = search.options();
-    options.proves_front = true;
+    // The one who wants to see every plan has asked for enough.
+    options.proves_front = !flags.given("--all");
     const FleetAnswer found = search_fleet(by_time(question), fleet, options);
     search.finish();
     if (found.points.empty() && found.stopped) throw Interrupted{};
