@@ -105,7 +105,8 @@ TEST_F(LocalJobs, CancelEndsIt) {
   job_.run.words = {"sleep", "60"};
   const SubmittedJob submitted = scheduler().submit(job_, {});
   scheduler().cancel(submitted.id);
-  for (int i = 0; i < 100 && !has_ended(scheduler().status(submitted.id).state); ++i)
+  // Ranks that are only just starting may miss SIGTERM; SIGKILL follows after half a minute.
+  for (int i = 0; i < 450 && !has_ended(scheduler().status(submitted.id).state); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_EQ(scheduler().status(submitted.id).state, JobState::kCancelled);
   EXPECT_THROW(scheduler().cancel(submitted.id), Error);

@@ -97,6 +97,8 @@ void add_local_start(ScriptText& script, const JobFile& job) {
   script.line("    (trap - USR1 USR2 TERM; run_rank {}) & ranks+=(\"$!\")",
               job.groups[0].ranks_per_node * job.groups[0].nodes);
   script.line("  done");
+  // A wish that came before all of them were there has reached only some.
+  script.line("  if ((cancelled)); then cancel; fi");
   if (job.time) {
     const std::int64_t limit = job.time->count(), before = job.requeue.before_end.count();
     script.line("  (trap 'kill \"$pause\"; exit' TERM; trap - USR1 USR2");
