@@ -55,7 +55,11 @@ wait_for() {
 }
 # Asks squeue, which is cheap.
 is_state() { [[ $(squeue -h -t all -j "$1" -o %T 2>/dev/null | sort -u) == "$2" ]]; }
-has_left() { ! squeue -h -t all -j "$1" -o %T 2>/dev/null | grep -qvE '^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL)$'; }
+has_left() {
+  local states
+  states=$(squeue -h -t all -j "$1" -o %T 2>/dev/null)
+  [[ -n $states ]] && ! grep -qvE '^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL)$' <<<"$states"
+}
 restarted() { [[ $(scontrol -o show job "$1" | grep -o ' Restarts=[0-9]*') == " Restarts=$2" ]]; }
 # expect_state <id> <state of nadi> <exit code>
 expect_state() {
