@@ -1,6 +1,7 @@
 #include "nadi/draw/job_timeline.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -49,6 +50,35 @@ std::string shown_ranks(const JobReport& report, std::int64_t events, std::int64
   return ranges;
 }
 
+// As a pipeline. False where the log lacks what that needs, as where lines of ranks were cut; the view is
+// then as before, with a note.
+bool draw_calls(TimelineView& view, const JobReport& report, const TrainingLog& log,
+                const TimelineSelection& selection) {
+  TimelineView drawn;
+  drawn.title = view.title;
+  drawn.notes = view.notes;
+  PipelineSummary summary;
+  try {
+    summary = pipeline_from_log(drawn, log, {.selection = selection});
+  } catch (const Error& error) {
+    view.notes.push_back(format("not drawn as a pipeline: {}", error.what()));
+    return false;
+  }
+  drawn.subtitle =
+      summary.reconstructed
+          ? format(
+                "Iteration {}, reconstructed from the timers of {} ranks in the order of the schedule: the "
+                "log "
+                "does not say when work ran.",
+                report.timed_iteration.iteration,
+                with_thousands(static_cast<std::int64_t>(summary.stages.size())))
+          : format("Calls as the log lists them up to iteration {}, {} ranks, by the clocks of their nodes.",
+                   report.timed_iteration.iteration,
+                   with_thousands(static_cast<std::int64_t>(summary.stages.size())));
+  view = std::move(drawn);
+  return true;
+}
+
 void draw_timers(TimelineView& view, const JobReport& report, const JobTimelineOptions& options) {
   const TrainingLog log = log_of(report);
   const bool pipeline = has_ranks(report.timed_iteration, "forward-compute") &&
@@ -65,25 +95,12 @@ void draw_timers(TimelineView& view, const JobReport& report, const JobTimelineO
         format("only some ranks are drawn, of every stage the first ones: all of them would be {} boxes",
                with_thousands(events)));
   }
-  if (!pipeline) {
+  if (!pipeline || !draw_calls(view, report, log, selection)) {
     timeline_from_log(view, log, selection);
     view.subtitle =
         format("Timers of iteration {}, one after the other: the log has their sums, not their moments.",
                report.timed_iteration.iteration);
-    return;
   }
-  const PipelineSummary summary = pipeline_from_log(view, log, {.selection = selection});
-  view.subtitle =
-      summary.reconstructed
-          ? format(
-                "Iteration {}, reconstructed from the timers of {} ranks in the order of the schedule: the "
-                "log "
-                "does not say when work ran.",
-                report.timed_iteration.iteration,
-                with_thousands(static_cast<std::int64_t>(summary.stages.size())))
-          : format("Calls as the log lists them up to iteration {}, {} ranks, by the clocks of their nodes.",
-                   report.timed_iteration.iteration,
-                   with_thousands(static_cast<std::int64_t>(summary.stages.size())));
 }
 
 }  // namespace

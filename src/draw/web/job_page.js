@@ -320,7 +320,7 @@ async function timelineSection(head) {
 /** Keys of the page as a whole. @param {HTMLElement[]} parts @param {HTMLDialogElement} help */
 function listenToJobKeys(parts, help) {
   const go = (by) => {
-    const above = parts.filter((part) => part.getBoundingClientRect().top < 60).length - 1;
+    const above = parts.filter((part) => part.getBoundingClientRect().top < 100).length - 1;
     const next = parts[Math.max(0, Math.min(parts.length - 1, above + by))];
     next.scrollIntoView({block: 'start'});
     /** @type {HTMLElement} */ (next.querySelector('h2')).focus({preventScroll: true});
