@@ -20,6 +20,7 @@ struct SamplerEntry {
 constexpr std::array kSamplers{
     SamplerEntry{{"auto", "the one that suits most studies: gp"}, &make_gaussian_process_sampler},
     SamplerEntry{{"gp", "a Gaussian process and the expected improvement"}, &make_gaussian_process_sampler},
+    SamplerEntry{{"tpe", "tree-structured Parzen estimators"}, &make_tpe_sampler},
     SamplerEntry{{"quasi-random", "a scrambled Halton sequence"}, &make_quasi_random_sampler},
     SamplerEntry{{"random", "uniform at random"}, &make_random_sampler},
     SamplerEntry{{"grid", "every point of a finite space, in random order"}, &make_grid_sampler},
