@@ -110,8 +110,8 @@ void add_run(StartText& start) {
       "or \"command\" (any command). In words, ${RANK}, ${MASTER_ADDR}, ${JOB_FOLDER} ... stand for values:");
   start.comment("'nadi job schema --variables' lists them.");
   start.line("\"run\": {\"train\": [\"gpt2-tiny\", \"--batch-size\", \"2\", \"--max-seq-length\", \"32\",");
-  start.line("                  \"--max-steps\", \"20\", \"--skip-eval\", \"--save-dir\", \"checkpoints\",");
-  start.line("                  \"--save-steps\", \"10\"]},");
+  start.line("                  \"--max-steps\", \"4\", \"--skip-eval\", \"--save-dir\", \"checkpoints\",");
+  start.line("                  \"--save-steps\", \"2\"]},");
   start.comment("\"plan\": \"plan.json\",           a plan of 'nadi plan --emit': ranks and nodes follow it");
 }
 
