@@ -32,6 +32,25 @@ set(NADI_INTERNAL_HEADERS
   base/json_file.h
   base/json_position.h
   base/json_source.h
+  chakra/chakra_json_node.h
+  chakra/node_link_graph.h
+  chakra/node_link_trace.h
+  cluster/catalogue_files.h
+  cluster/cluster_keys.h
+  cluster/cluster_values.h
+  cluster/device_reader.h
+  cluster/measured_json.h
+  draw/collapse.h
+  draw/dot_writer.h
+  draw/drawn_text.h
+  draw/graph_boxes.h
+  draw/graph_from_node_link.h
+  draw/graph_from_trace.h
+  draw/graph_members.h
+  draw/graph_page.h
+  draw/graph_view.h
+  draw/graphml_writer.h
+  draw/node_link_output.h
   engine/host_threads.h
   engine/reference/collective.h
   engine/reference/interpreter.h
@@ -59,25 +78,8 @@ set(NADI_INTERNAL_HEADERS
   pytorch/kineto_lanes.h
   pytorch/process_group_texts.h
   pytorch/record_place.h
-  chakra/chakra_json_node.h
-  chakra/node_link_graph.h
-  cluster/catalogue_files.h
-  cluster/cluster_keys.h
-  cluster/cluster_values.h
-  cluster/device_reader.h
-  cluster/measured_json.h
-  chakra/node_link_trace.h
-  draw/collapse.h
-  draw/dot_writer.h
-  draw/drawn_text.h
-  draw/graph_boxes.h
-  draw/graph_from_node_link.h
-  draw/graph_from_trace.h
-  draw/graph_members.h
-  draw/graph_page.h
-  draw/graph_view.h
-  draw/graphml_writer.h
-  draw/node_link_output.h
+  scheduler/rank_function.h
+  scheduler/script_text.h
   study/distribution_text.h
   study/file_system_kind.h
   study/journal_file.h

@@ -237,12 +237,11 @@ constexpr std::array kCommands{
                  .examples = {"nadi job logs log2/10932251 --node n060 --lines 20",
                               "nadi job logs 10932251 --outputs log2 --err"},
                  .make = &make_job_logs_command},
-    CommandEntry{
-        .name = "job report",
-        .summary = "report what a job on a cluster did: times, throughput, memory, GPUs, settings, errors",
-        .examples = {"nadi job report log2/10932251 -o report.html",
-                     "nadi job report log2/10932251 --compare log2/10932263"},
-        .make = &make_job_report_command},
+    CommandEntry{.name = "job report",
+                 .summary = "report what a job did: times, throughput, memory, GPUs, settings, errors",
+                 .examples = {"nadi job report log2/10932251 -o report.html",
+                              "nadi job report log2/10932251 --compare log2/10932263"},
+                 .make = &make_job_report_command},
     CommandEntry{
         .name = "tune",
         .summary = "find the best settings of any command: trials, each with other values",

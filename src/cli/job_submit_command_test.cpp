@@ -85,9 +85,8 @@ TEST(JobCommands, OldSettingsAreReadAndNamed) {
   const CliRun done = run_words({"job", "submit", "--from", (old / "_00_conf.sh").string(), "--script",
                                  (old / "_02_homo_job.sh").string(), "--dry-run", "--set", "time=30"});
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_THAT(done.out,
-              AllOf(HasSubstr("#SBATCH --nodes=8 --ntasks-per-node=4 --cpus-per-task=8\n"),
-                    HasSubstr("#SBATCH --time=0:30:00\n"), HasSubstr("0-11-8-8-8-8-5-0")));
+  EXPECT_THAT(done.out, AllOf(HasSubstr("#SBATCH --nodes=8 --ntasks-per-node=4 --cpus-per-task=8\n"),
+                              HasSubstr("#SBATCH --time=0:30:00\n"), HasSubstr("0-11-8-8-8-8-5-0")));
   EXPECT_THAT(done.err, HasSubstr("note: MASTER_PORT is not taken over"));
 }
 

@@ -53,7 +53,8 @@ class Words {
   std::string_view works() const { return device_ == "GPU" ? "kernels" : "ops"; }
 
   std::string limit() const {
-    const std::string whole = verdict_percent(verdict_.limit_share()), part = verdict_percent(verdict_.cause_share());
+    const std::string whole = verdict_percent(verdict_.limit_share()),
+                      part = verdict_percent(verdict_.cause_share());
     const std::string idle = format("the {} is idle {} of the time, {} of it", device_, whole, part);
     const std::string communication = format("{} of the time nothing but communication goes on", whole);
     switch (verdict_.limit) {
@@ -95,8 +96,8 @@ class Words {
     };
     const auto main = std::ranges::find_if(run_.kinds, computes);
     if (main == run_.kinds.end()) return "";
-    return format("{}{} ({} {})", before, plural_of(main->kind), verdict_percent(share(main->time, kinds_time_)),
-                  of_what);
+    return format("{}{} ({} {})", before, plural_of(main->kind),
+                  verdict_percent(share(main->time, kinds_time_)), of_what);
   }
 
   // How the time splits.
