@@ -87,7 +87,7 @@ std::string place_of_samples(const NodeLog& node) {
 
 }  // namespace
 
-void find_idle_gpus(const JobObservation& seen, const HealthLimits& limits, Findings& findings) {
+void find_idle_gpus(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings) {
   if (!runs_now(seen)) return;
   const JobProgress progress = progress_of(seen);
   if (progress.done) return;
@@ -144,7 +144,7 @@ void find_idle_gpus(const JobObservation& seen, const HealthLimits& limits, Find
   findings.push_back(std::move(one));
 }
 
-void find_device_trouble(const JobObservation& seen, const HealthLimits& limits, Findings& findings) {
+void find_device_trouble(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings) {
   HealthFinding throttled{.rule = HealthRule::kThrottledGpu, .severity = HealthSeverity::kWarning};
   HealthFinding hot{.rule = HealthRule::kHotGpu, .severity = HealthSeverity::kWarning};
   HealthFinding full{.rule = HealthRule::kMemoryFull, .severity = HealthSeverity::kWarning};

@@ -7,18 +7,18 @@
 
 namespace nadi {
 
-using Findings = std::vector<HealthFinding>;
+using HealthFindings = std::vector<HealthFinding>;
 
-void find_state(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
-void find_idle_gpus(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
-void find_errors(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
-void find_settings(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
-void find_stall(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
-void find_bad_loss(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
-void find_slow_nodes(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
+void find_state(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
+void find_idle_gpus(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
+void find_errors(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
+void find_settings(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
+void find_stall(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
+void find_bad_loss(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
+void find_slow_nodes(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
 void find_device_trouble(const JobObservation& seen, const HealthLimits& limits,
-                         Findings& findings);  // heat, clocks, memory
-void find_requeue(const JobObservation& seen, const HealthLimits& limits, Findings& findings);
+                         HealthFindings& findings);  // heat, clocks, memory
+void find_requeue(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
 
 // "n060.out:12"
 std::string place_of(const LogFile& file, std::int64_t line);

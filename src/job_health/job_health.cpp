@@ -69,7 +69,7 @@ std::vector<HealthFinding> job_findings(const JobObservation& observation, const
   constexpr std::array kRules{&find_state,      &find_idle_gpus,      &find_errors,
                               &find_settings,   &find_stall,          &find_bad_loss,
                               &find_slow_nodes, &find_device_trouble, &find_requeue};
-  Findings findings;
+  HealthFindings findings;
   for (const auto rule : kRules) rule(observation, limits, findings);
   std::ranges::stable_sort(findings, std::greater{}, &HealthFinding::severity);
   return findings;

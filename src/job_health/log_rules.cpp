@@ -34,7 +34,7 @@ std::string ending_text(const JobStatus& status) {
 
 }  // namespace
 
-void find_state(const JobObservation& seen, const HealthLimits& limits, Findings& findings) {
+void find_state(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings) {
   if (!seen.status) return;
   const JobStatus& status = *seen.status;
   HealthFinding finding{.rule = HealthRule::kNotRunning, .severity = HealthSeverity::kProblem};
@@ -85,7 +85,7 @@ void find_state(const JobObservation& seen, const HealthLimits& limits, Findings
   findings.push_back(std::move(finding));
 }
 
-void find_errors(const JobObservation& seen, const HealthLimits&, Findings& findings) {
+void find_errors(const JobObservation& seen, const HealthLimits&, HealthFindings& findings) {
   std::size_t shown = 0, more = 0;
   std::int64_t more_lines = 0;
   const bool goes_on =
@@ -122,7 +122,7 @@ void find_errors(const JobObservation& seen, const HealthLimits&, Findings& find
                         .evidence = {{.place = "", .text = format("{} lines", more_lines)}}});
 }
 
-void find_settings(const JobObservation& seen, const HealthLimits&, Findings& findings) {
+void find_settings(const JobObservation& seen, const HealthLimits&, HealthFindings& findings) {
   for (const SettingRow& row : compare_settings(seen.log, seen.asked)) {
     if (!row.differs) continue;
     HealthFinding finding{.rule = HealthRule::kSettings, .severity = HealthSeverity::kProblem};

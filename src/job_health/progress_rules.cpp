@@ -117,7 +117,7 @@ JobProgress progress_of(const JobObservation& seen) {
   return progress;
 }
 
-void find_stall(const JobObservation& seen, const HealthLimits& limits, Findings& findings) {
+void find_stall(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings) {
   const NodeLog* const node = iteration_node(seen.log);
   const JobProgress progress = progress_of(seen);
   if (progress.done) return;
@@ -171,7 +171,7 @@ void find_stall(const JobObservation& seen, const HealthLimits& limits, Findings
   findings.push_back(std::move(finding));
 }
 
-void find_bad_loss(const JobObservation& seen, const HealthLimits&, Findings& findings) {
+void find_bad_loss(const JobObservation& seen, const HealthLimits&, HealthFindings& findings) {
   for (const NodeLog& node : seen.log.nodes) {
     if (!node.newest) continue;
     const IterationPoint& newest = *node.newest;
@@ -204,7 +204,7 @@ void find_bad_loss(const JobObservation& seen, const HealthLimits&, Findings& fi
   }
 }
 
-void find_requeue(const JobObservation& seen, const HealthLimits&, Findings& findings) {
+void find_requeue(const JobObservation& seen, const HealthLimits&, HealthFindings& findings) {
   const NodeLog* most = nullptr;
   for (const NodeLog& node : seen.log.nodes)
     if (node.starts.size() > 1 && (most == nullptr || node.starts.size() > most->starts.size())) most = &node;

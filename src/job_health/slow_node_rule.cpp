@@ -44,7 +44,7 @@ double median_of(std::vector<double> values) {
 
 // Adds the slow ones among nodes that do the same work.
 void judge(const std::vector<NodeTime>& times, std::string_view what, const HealthLimits& limits,
-           Findings& findings) {
+           HealthFindings& findings) {
   constexpr std::size_t kLeastNodes = 2;
   if (times.size() < kLeastNodes) return;
   for (const NodeTime& time : times) {
@@ -65,7 +65,7 @@ void judge(const std::vector<NodeTime>& times, std::string_view what, const Heal
 }
 
 // By the timers of ranks. False when the log does not have them, or does not say which rank is where.
-bool judge_timers(const JobObservation& seen, const HealthLimits& limits, Findings& findings) {
+bool judge_timers(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings) {
   if (!seen.timers) return false;
   std::map<std::int64_t, double> by_rank;
   for (const std::string_view name : {"forward-compute", "backward-compute"})
@@ -109,7 +109,7 @@ bool judge_timers(const JobObservation& seen, const HealthLimits& limits, Findin
 
 }  // namespace
 
-void find_slow_nodes(const JobObservation& seen, const HealthLimits& limits, Findings& findings) {
+void find_slow_nodes(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings) {
   if (judge_timers(seen, limits, findings)) return;
   constexpr std::size_t kWarmUp = 1, kLeastLines = 3, kNewest = 64;
   std::map<std::string, std::vector<NodeTime>> kinds;
