@@ -209,8 +209,8 @@ wait_for 30 "the resumed job" is_state "$resumed" RUNNING
 expect 2 "$nadi" job resume "$resumed"
 grep -q 'has not ended' err || fail "a job that runs was resumed: $(cat err)"
 expect 0 "$nadi" job cancel "$resumed"
-"$here/cluster" revive-node "$slurm" "$victim"
 wait_for 60 "a job that moves" has_left "$moves"
+"$here/cluster" revive-node "$slurm" "$victim" # not before: the job might go back to it
 expect_state "$moves" done 0
 [[ $(status "$moves" restarts) == 1 && $(status "$moves" nodes) == "$survivor" ]] ||
   fail "moves: $(status "$moves" restarts) restarts, on $(status "$moves" nodes)"
