@@ -184,8 +184,8 @@ void add_planner_flags(Flags& flags) {
   add("--seq-length", "N", "tokens per sequence", "the model's");
   add("--dtype", "TYPE", "type of parameters and activations: fp32, bf16, fp16",
       "fp16 on GPUs; fp32 on CPUs");
-  add("--plan", "FILE", "a plan of 'nadi plan --emit': its model, cluster and batch, in place of the flags above",
-      "none");
+  add("--plan", "FILE",
+      "a plan of 'nadi plan --emit': its model, cluster and batch, in place of the flags above", "none");
 }
 
 MetricSpec& metric_named(std::vector<MetricSpec>& metrics, std::string_view name) {
