@@ -1,13 +1,14 @@
 // The plans that FASOP evaluated, estimated here with its layer times, beside its own figures: how long an
 // estimate takes, and how far both are apart.
 //
-//   plan_bench FOLDER [--plans] [--simulate] [--once] [--threads N]
+//   plan_bench FOLDER [--plans] [--simulate] [--once] [--threads N] [--fresh N]
 //
 // FOLDER has FASOP's tables: gpt2.csv (GPT-2 XL on 8 nodes of 4 A10), gpt2_heterogeneous.csv (one node of 4
 // A100 and 7 of A10), bert.csv (BERT large on 4 nodes of 4 A10) and known_cost_all.csv (times of layers).
 // --plans prints every plan; --simulate adds what the simulator says (seconds for all);
 // --once leaves out estimates of plans that are known already, for profilers; --threads measures the first
-// estimates on several threads, and nothing else.
+// estimates on several threads, and nothing else; --fresh repeats the first estimates with estimators that
+// know nothing, N times, in a process that has its pages.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -23,6 +24,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/heap_growth.h"
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/model/catalogue.h"
 #include "nadi/parallel/step_check.h"
@@ -151,7 +153,7 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
 struct BenchOptions {
   std::filesystem::path folder;
   bool all = false, simulates = false, once = false;
-  int threads = 1;
+  int threads = 1, fresh = 0;
 };
 
 void run(const FasopCase& one, const LayerTimes& times, const BenchOptions& options) {
@@ -182,12 +184,27 @@ void run(const FasopCase& one, const LayerTimes& times, const BenchOptions& opti
     std::cout << '\n';
     return;
   }
+  if (plans.empty()) return;
   const std::clock_t start = std::clock();
   PlanEstimator estimator(question);
   std::vector<PlanEstimate> estimates;
   estimates.reserve(plans.size());
   for (const FasopPlan& plan : plans) estimates.push_back(estimator.of(plan.candidate));
   const double first = seconds_since(start);
+  if (options.fresh > 0) {
+    std::vector<double> fresh;
+    for (int round = 0; round < options.fresh; ++round) {
+      const std::clock_t begin = std::clock();
+      PlanEstimator other(question);
+      for (const FasopPlan& plan : plans) other.of(plan.candidate);
+      fresh.push_back(seconds_since(begin));
+    }
+    std::ranges::sort(fresh);
+    std::cout << format("{}: first {:.1f} ms, fresh estimators {:.1f} to {:.1f} ms, median {:.1f} ms\n",
+                        one.file, first * 1e3, fresh.front() * 1e3, fresh.back() * 1e3,
+                        fresh[fresh.size() / 2] * 1e3);
+    return;
+  }
   const int rounds = options.once ? 1 : 10;
   const std::clock_t again = std::clock();
   for (int round = 0; round < rounds; ++round)
@@ -238,6 +255,7 @@ void run(const FasopCase& one, const LayerTimes& times, const BenchOptions& opti
 }  // namespace
 
 int main(int argc, char** argv) try {
+  grow_heap_in_large_steps();  // as nadi does
   BenchOptions options;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -247,13 +265,16 @@ int main(int argc, char** argv) try {
       options.simulates = true;
     else if (argument == "--once")
       options.once = true;
+    else if (argument == "--fresh" && i + 1 < argc)
+      options.fresh = std::stoi(argv[++i]);
     else if (argument == "--threads" && i + 1 < argc)
       options.threads = std::stoi(argv[++i]);
     else
       options.folder = argument;
   }
   if (options.folder.empty()) {
-    std::cerr << "plan_bench FOLDER [--plans] [--simulate] [--once] [--threads N]: the folder with FASOP's "
+    std::cerr << "plan_bench FOLDER [--plans] [--simulate] [--once] [--threads N] [--fresh N]: the folder "
+                 "with FASOP's "
                  "tables\n";
     return 2;
   }

@@ -1,4 +1,3 @@
-#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -7,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "nadi/base/heap_growth.h"
 #include "nadi/cli/run_cli.h"
 #include "nadi/job/rank_supervisor.h"
 #include "nadi/terminal/console.h"
@@ -51,12 +51,7 @@ void limit_spinning(int argc, char** argv) {
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == nadi::kSupervisorWord) return nadi::supervise_rank({argv + 2, argv + argc});
   limit_spinning(argc, argv);
-  // Graphs are many small pieces that live to the end: taking memory from the system in large steps, and
-  // keeping it, saves 5 of 80 ms where the largest model is traced.
-  constexpr int kStep = 32 << 20;
-  mallopt(M_TOP_PAD, kStep);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  mallopt(M_MMAP_THRESHOLD, kStep);
+  nadi::grow_heap_in_large_steps();
 
   std::signal(SIGPIPE, SIG_IGN);  // OutputStream notices
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is an error of its write

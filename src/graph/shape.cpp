@@ -1,5 +1,7 @@
 #include "nadi/graph/shape.h"
 
+#include <limits>
+
 #include "nadi/base/error.h"
 #include "nadi/base/units.h"
 
@@ -31,8 +33,10 @@ void Shape::set(int axis, std::int64_t extent) {
 std::int64_t Shape::elements(int first, int end) const {
   check(first >= 0 && first <= end && end <= rank_, "a range of axes is out of range");
   std::int64_t product = 1;
+  // Asked for more often than anything else of a graph: checked_multiply() is left to name what is too large.
   for (int axis = first; axis < end; ++axis)
-    product = checked_multiply(product, extents_[axis], "tensor elements");
+    if (__builtin_mul_overflow(product, extents_[axis], &product))
+      return checked_multiply(std::numeric_limits<std::int64_t>::max(), extents_[axis], "tensor elements");
   return product;
 }
 

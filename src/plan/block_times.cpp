@@ -206,24 +206,39 @@ void BlockTable::put_after(BlockTimes& times, const BlockTimes& others, std::int
   }
 }
 
+const LayerTimes::Entry* BlockTable::measured(std::int32_t device, std::int64_t tp) {
+  if (!question_.layer_times) return nullptr;
+  const LayerTimes::Entry*& known = measured_[{device, tp}];
+  if (known == nullptr)
+    known = &question_.layer_times->find(question_.config,
+                                         models_[static_cast<std::size_t>(device)].device().name, tp);
+  return known;
+}
+
+const BlockTable::ChunkTimes& BlockTable::times_of(const FlatChunk& flat, const ChunkKey& key,
+                                                   std::int32_t device, bool ends) {
+  ChunkTimes& known = times_[{&flat, device, key.micro_batch_size, key.accumulates, ends}];
+  if (!known.times.empty()) return known;
+  const Graph& graph =
+      flat.family->graph({.size = key.micro_batch_size, .accumulates = key.accumulates}).graph;
+  known.times = op_times(graph, models_[static_cast<std::size_t>(device)], flat.same_work, ends);
+  if (const LayerTimes::Entry* entry = measured(device, key.tp))
+    LayerTimes::retime(*entry, graph, static_cast<double>(key.micro_batch_size), known.times);
+  known.recomputes =
+      std::ranges::any_of(graph.ops(), [](const Op& op) { return op.phase == Phase::kRecompute; });
+  return known;
+}
+
 BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) {
   const ChunkKey& key = request.key;
   const Form& form = this->form(key);
   const DeviceModel& model = models_[static_cast<std::size_t>(request.device)];
-  const LayerTimes::Entry* measured = nullptr;
-  if (question_.layer_times) {
-    const LayerTimes::Entry*& known = measured_[{request.device, key.tp}];
-    if (known == nullptr) known = &question_.layer_times->find(question_.config, model.device().name, key.tp);
-    measured = known;
-  }
+  const LayerTimes::Entry* measured = this->measured(request.device, key.tp);
   const auto sequences = static_cast<double>(key.micro_batch_size);
   bool recomputes = false;
   const auto player_of = [&](const FlatChunk& flat, bool ends) {
-    const Graph& graph =
-        flat.family->graph({.size = key.micro_batch_size, .accumulates = key.accumulates}).graph;
-    std::vector<OpTime> times = op_times(graph, model, flat.same_work, ends);
-    if (measured != nullptr) LayerTimes::retime(*measured, graph, sequences, times);
-    for (const Op& op : graph.ops()) recomputes |= op.phase == Phase::kRecompute;
+    const ChunkTimes& times = times_of(flat, key, request.device, ends);
+    recomputes |= times.recomputes;
     std::vector<std::int64_t> requests;
     for (const ReplayRequest& one : flat.stage.replay.requests) {
       const RankBinding& role = flat.stage.roles[one.role];
@@ -234,7 +249,7 @@ BlockTimes BlockTable::timed(const BlockRequest& request, PlanNetwork& network) 
               ? 0
               : network.collective(one.type, size, tensor ? request.tensor : request.context).count());
     }
-    return ChunkPlayer(flat, std::move(times), std::move(requests), model.communication_issue());
+    return ChunkPlayer(flat, times.times, std::move(requests), model.communication_issue());
   };
   BlockTimes result;
   ChunkPlayer front = player_of(form.front, false);

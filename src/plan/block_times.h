@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -86,8 +87,17 @@ class BlockTable {
  private:
   class Form;  // the graphs of a key, for micro-batches of all forms
 
+  // Of the ops of a chunk on a device, which no network changes.
+  struct ChunkTimes {
+    std::vector<OpTime> times;
+    bool recomputes = false;
+  };
+
   const Form& form(const ChunkKey& key);
   const FlatChunk& flat(const ChunkKey& key);
+  // Of a chunk with micro-batches of the key's form; `ends`: ops outside of layers alone are wanted.
+  const ChunkTimes& times_of(const FlatChunk& flat, const ChunkKey& key, std::int32_t device, bool ends);
+  const LayerTimes::Entry* measured(std::int32_t device, std::int64_t tp);  // nullptr: times are modelled
   BlockTimes timed(const BlockRequest& request, PlanNetwork& network);
   const ElementRates& rates_of(std::int32_t device);
   static void put_after(BlockTimes& times, const BlockTimes& others, std::int64_t layers);
@@ -100,6 +110,8 @@ class BlockTable {
   std::vector<std::optional<ElementRates>> rates_;                                      // by device
   std::map<std::pair<std::int32_t, std::int64_t>, const LayerTimes::Entry*> measured_;  // by device and tp
   std::unordered_map<ChunkKey, std::unique_ptr<FlatChunk>, ChunkKeyHash> flats_;
+  // By chunk, device, size of micro-batches, whether there are several, and whether ends alone are timed.
+  std::map<std::tuple<const FlatChunk*, std::int32_t, std::int64_t, bool, bool>, ChunkTimes> times_;
   std::unordered_map<ChunkKey, std::unique_ptr<Form>, ChunkKeyHash> forms_;
   // The size of micro-batches is of no account to these.
   std::unordered_map<ChunkKey, std::unique_ptr<GradientBuckets>, ChunkKeyHash> buckets_;

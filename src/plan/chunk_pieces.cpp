@@ -133,12 +133,9 @@ FlatChunk flat_chunk(ChunkFamily& family, const OverlapOptions& overlap) {
   return flat;
 }
 
-ChunkPlayer::ChunkPlayer(const FlatChunk& flat, std::vector<OpTime> times, std::vector<std::int64_t> requests,
-                         Nanoseconds issue)
-    : flat_(flat),
-      times_(std::move(times)),
-      requests_(std::move(requests)),
-      ends_(flat.stage.graph_ops.size()) {
+ChunkPlayer::ChunkPlayer(const FlatChunk& flat, std::span<const OpTime> times,
+                         std::vector<std::int64_t> requests, Nanoseconds issue)
+    : flat_(flat), times_(times), requests_(std::move(requests)), ends_(flat.stage.graph_ops.size()) {
   launches_ = std::ranges::any_of(times_, [](const OpTime& time) { return time.issue > Nanoseconds{}; });
   if (launches_) issue_ = issue.count();
 }

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "nadi/parallel/chunk_family.h"
@@ -63,8 +64,8 @@ FlatChunk flat_chunk(ChunkFamily& family, const OverlapOptions& overlap);
 class ChunkPlayer {
  public:
   // `times` by op of the graph, `requests` (nanoseconds) by request of the replay; `issue` is what a host
-  // needs to launch a collective. The chunk must outlive this.
-  ChunkPlayer(const FlatChunk& flat, std::vector<OpTime> times, std::vector<std::int64_t> requests,
+  // needs to launch a collective. The chunk and the times must outlive this.
+  ChunkPlayer(const FlatChunk& flat, std::span<const OpTime> times, std::vector<std::int64_t> requests,
               Nanoseconds issue);
 
   bool launches() const { return launches_; }  // a host needs time
@@ -83,7 +84,7 @@ class ChunkPlayer {
   std::int64_t end_of(const FlatChunk::Span& span, std::int64_t free, std::int64_t input, std::int64_t host);
 
   const FlatChunk& flat_;
-  std::vector<OpTime> times_;
+  std::span<const OpTime> times_;
   std::vector<std::int64_t> requests_;
   std::vector<std::int64_t> ends_;  // by node
   bool launches_ = false;
