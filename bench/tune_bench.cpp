@@ -2,11 +2,13 @@
 // some more of a command that does nothing. Prints the milliseconds of ours for each trial: asking the
 // sampler, writing the study, the log, starting and ending the process; the time between the start of the
 // process and its end is not ours.
-//   tune_bench [TRIALS_BEFORE] [TRIALS_MORE]       10000 and 100 where not given
+//   tune_bench [TRIALS_BEFORE] [TRIALS_MORE] [SAMPLER]...      10000, 100, and three samplers where not given
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "nadi/base/temporary_folder.h"
 #include "nadi/study/study_storage.h"
@@ -35,9 +37,16 @@ TuneStudy study_for_bench(const std::string& sampler, std::int64_t trials) {
   return tune;
 }
 
-double milliseconds_of_ours(const std::string& sampler, std::int64_t before, std::int64_t more) {
+struct BenchCase {
+  std::string sampler;
+  std::string file;  // its name says how the study is stored
+  std::int64_t before = 0, more = 0;
+};
+
+double milliseconds_of_ours(const BenchCase& bench) {
+  const auto& [sampler, file, before, more] = bench;
   const TemporaryFolder folder;
-  const std::filesystem::path path = folder.path() / "bench.db";
+  const std::filesystem::path path = folder.path() / file;
   const TuneStudy tune = study_for_bench(sampler, before + more);
   {
     const SpacePoints points(tune.space);
@@ -67,8 +76,12 @@ double milliseconds_of_ours(const std::string& sampler, std::int64_t before, std
 int main(int argc, char** argv) {
   const std::int64_t before = argc > 1 ? std::atoll(argv[1]) : 10'000;
   const std::int64_t more = argc > 2 ? std::atoll(argv[2]) : 100;
-  for (const char* sampler : {"random", "quasi-random", "auto"})
-    std::printf("%-8s %6.2f ms of ours for a trial, after %lld trials\n", sampler,
-                milliseconds_of_ours(sampler, before, more), static_cast<long long>(before));
+  std::vector<std::string> samplers(argv + std::min(argc, 3), argv + argc);
+  if (samplers.empty()) samplers = {"random", "quasi-random", "auto"};
+  for (const std::string& sampler : samplers)
+    for (const char* file : {"bench.db", "bench.journal"})
+      std::printf("%-12s %-13s %6.2f ms of ours for a trial, after %lld trials\n", sampler.c_str(), file,
+                  milliseconds_of_ours({.sampler = sampler, .file = file, .before = before, .more = more}),
+                  static_cast<long long>(before));
   return 0;
 }

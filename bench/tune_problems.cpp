@@ -1,8 +1,10 @@
 #include "tune_problems.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 namespace nadi {
 namespace {
@@ -106,6 +108,48 @@ double rotated_ellipsoid(Point p) {
   return sum;
 }
 
+double rastrigin(Point p) {
+  double sum = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const double x = p[i] - 1.3 + 0.4 * static_cast<double>(i);
+    sum += x * x - 10 * std::cos(2 * kPi * x) + 10;
+  }
+  return sum;
+}
+
+double michalewicz(Point p) {
+  double sum = 0;
+  for (std::size_t i = 0; i < p.size(); ++i)
+    sum -= std::sin(p[i]) * std::pow(std::sin(static_cast<double>(i + 1) * p[i] * p[i] / kPi), 20);
+  return sum;
+}
+
+double camel(Point p) {
+  const double x = p[0] * p[0];
+  const double y = p[1] * p[1];
+  return (4 - 2.1 * x + x * x / 3) * x + p[0] * p[1] + (4 * y - 4) * y;
+}
+
+double shekel(Point p) {
+  constexpr double wells[10][4] = {{4, 4, 4, 4}, {1, 1, 1, 1}, {8, 8, 8, 8}, {6, 6, 6, 6}, {3, 7, 3, 7},
+                                   {2, 9, 2, 9}, {5, 5, 3, 3}, {8, 1, 8, 1}, {6, 2, 6, 2}, {7, 3.6, 7, 3.6}};
+  constexpr std::array<double, 10> widths{0.1, 0.2, 0.2, 0.4, 0.4, 0.6, 0.3, 0.7, 0.5, 0.5};
+  double total = 0;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    double distance = widths[i];
+    for (std::size_t j = 0; j < 4; ++j) distance += square(p[j] - wells[i][j]);
+    total -= 1 / distance;
+  }
+  return total;
+}
+
+double dixon_price(Point p) {
+  double sum = square(p[0] - 1);
+  for (std::size_t i = 1; i < p.size(); ++i)
+    sum += static_cast<double>(i + 1) * square(2 * p[i] * p[i] - p[i - 1]);
+  return sum;
+}
+
 double sphere(Point p) {
   double sum = 0;
   for (std::size_t i = 0; i < p.size(); ++i) sum += square(p[i] - 2.1 + 0.25 * static_cast<double>(i));
@@ -123,13 +167,17 @@ double optimizer_choice(Point p) {
   return loss + 0.3 + 0.5 * square(std::log10(p[8]) + 2 - shift);
 }
 
+double kernel_shared_memory(Point p) {
+  return p[3] * (p[0] + p[1]) * p[2] * 2;
+}
+
 // tile_m, tile_n, tile_k, stages, warps, layout, vector
 double kernel(Point p) {
   const double m = p[0], n = p[1], k = p[2], stages = p[3];
   const double warps = std::pow(2.0, p[4]);
   const double vector = std::pow(2.0, p[6]);
   const double tiles = std::ceil(1920 / m) * std::ceil(1536 / n);
-  const double shared = stages * (m + n) * k * 2;
+  const double shared = kernel_shared_memory(p);
   const double per_core =
       std::max(1.0, std::min({4.0, std::floor(163840 / shared), std::floor(2048 / (32 * warps))}));
   const double waves = std::ceil(tiles / (108 * per_core));
@@ -143,29 +191,74 @@ double kernel(Point p) {
   return waves * per_core * (work + exposed) * penalty / 1000;
 }
 
-// tensor, pipeline, micro, schedule, chunks, recompute, layers, bucket, overlap
-double training_plan(Point p) {
-  const double tensor = std::pow(2.0, p[0]), pipeline = std::pow(2.0, p[1]), micro = std::pow(2.0, p[2]);
-  const double data = std::floor(64 / (tensor * pipeline));
-  const double count = std::max(1.0, std::floor(512 / (data * micro)));
-  const double chunks = p[3] == 1 ? p[4] : 1;
-  double kept = p[5] == 0 ? 1.0 : 0.6;
-  double extra = p[5] == 0 ? 0.0 : 0.05;
-  if (p[5] == 2) {
-    const double share = p[6] / 20;
-    kept = 1 - 0.9 * share;
-    extra = 0.33 * share;
+// What the plan of a point has: tensor, pipeline, micro, schedule, chunks, recompute, layers, bucket,
+// overlap.
+struct PlanOfPoint {
+  explicit PlanOfPoint(Point p)
+      : tensor(std::pow(2.0, p[0])), pipeline(std::pow(2.0, p[1])), micro(std::pow(2.0, p[2])) {
+    data = std::floor(64 / (tensor * pipeline));
+    count = std::max(1.0, std::floor(512 / (data * micro)));
+    chunks = p[3] == 1 ? p[4] : 1;
+    kept = p[5] == 0 ? 1.0 : 0.6;
+    extra = p[5] == 0 ? 0.0 : 0.05;
+    if (p[5] == 2) {
+      const double share = p[6] / 20;
+      kept = 1 - 0.9 * share;
+      extra = 0.33 * share;
+    }
+    memory = 160.0 / (tensor * pipeline) * 1.4 +
+             9.0 * kept * micro * std::min(pipeline, count) / (tensor * pipeline) * (1 + 0.1 * (chunks - 1));
   }
-  const double compute = 100.0 / (1 - 0.35 / micro) * (1 + 0.06 * std::pow(p[0], 1.5)) * (1 + extra);
-  const double bubble = compute * (pipeline - 1) / (count * chunks);
-  const double messages = 2.0 * (pipeline > 1 ? 1 : 0) * chunks + 6.0 * (tensor - 1) / tensor;
-  const double bucket = 24.0 * (data - 1) / data + 0.4 * std::abs(std::log2(p[7] / 40.0)) * std::sqrt(data);
+
+  double tensor, pipeline, micro;
+  double data, count, chunks;
+  double kept, extra;  // of activations; of compute
+  double memory;
+};
+
+constexpr double kPlanMemory = 60.0;
+
+double training_plan(Point p) {
+  const PlanOfPoint plan(p);
+  const double compute =
+      100.0 / (1 - 0.35 / plan.micro) * (1 + 0.06 * std::pow(p[0], 1.5)) * (1 + plan.extra);
+  const double bubble = compute * (plan.pipeline - 1) / (plan.count * plan.chunks);
+  const double messages =
+      2.0 * (plan.pipeline > 1 ? 1 : 0) * plan.chunks + 6.0 * (plan.tensor - 1) / plan.tensor;
+  const double bucket =
+      24.0 * (plan.data - 1) / plan.data + 0.4 * std::abs(std::log2(p[7] / 40.0)) * std::sqrt(plan.data);
   const double reduction = bucket * (p[8] == 1 ? 0.25 : 1.0);
-  const double memory = 160.0 / (tensor * pipeline) * 1.4 + 9.0 * kept * micro * std::min(pipeline, count) /
-                                                                (tensor * pipeline) *
-                                                                (1 + 0.1 * (chunks - 1));
-  const double wall = 30.0 * std::max(0.0, memory - 60.0) + (memory > 60.0 ? 150.0 : 0.0);
-  return compute + bubble + messages + reduction + wall;
+  const double over = plan.memory - kPlanMemory;
+  return compute + bubble + messages + reduction + (over > 0 ? 150.0 + 30.0 * over : 0.0);
+}
+
+// Problems of which a part fails. The best values lie at its edge.
+
+double falling(Point p) {
+  return -p[0];
+}
+
+bool right_half(Point p) {
+  return p[0] > 0.5;
+}
+
+// Discs around the three minima of Branin's function.
+bool around_minima(Point p) {
+  constexpr double minima[3][2] = {{-kPi, 12.275}, {kPi, 2.275}, {9.42478, 2.475}};
+  return std::any_of(std::begin(minima), std::end(minima),
+                     [&](const double* at) { return square(p[0] - at[0]) + square(p[1] - at[1]) < 4; });
+}
+
+bool large_sum(Point p) {
+  return std::accumulate(p.begin(), p.end(), 0.0) > 1.9;
+}
+
+bool kernel_does_not_fit(Point p) {
+  return kernel_shared_memory(p) > 163840;
+}
+
+bool plan_does_not_fit(Point p) {
+  return PlanOfPoint(p).memory > kPlanMemory;
 }
 
 SearchSpace cube(int dimensions, double low, double high) {
@@ -183,6 +276,12 @@ SearchParameter when(SearchParameter parameter, std::size_t parent, double value
 SearchSpace branin_space() {
   SearchSpace space;
   space.parameters = {float_parameter("x0", -5, 10), float_parameter("x1", 0, 15)};
+  return space;
+}
+
+SearchSpace camel_space() {
+  SearchSpace space;
+  space.parameters = {float_parameter("x0", -3, 3), float_parameter("x1", -2, 2)};
   return space;
 }
 
@@ -238,11 +337,21 @@ std::vector<TuneProblem> make_problems() {
       {"griewank6", cube(6, -600, 600), griewank, 0, 0},
       {"ellipsoid6", cube(6, -5, 5), rotated_ellipsoid, 0, 0},
       {"sphere20", cube(20, -5, 5), sphere, 0, 0},
+      {"rastrigin5", cube(5, -5.12, 5.12), rastrigin, 0, 0},
+      {"michalewicz5", cube(5, 0, kPi), michalewicz, -4.687658179088148, 0},
+      {"camel2", camel_space(), camel, -1.0316284534898774, 0},
+      {"shekel4", cube(4, 0, 10), shekel, -10.536443153483527, 0},
+      {"dixon_price4", cube(4, -10, 10), dixon_price, 0, 0},
       {"noisy_branin", branin_space(), branin, 0.39788735772973816, 2.0},
       {"noisy_hartmann6", cube(6, 0, 1), hartmann6, -3.322368011415515, 0.2},
       {"optimizer", optimizer_space(), optimizer_choice, 0, 0},
       {"kernel", kernel_space(), kernel, 16.312414430556434, 0},
       {"plan", plan_space(), training_plan, 137.6746575342466, 0},
+      {"edge_falling", cube(2, 0, 1), falling, -0.5, 0, right_half},
+      {"edge_branin", branin_space(), branin, 2.056748799752194, 0, around_minima},
+      {"edge_hartmann6", cube(6, 0, 1), hartmann6, -3.240116656943338, 0, large_sum},
+      {"edge_kernel", kernel_space(), kernel, 16.312414430556434, 0, kernel_does_not_fit},
+      {"edge_plan", plan_space(), training_plan, 137.6746575342466, 0, plan_does_not_fit},
   };
 }
 

@@ -16,6 +16,7 @@ struct TuneProblem {
   std::function<double(std::span<const double>)> function;
   double minimum = 0;
   double noise = 0;  // standard deviation of what is added to each observation
+  std::function<bool(std::span<const double>)> fails = {};  // a trial there has no value; empty: none fails
 };
 
 const std::vector<TuneProblem>& tune_problems();

@@ -81,6 +81,35 @@ def rotated_ellipsoid(p):
     return sum(1000**(i / (n - 1)) * (z[i] - factor * v[i])**2 for i in range(n))
 
 
+def rastrigin(p):
+    x = [v - 1.3 + 0.4 * i for i, v in enumerate(coordinates(p))]
+    return sum(v * v - 10 * math.cos(2 * math.pi * v) + 10 for v in x)
+
+
+def michalewicz(p):
+    return -sum(math.sin(v) * math.sin((i + 1) * v * v / math.pi)**20 for i, v in enumerate(coordinates(p)))
+
+
+def camel(p):
+    x, y = coordinates(p)
+    return (4 - 2.1 * x**2 + x**4 / 3) * x**2 + x * y + (4 * y**2 - 4) * y**2
+
+
+SHEKEL_WELLS = [(4, 4, 4, 4), (1, 1, 1, 1), (8, 8, 8, 8), (6, 6, 6, 6), (3, 7, 3, 7),
+                (2, 9, 2, 9), (5, 5, 3, 3), (8, 1, 8, 1), (6, 2, 6, 2), (7, 3.6, 7, 3.6)]
+SHEKEL_WIDTHS = [0.1, 0.2, 0.2, 0.4, 0.4, 0.6, 0.3, 0.7, 0.5, 0.5]
+
+
+def shekel(p):
+    x = coordinates(p)
+    return -sum(1 / (c + sum((v - w)**2 for v, w in zip(x, well))) for c, well in zip(SHEKEL_WIDTHS, SHEKEL_WELLS))
+
+
+def dixon_price(p):
+    x = coordinates(p)
+    return (x[0] - 1)**2 + sum((i + 1) * (2 * x[i]**2 - x[i - 1])**2 for i in range(1, len(x)))
+
+
 def sphere(p):
     return sum((v - 2.1 + 0.25 * i)**2 for i, v in enumerate(coordinates(p)))
 
@@ -178,6 +207,11 @@ PROBLEMS = {
     "griewank6": (floats(6, -600.0, 600.0), griewank, 0.0, 0.0),
     "ellipsoid6": (floats(6, -5.0, 5.0), rotated_ellipsoid, 0.0, 0.0),
     "sphere20": (floats(20, -5.0, 5.0), sphere, 0.0, 0.0),
+    "rastrigin5": (floats(5, -5.12, 5.12), rastrigin, 0.0, 0.0),
+    "michalewicz5": (floats(5, 0.0, math.pi), michalewicz, -4.687658179088148, 0.0),
+    "camel2": ([("x0", "float", -3.0, 3.0, False, None), ("x1", "float", -2.0, 2.0, False, None)], camel, -1.0316284534898774, 0.0),
+    "shekel4": (floats(4, 0.0, 10.0), shekel, -10.536443153483527, 0.0),
+    "dixon_price4": (floats(4, -10.0, 10.0), dixon_price, 0.0, 0.0),
     "noisy_branin": ([("x0", "float", -5.0, 10.0, False, None), ("x1", "float", 0.0, 15.0, False, None)], branin, 0.39788735772973816, 2.0),
     "noisy_hartmann6": (floats(6, 0.0, 1.0), hartmann6, -3.322368011415515, 0.2),
     "optimizer": (MIXED_OPTIMIZER, optimizer_choice, 0.0, 0.0),

@@ -1,9 +1,12 @@
 // Regret of our samplers on test problems; tune_regret.py runs it beside Optuna.
 //
 //   tune_regret regret branin 0 100 100 auto    the regret of each seed from 0 to 100 after 100 trials, one
-//   per line tune_regret time kernel 10000 auto          milliseconds of a suggestion after so many random
-//   trials tune_regret values branin                   the function at the points of standard input, one per
-//   line
+//                                              per line
+//   tune_regret failures edge_plan 0 30 60 auto  the same, and the share of the later trials that failed
+//   tune_regret regret branin 0 30 100 auto 8  with 8 workers
+//   tune_regret time kernel 10000 auto         milliseconds of a suggestion after so many random trials
+//   tune_regret values branin                  the function at the points of standard input, one per line
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -28,6 +31,10 @@ const TuneProblem& problem_of(const std::string& name) {
 
 void add_trial(const TuneProblem& problem, std::uint64_t seed, std::int64_t number, std::vector<double> point,
                TrialHistory& history) {
+  if (problem.fails && problem.fails(point)) {
+    history.trials.push_back({.number = number, .outcome = TrialOutcome::kFailed, .point = std::move(point)});
+    return;
+  }
   double value = problem.function(point);
   if (problem.noise > 0)
     value += problem.noise * CountedRandom(seed, number, "noise of observations").normal();
@@ -35,15 +42,43 @@ void add_trial(const TuneProblem& problem, std::uint64_t seed, std::int64_t numb
       {.number = number, .outcome = TrialOutcome::kComplete, .point = std::move(point), .values = {value}});
 }
 
-double regret(const TuneProblem& problem, std::uint64_t seed, std::int64_t trials, const std::string& name) {
+// With several workers a trial ends, in the order of numbers, when so many run.
+TrialHistory run_trials(const TuneProblem& problem, std::uint64_t seed, std::int64_t trials,
+                        const std::string& name, std::int64_t workers) {
   const auto sampler = make_sampler({.name = name == "default" ? "auto" : name, .seed = seed}, problem.space);
   TrialHistory history;
+  TrialHistory running;
   for (std::int64_t number = 0; number < trials; ++number) {
-    auto point = sampler->suggest(history, number);
+    TrialHistory seen = history;
+    seen.trials.insert(seen.trials.end(), running.trials.begin(), running.trials.end());
+    auto point = sampler->suggest(seen, number);
     if (!point) break;
-    add_trial(problem, seed, number, std::move(*point), history);
+    running.trials.push_back(
+        {.number = number, .outcome = TrialOutcome::kRunning, .point = std::move(*point)});
+    while (static_cast<std::int64_t>(running.trials.size()) >= (number + 1 < trials ? workers : 1)) {
+      ObservedTrial first = running.trials.front();
+      running.trials.erase(running.trials.begin());
+      add_trial(problem, seed, first.number, std::move(first.point), history);
+      if (running.trials.empty()) break;
+    }
   }
-  return problem.function(history.trials[best_trials(history).front()].point) - problem.minimum;
+  return history;
+}
+
+// Of the true value of the best observed trial; infinite when every trial failed.
+double regret(const TuneProblem& problem, const TrialHistory& history) {
+  const std::vector<std::size_t> best = best_trials(history);
+  if (best.empty()) return std::numeric_limits<double>::infinity();
+  return problem.function(history.trials[best.front()].point) - problem.minimum;
+}
+
+// The share of the second half of the trials that failed.
+double late_failures(const TrialHistory& history) {
+  const std::size_t half = history.trials.size() / 2;
+  const auto failed =
+      std::count_if(history.trials.begin() + static_cast<std::ptrdiff_t>(half), history.trials.end(),
+                    [](const ObservedTrial& trial) { return trial.outcome == TrialOutcome::kFailed; });
+  return static_cast<double>(failed) / static_cast<double>(history.trials.size() - half);
 }
 
 void time_suggestions(const TuneProblem& problem, std::int64_t trials, const std::string& name) {
@@ -74,9 +109,14 @@ void print_values(const TuneProblem& problem) {
 
 int run(const std::vector<std::string>& arguments) {
   const std::string command = arguments.empty() ? "" : arguments[0];
-  if (command == "regret" && arguments.size() == 6) {
+  if ((command == "regret" || command == "failures") && (arguments.size() == 6 || arguments.size() == 7)) {
+    const std::int64_t workers = arguments.size() == 7 ? std::stoll(arguments[6]) : 1;
+    const TuneProblem& problem = problem_of(arguments[1]);
     for (std::uint64_t seed = std::stoull(arguments[2]); seed <= std::stoull(arguments[3]); ++seed) {
-      std::printf("%.17g\n", regret(problem_of(arguments[1]), seed, std::stoll(arguments[4]), arguments[5]));
+      const TrialHistory history = run_trials(problem, seed, std::stoll(arguments[4]), arguments[5], workers);
+      std::printf("%.17g", regret(problem, history));
+      if (command == "failures") std::printf(" %.3f", late_failures(history));
+      std::printf("\n");
       std::fflush(stdout);
     }
   } else if (command == "time" && arguments.size() == 4) {
@@ -85,7 +125,9 @@ int run(const std::vector<std::string>& arguments) {
     print_values(problem_of(arguments[1]));
   } else {
     std::fputs(
-        "usage: tune_regret regret PROBLEM FIRST_SEED LAST_SEED TRIALS SAMPLER | time PROBLEM TRIALS SAMPLER "
+        "usage: tune_regret regret|failures PROBLEM FIRST_SEED LAST_SEED TRIALS SAMPLER [WORKERS] | time "
+        "PROBLEM "
+        "TRIALS SAMPLER "
         "| "
         "values PROBLEM\n",
         stderr);

@@ -4,10 +4,11 @@
 # and times the winners of both again in ten alternations. Prints both settings and the ratio of their median
 # times; exit code 1 above 1.05. Wants a machine with nothing else to do.
 #   bench/tune_train.sh BUILD [FOLDER]
-# FOLDER keeps studies and logs; without it they are removed. RANKS (2), STEPS (12) of each run, ALTERNATIONS (10).
+# FOLDER keeps studies and logs; without it they are removed. RANKS (2), STEPS (24) of each run, whose median counts after
+# the first four, ALTERNATIONS (10).
 set -euo pipefail
 nadi=$(realpath "$1/src/cli/nadi") folder=${2:-}
-trials=${TRIALS:-30} ranks=${RANKS:-2} steps=${STEPS:-12} alternations=${ALTERNATIONS:-10}
+trials=${TRIALS:-30} ranks=${RANKS:-2} steps=${STEPS:-24} alternations=${ALTERNATIONS:-10}
 [ -x "$nadi" ] || { echo "error: $nadi: not built" >&2; exit 4; }
 if [ -z "$folder" ]; then
   folder=$(mktemp -d)
@@ -18,8 +19,8 @@ cd "$folder"
 "$nadi" data tokenizer --vocab-size 512 -o tok --force >/dev/null 2>&1
 space=(--param 'threads=1,2' --param 'micro=1,2,4,8' --param 'recompute=none,full' --param 'bucket=20000,200000,40000000')
 command=("$nadi" train gpt2-tiny --num-ranks "$ranks" --tokenizer tok --max-seq-length 64 --max-steps "$steps" --skip-eval
-  --global-batch-size 16 --threads '{{threads}}' --micro-batch-size '{{micro}}' --recompute '{{recompute}}' --ddp-bucket-size '{{bucket}}' --json)
-metric=(--metric 'seconds=json:seconds' --minimize seconds --timeout 120s --no-logs)
+  --global-batch-size 16 --threads '{{threads}}' --micro-batch-size '{{micro}}' --recompute '{{recompute}}' --ddp-bucket-size '{{bucket}}' --logging-steps 1)
+metric=(--metric 'seconds=pattern:([0-9.e-]+) s/step' --metric-of median --metric-warmup 4 --minimize seconds --timeout 120s --no-logs)
 
 echo "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
 rm -f tuned.db grid.db
@@ -29,17 +30,17 @@ ours=$("$nadi" tune best tuned.db --emit command) full=$("$nadi" tune best grid.
 echo "tuned ($trials trials): $("$nadi" tune best tuned.db | tr '\n' ' ')"
 echo "grid ($("$nadi" tune show grid.db --json | grep -c '"number"') trials): $("$nadi" tune best grid.db | tr '\n' ' ')"
 
-seconds() { bash -c "$1" 2>/dev/null | sed -n 's/.*"seconds": *\([0-9.]*\).*/\1/p'; }
+median() { sort -g | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'; }
+seconds() { bash -c "$1" 2>/dev/null | sed -n 's/.* \([0-9.e-]*\) s\/step.*/\1/p' | tail -n +5 | median; }
 : >ours.seconds
 : >full.seconds
 for ((i = 0; i < alternations; ++i)); do
   seconds "$ours" >>ours.seconds
   seconds "$full" >>full.seconds
 done
-median() { sort -g "$1" | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2}'; }
 echo "load after: $(cut -d' ' -f1-3 /proc/loadavg)"
-awk -v ours="$(median ours.seconds)" -v full="$(median full.seconds)" 'BEGIN {
+awk -v ours="$(median <ours.seconds)" -v full="$(median <full.seconds)" 'BEGIN {
   ratio = ours / full
-  printf "seconds of a run: tuned %.3f, best of the grid %.3f; ratio %.3f\n", ours, full, ratio
+  printf "seconds of a step: tuned %.4f, best of the grid %.4f; ratio %.3f\n", ours, full, ratio
   exit ratio > 1.05
 }'

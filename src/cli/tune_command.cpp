@@ -7,6 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/cli/tune_flags.h"
+#include "nadi/cli/tune_planner.h"
 #include "nadi/cli/tune_session.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
@@ -18,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kDefaultStudyFile = "tune.db";
 constexpr std::string_view kDefaultStudyName = "tune";
 
 // A study that is there is gone on with by resume, which asks for nothing; only a new name begins another.
@@ -45,7 +45,7 @@ void print_dry_run(const TuneStudy& tune, const TunePlanner& planner, Console& c
   for (const TuneConstraint& constraint : tune.space.constraints)
     console.out << format("constraint: {}\n", constraint.expression.text());
   if (const auto grid = search.grid_size()) console.out << format("grid: {} points\n", with_thousands(*grid));
-  std::vector<NewTrial> first = first_trials(tune, planner.guide());
+  std::vector<NewTrial> first = first_trials(tune, planner.guide(), planner.plan_of_file(console));
   if (planner.guide() != nullptr)
     console.out << format("planner: {} plans looked at, {} do not fit\n",
                           with_thousands(planner.guide()->looked_at()),
@@ -81,13 +81,13 @@ class TuneCommand : public Command {
   void run(const Flags& flags, Console& console) const override {
     if (follows_another_rank(console)) return;
     const TuneStudy tune = resolve_tune(flags, console);
-    const fs::path path = fs::absolute(flags.text("--study").value_or(std::string(kDefaultStudyFile)));
+    const fs::path path = fs::absolute(flags.text("--study").value_or(std::string(default_study_file())));
     const std::string name = flags.text("--name").value_or(std::string(kDefaultStudyName));
     const TunerOptions options = resolve_tuner(flags, path, name, console);
     const TunePlanner planner(tune, console);
     if (flags.given("--dry-run")) return print_dry_run(tune, planner, console);
     {
-      const std::vector<NewTrial> first = first_trials(tune, planner.guide());
+      const std::vector<NewTrial> first = first_trials(tune, planner.guide(), planner.plan_of_file(console));
       const auto storage = open_study_storage(path, {.mode = StorageMode::kCreate});
       const StudyId study = new_study(*storage, name, tune, path);
       if (!first.empty()) storage->create_trials(study, first);

@@ -13,12 +13,10 @@
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 #include "nadi/base/parse_duration.h"
-#include "nadi/cli/cluster_flag.h"
-#include "nadi/cli/plan_question_flags.h"
-#include "nadi/cli/prediction_flags.h"
+#include "nadi/cli/tune_planner.h"
+#include "nadi/cli/tune_pruner_flags.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/model/config_file.h"
-#include "nadi/plan/plan_file.h"
 #include "nadi/terminal/console.h"
 #include "nadi/tune/preset.h"
 
@@ -43,16 +41,9 @@ std::vector<std::string_view> sampler_names() {
   return names;
 }
 
-std::vector<std::string_view> pruner_names() {
-  std::vector<std::string_view> names;
-  for (const PrunerDescription& entry : pruner_descriptions()) names.push_back(entry.name);
-  return names;
-}
-
-template <typename Entries>
-std::string described_all(const Entries& entries) {
+std::string described_samplers() {
   std::string text;
-  for (const auto& entry : entries)
+  for (const SamplerDescription& entry : sampler_descriptions())
     text += format("{}{}: {}", text.empty() ? "" : "; ", entry.name, entry.summary);
   return text;
 }
@@ -147,45 +138,11 @@ void add_limit_flags(Flags& flags) {
                .fallback = std::move(fallback),
                .group = kGroup});
   };
-  flags.add({.names = {"--pruner"},
-             .value = "NAME",
-             .help = format("ends hopeless trials by the figures that they print. {}",
-                            described_all(pruner_descriptions())),
-             .fallback = "none",
-             .choices = pruner_names(),
-             .group = kGroup});
   add("--timeout", "TIME", "a trial may take so long: 90s, 10min", "any");
   add("--grace", "TIME", "between SIGTERM and SIGKILL", "5s");
   add("--gpu-memory-limit", "SHARE", "a trial may fill so much of the memory of any GPU: 0.95", "any");
   add("--gpu-utilization-floor", "PERCENT", "GPUs must be busy so much after 30 s", "any");
   add("--gpu-temperature-limit", "CELSIUS", "no GPU may become hotter", "any");
-}
-
-void add_planner_flags(Flags& flags) {
-  constexpr std::string_view kGroup = "the planner, for spaces of plans (--preset megatron)";
-  const auto add = [&](std::string_view name, std::string_view value, std::string help,
-                       std::string fallback) {
-    flags.add({.names = {name},
-               .value = value,
-               .help = std::move(help),
-               .fallback = std::move(fallback),
-               .group = kGroup});
-  };
-  add("--model", "MODEL", "what PROGRAM trains: a built-in model, a config.json, a checkpoint folder",
-      "none");
-  flags.add(
-      {.names = {"--cluster", "--hw-config"},
-       .value = "NAME",
-       .help = "the hardware: the planner's best plan is tried first, and what does not fit is never tried",
-       .fallback = "none",
-       .group = kGroup});
-  add("--gpus", "N", "GPUs that PROGRAM uses", "all of --cluster");
-  add("--global-batch-size", "N", "sequences of a step", "the preset's");
-  add("--seq-length", "N", "tokens per sequence", "the model's");
-  add("--dtype", "TYPE", "type of parameters and activations: fp32, bf16, fp16",
-      "fp16 on GPUs; fp32 on CPUs");
-  add("--plan", "FILE",
-      "a plan of 'nadi plan --emit': its model, cluster and batch, in place of the flags above", "none");
 }
 
 MetricSpec& metric_named(std::vector<MetricSpec>& metrics, std::string_view name) {
@@ -305,36 +262,6 @@ CommandTemplate resolve_command(const Flags& flags) {
   return command;
 }
 
-PlannedRun resolve_planned(const Flags& flags) {
-  PlannedRun planned{.model = flags.text("--model").value_or(""),
-                     .cluster = flags.text("--cluster").value_or(""),
-                     .plan_file = flags.text("--plan").value_or(""),
-                     .gpus = flags.integer("--gpus").value_or(0),
-                     .global_batch_size = flags.integer("--global-batch-size").value_or(0),
-                     .seq_length = flags.integer("--seq-length").value_or(0),
-                     .dtype = flags.text("--dtype").value_or("")};
-  if (!planned.plan_file.empty()) {
-    for (const std::string_view flag :
-         {"--model", "--cluster", "--global-batch-size", "--seq-length", "--dtype"})
-      if (flags.given(flag))
-        throw usage_error(format("--plan and {} contradict each other", flag), "the plan says it");
-    const PlanFile file = read_plan_file(planned.plan_file);
-    planned.model = file.model;
-    planned.cluster = file.cluster;
-    planned.global_batch_size = file.global_batch_size;
-    planned.seq_length = file.seq_length;
-    planned.dtype = std::string(to_string(file.dtype));
-    if (planned.gpus == 0) planned.gpus = file.plan.world_size();
-    if (planned.cluster.empty())
-      throw usage_error(format("{} names no cluster", planned.plan_file), "plan with --cluster");
-  }
-  if (!planned.cluster.empty() && planned.model.empty())
-    throw usage_error("--cluster makes no sense without --model", "the planner plans a model");
-  if (!planned.cluster.empty() && planned.global_batch_size == 0)
-    throw usage_error("--cluster makes no sense without --global-batch-size");
-  return planned;
-}
-
 // What expressions of presets may ask for.
 void set_known_constants(const PlannedRun& planned, TuneSpace& space) {
   const auto has = [&](std::string_view name) {
@@ -382,6 +309,10 @@ TuneSpace resolve_tune_space(const Flags& flags, const PlannedRun& planned) {
 
 }  // namespace
 
+std::string_view default_study_file() {
+  return has_sqlite() ? "tune.db" : "tune.journal";
+}
+
 void add_study_name_flag(Flags& flags) {
   flags.add(
       {.names = {"--name"}, .value = "NAME", .help = "which study of the file", .fallback = "the only one"});
@@ -423,8 +354,12 @@ void add_tune_flags(Flags& flags) {
   flags.add(
       {.names = {"--study"},
        .value = "FILE",
-       .help = "where the study is kept, as an SQLite file; NAME.journal is a journal. Optuna opens both",
-       .fallback = "tune.db",
+       .help =
+           has_sqlite()
+               ? "where the study is kept, as an SQLite file; NAME.journal is a journal. Optuna opens both"
+               : "where the study is kept, as a journal, which Optuna opens: NAME.journal. This build has no "
+                 "SQLite",
+       .fallback = std::string(default_study_file()),
        .group = kGroup});
   flags.add({.names = {"--name"},
              .value = "NAME",
@@ -433,13 +368,14 @@ void add_tune_flags(Flags& flags) {
              .group = kGroup});
   flags.add({.names = {"--sampler"},
              .value = "NAME",
-             .help = format("what proposes trials. {}", described_all(sampler_descriptions())),
+             .help = format("what proposes trials. {}", described_samplers()),
              .fallback = SamplerSettings{}.name,
              .choices = sampler_names(),
              .group = kGroup});
   flags.add(
       {.names = {"--seed"}, .value = "N", .help = "seed of the sampler", .fallback = "0", .group = kGroup});
   add_limit_flags(flags);
+  add_pruner_flags(flags);
   add_planner_flags(flags);
   add_tuning_flags(flags);
   flags.add({.names = {"--dry-run"},
@@ -463,7 +399,7 @@ TuneStudy resolve_tune(const Flags& flags, Console& console) {
     throw usage_error(format("--repeat {}; the limit is {}", tune.trial.repeat, kMostRepetitions));
   if (const auto name = flags.text("--sampler")) tune.sampler.name = *name;
   tune.sampler.seed = static_cast<std::uint64_t>(flags.integer("--seed", 0).value_or(0));
-  if (const auto name = flags.text("--pruner")) tune.pruner.name = *name;
+  tune.pruner = resolve_pruner(flags, tune.sampler.seed);
   tune.trials = flags.integer("--trials").value_or(kDefaultTrials);
   if (tune.trials > kMostTrials)
     throw usage_error(format("--trials {}; the limit is {}", tune.trials, kMostTrials));
@@ -489,23 +425,6 @@ TunerOptions resolve_tuner(const Flags& flags, const std::filesystem::path& stor
   options.keep_logs = !flags.given("--no-logs");
   options.interrupted = [&console] { return console.interrupted(); };
   return options;
-}
-
-TunePlanner::TunePlanner(const TuneStudy& tune, Console& console) {
-  if (!tune.planned.any()) return;
-  const PlannedRun& planned = tune.planned;
-  std::vector<std::string> words{planned.model, "--cluster", planned.cluster, "--global-batch-size",
-                                 format("{}", planned.global_batch_size)};
-  if (planned.seq_length > 0) words.insert(words.end(), {"--seq-length", format("{}", planned.seq_length)});
-  if (!planned.dtype.empty()) words.insert(words.end(), {"--dtype", planned.dtype});
-  Flags flags;
-  flags.set_positional({.name = "MODEL", .help = ""});
-  add_cluster_flag(flags, "the hardware", "required");
-  add_question_flags(flags);
-  flags.parse(words);
-  question_ = resolve_question(flags, wanted_cluster(flags, "no hardware to plan for"), console);
-  points_.emplace(tune.space);
-  guide_.emplace(*question_, *points_, GuideOptions{.gpus = planned.gpus});
 }
 
 }  // namespace nadi

@@ -5,9 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "nadi/plan/plan_question.h"
-#include "nadi/tune/plan_guide.h"
 #include "nadi/tune/tune_study.h"
 #include "nadi/tune/tuner.h"
 
@@ -26,19 +25,10 @@ void add_tuning_flags(Flags& flags);
 TunerOptions resolve_tuner(const Flags& flags, const std::filesystem::path& storage, const std::string& study,
                            Console& console);
 
+// "tune.db"; "tune.journal" where the build has no SQLite.
+std::string_view default_study_file();
+
 // --name of the commands that read a study.
 void add_study_name_flag(Flags& flags);
-
-// The planner for a space of plans; nothing when the study asks for none. The space must stay where it is.
-class TunePlanner {
- public:
-  TunePlanner(const TuneStudy& tune, Console& console);
-  const PlanGuide* guide() const { return guide_ ? &*guide_ : nullptr; }
-
- private:
-  std::optional<PlanQuestion> question_;
-  std::optional<SpacePoints> points_;
-  std::optional<PlanGuide> guide_;
-};
 
 }  // namespace nadi

@@ -5,9 +5,10 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "nadi/tune/tuner.h"
 
@@ -29,15 +30,17 @@ class TuneProgress : public TunerListener {
   void show_line();
   void erase_line();
   void take_best(const StudyTrial& trial);
+  bool is_best(std::int64_t number) const;
 
   const TuneStudy& tune_;
   Console& console_;
-  std::chrono::steady_clock::time_point start_, shown_at_;
+  std::chrono::steady_clock::time_point start_, shown_at_, ended_at_;
   std::map<int, std::string> running_;  // by worker
   std::int64_t seen_ = 0;               // trials that were looked at for the best
   std::int64_t finished_ = 0, of_study_ = 0;
-  std::optional<double> best_;
-  std::int64_t best_number_ = 0;
+  // Number and values, less is better, of the best trial so far, or of those on the front of several
+  // objectives.
+  std::vector<std::pair<std::int64_t, std::vector<double>>> best_;
   bool shown_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/cli/tune_flags.h"
+#include "nadi/cli/tune_planner.h"
 #include "nadi/cli/tune_session.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"

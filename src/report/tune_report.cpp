@@ -8,6 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
 #include "nadi/base/version.h"
+#include "nadi/tune/value_text.h"
 
 namespace nadi {
 namespace {
@@ -67,6 +68,44 @@ std::string counts_text(const StudyView& view) {
   return text;
 }
 
+// The trials of the front, the best in the first objective first.
+ReportTable front_table(const StudyView& view) {
+  ReportTable table{.name = "front", .title = "Front"};
+  table.columns.push_back({"trial", "trial", CellKind::kCount});
+  for (const std::string& name : view.objectives) table.columns.push_back({name, name, CellKind::kFigure});
+  table.columns.push_back({"setting", "setting", CellKind::kText});
+  std::vector<std::int64_t> numbers = view.best;
+  std::ranges::stable_sort(numbers, {}, [&](std::int64_t number) {
+    const double value = view.trials[static_cast<std::size_t>(number)].values[0];
+    return view.maximizes(0) ? -value : value;
+  });
+  for (const std::int64_t number : numbers) {
+    const StudyTrial& trial = view.trials[static_cast<std::size_t>(number)];
+    std::vector<ReportCell> row{trial.number};
+    for (const double value : trial.values) row.push_back(nadi::value_text(value));
+    row.push_back(setting_text(trial));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// "baseline: loss 10 with n=20 (trial 0); the best is 90.0% lower"; "" without a baseline.
+std::string improvement_text(const StudyView& view) {
+  if (!view.baseline) return "";
+  const StudyTrial& baseline = view.trials[static_cast<std::size_t>(*view.baseline)];
+  std::string values;
+  std::string gains;
+  for (std::size_t i = 0; i < view.objectives.size(); ++i) {
+    values += format("{}{} {}", i == 0 ? "" : ", ", view.objectives[i], nadi::value_text(baseline.values[i]));
+    const auto gain = view.improvement(i);
+    if (!gain) continue;
+    gains += format("{}the best{} is {:.1f}% {}", gains.empty() ? "; " : ", ",
+                    view.objectives.size() == 1 ? "" : " " + view.objectives[i], 100 * std::abs(*gain),
+                    view.maximizes(i) == (*gain >= 0) ? "higher" : "lower");
+  }
+  return format("baseline: {} with {} (trial {}){}", values, setting_text(baseline), baseline.number, gains);
+}
+
 }  // namespace
 
 std::string value_text(double value) {
@@ -90,7 +129,8 @@ ReportTable trials_table(const StudyView& view) {
                                              : ReportCell(std::monostate{}));
     for (const ViewParameter& parameter : view.parameters) {
       const TrialParameter* known = trial->find(parameter.name);
-      row.push_back(known == nullptr ? ReportCell(std::monostate{}) : ReportCell(to_text(known->external())));
+      row.push_back(known == nullptr ? ReportCell(std::monostate{})
+                                     : ReportCell(shown_text(known->external())));
     }
     const auto seconds = seconds_of(*trial);
     row.push_back(seconds ? ReportCell(to_string(Nanoseconds{static_cast<std::int64_t>(*seconds * 1e9)}))
@@ -145,27 +185,19 @@ void print_tune_summary(const StudyView& view, std::ostream& out, const ReportSt
     out << "no trial is complete\n";
     return;
   }
-  std::size_t shown = 0;
-  for (const std::int64_t number : view.best) {
-    if (++shown > kShownFront) {
-      out << format("... and {} more on the front\n", view.best.size() - kShownFront);
-      break;
-    }
-    const StudyTrial& trial = view.trials[static_cast<std::size_t>(number)];
-    std::string values;
-    for (std::size_t i = 0; i < trial.values.size(); ++i)
-      values += format("{}{} {}", i == 0 ? "" : ", ", view.objectives[i], value_text(trial.values[i]));
-    out << format("{}: {} with {} (trial {})\n", view.best.size() == 1 ? "best" : "on the front", values,
-                  setting_text(trial), number);
+  if (view.objectives.size() > 1) {
+    out << format("front: {} trial{} that no other beats in all objectives\n", view.best.size(),
+                  view.best.size() == 1 ? "" : "s")
+        << table_text(front_table(view),
+                      {.rows = kShownFront, .bold_titles = style.colour, .width = style.width, .more = ""});
+  } else {
+    const StudyTrial& best = view.trials[static_cast<std::size_t>(view.best[0])];
+    out << format("best: {} {} with {} (trial {})\n", view.objectives[0], value_text(best.values[0]),
+                  setting_text(best), best.number);
   }
-  if (const auto gain = view.improvement()) {
-    const StudyTrial& baseline = view.trials[static_cast<std::size_t>(*view.baseline)];
-    out << format("baseline: {} {} with {} (trial {}); the best is {:.1f}% {}\n", view.objectives[0],
-                  value_text(baseline.values[0]), setting_text(baseline), baseline.number,
-                  100 * std::abs(*gain), view.maximizes(0) == (*gain >= 0) ? "higher" : "lower");
-  }
+  if (const std::string text = improvement_text(view); !text.empty()) out << text << "\n";
   const StudyTrial& best = view.trials[static_cast<std::size_t>(view.best[0])];
-  if (const auto command = command_of_trial(view, best); command && view.best.size() == 1)
+  if (const auto command = command_of_trial(view, best); command && view.objectives.size() == 1)
     out << "command:\n  " << shell_text(*command) << "\n";
 }
 
@@ -205,7 +237,7 @@ Json study_json(const StudyView& view) {
   json["best"] = Json::array();
   for (const std::int64_t best : view.best) json["best"].push_back(best);
   json["baseline"] = view.baseline ? Json(*view.baseline) : Json(nullptr);
-  const auto gain = view.improvement();
+  const auto gain = view.objectives.size() == 1 ? view.improvement() : std::nullopt;
   json["improvement"] = gain ? Json(*gain) : Json(nullptr);
   json["command"] = nullptr;
   if (!view.best.empty())

@@ -19,7 +19,6 @@
 namespace nadi {
 namespace {
 
-constexpr double kRootFive = 2.2360679774997896964;
 constexpr double kSmallestNoise = 1e-7;
 constexpr double kLargestNoise = 1.0;
 
@@ -27,18 +26,6 @@ struct NormalPrior {
   double mean = 0;
   double deviation = 1;
 };
-
-// Correlation at squared distance `square`, and its derivative by that.
-struct Matern {
-  double value;
-  double slope;
-};
-
-inline Matern matern(double square) {
-  const double r = kRootFive * std::sqrt(square);
-  const double decay = std::exp(-r);
-  return {(1 + r + r * r / 3) * decay, -5.0 / 6.0 * (1 + r) * decay};
-}
 
 double quantile_of(std::vector<double> values, double share) {
   const auto at =
@@ -115,7 +102,7 @@ class MarginalLikelihood {
     for (std::size_t i = 0; i < n_; ++i) {
       matrix[i * n_ + i] = 1 + noise;
       for (std::size_t j = i + 1; j < n_; ++j, ++pair) {
-        const Matern at = matern(square[pair]);
+        const MaternAt at = matern(square[pair]);
         matrix[i * n_ + j] = at.value;
         slopes[pair] = at.slope;
       }
@@ -234,7 +221,7 @@ void GaussianProcess::condition() {
   for (std::size_t i = 0; i < n; ++i) {
     std::vector<double> row(n);
     std::vector<double> slopes(n);
-    covariances(inputs_.row(i), row, slopes);
+    matern_correlations(inputs_, weights_, inputs_.row(i), row, slopes);
     std::copy(row.begin(), row.end(), matrix.begin() + static_cast<std::ptrdiff_t>(i * n));
     matrix[i * n + i] = 1 + noise_;
   }
@@ -258,22 +245,6 @@ void GaussianProcess::condition() {
   inverse_ = factor_.inverse();
 }
 
-void GaussianProcess::covariances(std::span<const double> point, std::span<double> out,
-                                  std::span<double> slopes) const {
-  const std::size_t dimensions = inputs_.parameters;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const double* other = &inputs_.points[i * dimensions];
-    double square = 0;
-    for (std::size_t d = 0; d < dimensions; ++d) {
-      const double difference = point[d] - other[d];
-      square += weights_[d] * (inputs_.choice[d] ? (difference == 0 ? 0.0 : 1.0) : difference * difference);
-    }
-    const Matern at = matern(square);
-    out[i] = at.value;
-    slopes[i] = at.slope;
-  }
-}
-
 GaussianPrediction GaussianProcess::predict(std::span<const double> point) const {
   GaussianGradient unused;
   return predict(point, unused);
@@ -283,7 +254,7 @@ GaussianPrediction GaussianProcess::predict(std::span<const double> point, Gauss
   const std::size_t n = inputs_.size();
   std::vector<double> k(n);
   std::vector<double> slopes(n);
-  covariances(point, k, slopes);
+  matern_correlations(inputs_, weights_, point, k, slopes);
   std::vector<double> solved(n, 0.0);  // inverse times k, row by row: the inverse is symmetric
   for (std::size_t i = 0; i < n; ++i) {
     const double factor = k[i];
@@ -320,17 +291,22 @@ GaussianPrediction GaussianProcess::predict(std::span<const double> point, Gauss
   return result;
 }
 
-void GaussianProcess::assume_mean_at(std::span<const double> point) {
+double GaussianProcess::assume_mean_at(std::span<const double> point) {
   const double mean = predict(point).mean;
   const double kept_scale = scale_;
   inputs_.points.insert(inputs_.points.end(), point.begin(), point.end());
   targets_.push_back(mean);
   condition();
   scale_ = kept_scale;
+  return mean;
 }
 
 double GaussianProcess::length(std::size_t parameter) const {
   return 1 / std::sqrt(weights_[parameter]);
+}
+
+double GaussianProcess::prior_deviation() const {
+  return std::sqrt(scale_);
 }
 
 double GaussianProcess::noise_deviation() const {

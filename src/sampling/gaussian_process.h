@@ -3,9 +3,8 @@
 //   const GaussianProcess process = GaussianProcess::fit(inputs, values, options);
 //   const GaussianPrediction at = process.predict(point);   // mean and deviation, of the warped values
 //
-// Inputs are numbers in [0, 1] for numeric parameters and indices for choices. The covariance is Matern's of
-// order 5/2 with a length for each parameter; two different choices are at distance 1. Outputs are warped
-// before they are modelled,
+// The covariance is Matern's of order 5/2 with a length for each parameter (matern_kernel.h). Outputs are
+// warped before they are modelled,
 //
 //   u = log(1 + (y - least) / c)
 //
@@ -19,20 +18,10 @@
 #include <span>
 #include <vector>
 
+#include "nadi/sampling/matern_kernel.h"
 #include "nadi/sampling/triangular_factor.h"
 
 namespace nadi {
-
-struct GaussianInputs {
-  std::size_t parameters = 0;
-  std::vector<bool> choice = {};    // of each parameter
-  std::vector<double> points = {};  // row by row
-
-  std::size_t size() const { return parameters == 0 ? 0 : points.size() / parameters; }
-  std::span<const double> row(std::size_t i) const {
-    return std::span(points).subspan(i * parameters, parameters);
-  }
-};
 
 struct GaussianOptions {
   bool warp = true;     // false: c is infinite
@@ -62,17 +51,17 @@ class GaussianProcess {
   double mean_at(std::size_t i) const { return targets_[i] - noise_ * dual_[i]; }
 
   // Adds a point as if its mean had been observed there: the mean stays, the deviation near it falls. For
-  // trials that still run.
-  void assume_mean_at(std::span<const double> point);
+  // trials that still run. Returns the mean.
+  double assume_mean_at(std::span<const double> point);
 
   double log_likelihood() const { return log_likelihood_; }  // with priors, less constants
   double length(std::size_t parameter) const;
+  double prior_deviation() const;  // of the function where nothing is known
   double noise_deviation() const;  // of an observation, in units of u
   double warp() const { return warp_; }
 
  private:
   void condition();  // on inputs_ and targets_, with the parameters as they are
-  void covariances(std::span<const double> point, std::span<double> out, std::span<double> slopes) const;
 
   GaussianInputs inputs_;
   std::vector<double> targets_;  // u

@@ -10,13 +10,24 @@
 #include "nadi/sampling/halton.h"
 #include "nadi/sampling/normal_distribution.h"
 #include "nadi/sampling/samplers.h"
+#include "nadi/sampling/success_classifier.h"
 
 namespace nadi {
 namespace {
 
 constexpr std::size_t kRunningConsidered = 32;
-// The power of the probability to be feasible: a trial that fails teaches less than its time is worth.
-constexpr double kCaution = 3;
+// Closer to a running trial than this share of the length over which the model changes, little is learned.
+// With 8 workers on the problems of bench/tune_problems.cpp, 0.01 to 0.1 find what 0 finds.
+constexpr double kRunningRadius = 0.01;
+// Trials that fail. The expected improvement times the probability to succeed is right for one trial; it also
+// sends trial after trial deep into what fails, where a small chance stands against a large promise. So a
+// point where failure is likelier than success counts next to nothing: the power is large, but leaves a slope
+// to climb. And an improvement that is small in units of the values' spread is not worth a failure: it is
+// added everywhere, so that trials do not halve the last gap before the edge for ever. Measured on the
+// problems edge_* of bench/tune_problems.cpp (docs/performance.md).
+constexpr double kEvenChance = 0.5;
+constexpr double kReluctance = 20;
+constexpr double kWorthAFailure = 1e-3;
 
 // What the models are fitted to: trials by index, better ones first, and one number for each.
 struct ModelledTrials {
@@ -128,47 +139,32 @@ bool told_nothing(const ObservedTrial& trial) {
          (trial.outcome == TrialOutcome::kPruned && trial.intermediate.empty());
 }
 
-// A process whose values at most 0 mean that a point can be used. Constraints are in units of their spread; a
-// failed trial is as far above 0 as a typical success is below.
-struct FeasibilityModel {
+// A process whose values at most the threshold mean that the constraints are met.
+struct ConstraintModel {
   std::optional<GaussianProcess> process;
   double threshold = 0;  // in units of the process
 };
 
-FeasibilityModel feasibility(const GaussianProcessQuestion& question, std::span<const std::size_t> modelled) {
+// The worst constraint of each trial, in units of their spread.
+ConstraintModel constraint_model(const GaussianProcessQuestion& question,
+                                 std::span<const std::size_t> modelled) {
   const TrialHistory& history = question.history;
   std::vector<std::size_t> trials;
   std::vector<double> values;
-  bool constrained = false;
   for (const std::size_t index : modelled) {
     const ObservedTrial& trial = history.trials[index];
+    if (trial.constraints.empty()) continue;
+    const double worst = *std::max_element(trial.constraints.begin(), trial.constraints.end());
     trials.push_back(index);
-    if (trial.constraints.empty()) {
-      values.push_back(-1);
-    } else {
-      const double worst = *std::max_element(trial.constraints.begin(), trial.constraints.end());
-      values.push_back(std::isfinite(worst) ? worst : 1);
-      constrained = true;
-    }
+    values.push_back(std::isfinite(worst) ? worst : 1);
   }
-  double spread = 0;
-  if (constrained) {
-    for (const double value : values) spread += std::abs(value);
-    spread /= static_cast<double>(values.size());
-    if (spread > 0)
-      for (double& value : values) value = std::clamp(value / spread, -5.0, 5.0);
-  }
-  // The latest failures: they tell what fails now.
-  std::size_t failures = 0;
-  for (std::size_t i = history.trials.size(); i-- > 0 && failures < question.most_points / 2;) {
-    if (!told_nothing(history.trials[i])) continue;
-    trials.push_back(i);
-    values.push_back(1);
-    ++failures;
-  }
+  ConstraintModel model;
   const bool any_bad = std::any_of(values.begin(), values.end(), [](double value) { return value > 0; });
-  FeasibilityModel model;
   if (!any_bad || values.size() < 2) return model;
+  double spread = 0;
+  for (const double value : values) spread += std::abs(value);
+  spread /= static_cast<double>(values.size());
+  for (double& value : values) value = std::clamp(value / spread, -5.0, 5.0);
   const double least = *std::min_element(values.begin(), values.end());
   const double largest = *std::max_element(values.begin(), values.end());
   // A process counts from the least value in units of the range.
@@ -177,6 +173,21 @@ FeasibilityModel feasibility(const GaussianProcessQuestion& question, std::span<
     model.process = GaussianProcess::fit(inputs_of(question.space, history, trials), std::move(values),
                                          {.warp = false, .iterations = 20});
   return model;
+}
+
+// Of the modelled trials, which have values, and of the latest that failed: they tell what fails now.
+std::optional<SuccessClassifier> success_model(const GaussianProcessQuestion& question,
+                                               std::span<const std::size_t> modelled) {
+  const TrialHistory& history = question.history;
+  std::vector<std::size_t> trials(modelled.begin(), modelled.end());
+  std::vector<bool> success(trials.size(), true);
+  for (std::size_t i = history.trials.size(); i-- > 0 && trials.size() < question.most_points * 3 / 2;) {
+    if (!told_nothing(history.trials[i])) continue;
+    trials.push_back(i);
+    success.push_back(false);
+  }
+  if (trials.size() == modelled.size()) return std::nullopt;
+  return SuccessClassifier::fit(inputs_of(question.space, history, trials), success);
 }
 
 // Adds the logarithm of the probability that the value is at most `threshold`.
@@ -217,6 +228,46 @@ double log_expected_improvement(const GaussianProcess& process, double best, std
   return std::log(at.deviation) + improvement;
 }
 
+// The logarithm of a sum, from the logarithms of both parts; the gradient is that of `value`.
+void add_to_improvement(double log_part, double& value, std::span<double> gradient) {
+  const double larger = std::max(value, log_part);
+  const double sum = larger + std::log1p(std::exp(std::min(value, log_part) - larger));
+  for (double& entry : gradient) entry *= std::exp(value - sum);
+  value = sum;
+}
+
+// Adds to the gradient.
+double log_worth_of_chance(const SuccessClassifier& success, std::span<const double> point,
+                           std::span<double> gradient) {
+  std::vector<double> slopes(gradient.size());
+  const double chance = success.log_probability(point, slopes);
+  const double below = std::min(0.0, chance - std::log(kEvenChance));
+  const double power = below < 0 ? 1 + kReluctance : 1;
+  for (std::size_t d = 0; d < gradient.size(); ++d) gradient[d] += power * slopes[d];
+  return chance + kReluctance * below;
+}
+
+// The logarithm of the product of 1 - exp(-q), q the squared distance from a running trial in radii: 0 far
+// from all. Adds to the gradient.
+double log_distance_factor(const GaussianInputs& running, std::span<const double> weights,
+                           std::span<const double> point, std::span<double> gradient) {
+  double value = 0;
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    const std::span<const double> other = running.row(i);
+    double square = 1e-12;
+    for (std::size_t d = 0; d < point.size(); ++d) {
+      const double difference = point[d] - other[d];
+      square += weights[d] * (running.choice[d] ? (difference == 0 ? 0.0 : 1.0) : difference * difference);
+    }
+    value += std::log(-std::expm1(-square));
+    if (gradient.empty()) continue;
+    const double slope = 1 / std::expm1(square);
+    for (std::size_t d = 0; d < point.size(); ++d)
+      if (!running.choice[d]) gradient[d] += slope * 2 * weights[d] * (point[d] - other[d]);
+  }
+  return value;
+}
+
 }  // namespace
 
 std::optional<std::vector<double>> propose_by_gaussian_process(const GaussianProcessQuestion& question,
@@ -225,19 +276,27 @@ std::optional<std::vector<double>> propose_by_gaussian_process(const GaussianPro
   const ModelledTrials all = modelled_trials(history, random);
   if (all.trials.size() < 2) return std::nullopt;
   const ModelledTrials modelled = thinned(all, question.most_points);
-  const FeasibilityModel feasible = feasibility(question, modelled.trials);
+  const ConstraintModel constraints = constraint_model(question, modelled.trials);
+  const std::optional<SuccessClassifier> success = success_model(question, modelled.trials);
 
   GaussianProcess process =
       GaussianProcess::fit(inputs_of(question.space, history, modelled.trials), modelled.values, {});
-  std::size_t running = 0;
-  for (std::size_t i = history.trials.size(); i-- > 0 && running < kRunningConsidered;) {
+  // Trials that run count as if their means had been seen. The least of these means counts among the best: an
+  // improvement that a running trial is expected to bring is no reason to go there again.
+  double best = std::numeric_limits<double>::infinity();
+  std::vector<std::size_t> running;
+  for (std::size_t i = history.trials.size(); i-- > 0 && running.size() < kRunningConsidered;) {
     if (history.trials[i].outcome != TrialOutcome::kRunning) continue;
-    process.assume_mean_at(model_features(question.space, history.trials[i].point));
-    ++running;
+    const double mean = process.assume_mean_at(model_features(question.space, history.trials[i].point));
+    best = std::min(best, mean);
+    running.push_back(i);
   }
+  const GaussianInputs busy = inputs_of(question.space, history, running);
+  std::vector<double> weights;  // 1 / radius^2
+  for (std::size_t d = 0; d < question.space.size(); ++d)
+    weights.push_back(1 / std::pow(kRunningRadius * std::min(1.0, process.length(d)), 2));
   // Improvements are measured from the smallest mean at a feasible trial.
   const bool found_feasible = violation(history.trials[modelled.trials[0]]) == 0;
-  double best = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < modelled.trials.size(); ++i)
     if (violation(history.trials[modelled.trials[i]]) == 0) best = std::min(best, process.mean_at(i));
 
@@ -250,13 +309,16 @@ std::optional<std::vector<double>> propose_by_gaussian_process(const GaussianPro
   for (std::size_t i = 0; i < std::min<std::size_t>(5, modelled.trials.size()); ++i)
     problem.best_points.push_back(history.trials[modelled.trials[i]].point);
   for (std::size_t d = 0; d < question.space.size(); ++d) problem.lengths.push_back(process.length(d));
+  const double worth_a_failure = std::log(kWorthAFailure * process.prior_deviation());
   problem.rate = [&](std::span<const double> point, std::span<double> gradient) {
     std::fill(gradient.begin(), gradient.end(), 0.0);
-    std::vector<double> chances(gradient.size(), 0.0);
     double value = 0;
     if (found_feasible) value += log_expected_improvement(process, best, point, gradient);
-    if (feasible.process)
-      value += log_probability_below(*feasible.process, feasible.threshold, point, gradient);
+    if (found_feasible && success) add_to_improvement(worth_a_failure, value, gradient);
+    if (constraints.process)
+      value += log_probability_below(*constraints.process, constraints.threshold, point, gradient);
+    if (success) value += log_worth_of_chance(*success, point, gradient);
+    value += log_distance_factor(busy, weights, point, gradient);
     return value;
   };
   return maximize_acquisition(problem, random);
@@ -274,11 +336,12 @@ class GaussianProcessSampler final : public TrialSampler {
 
   std::optional<std::vector<double>> suggest(const TrialHistory& history,
                                              std::int64_t number) const override {
-    const auto complete =
-        std::count_if(history.trials.begin(), history.trials.end(),
-                      [](const ObservedTrial& trial) { return trial.outcome == TrialOutcome::kComplete; });
+    const auto told =
+        std::count_if(history.trials.begin(), history.trials.end(), [](const ObservedTrial& trial) {
+          return trial.outcome == TrialOutcome::kComplete || told_nothing(trial);
+        });
     const auto wanted = std::clamp<std::int64_t>(static_cast<std::int64_t>(space_.size()) + 3, 5, 10);
-    if (complete < wanted) return start_->suggest(history, number);
+    if (told < wanted) return start_->suggest(history, number);
     CountedRandom random(seed_, number, "gp");
     const TriedPoints tried(history);
     const auto proposal = propose_by_gaussian_process(

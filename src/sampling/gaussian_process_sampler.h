@@ -4,9 +4,9 @@
 //
 // One objective: the logarithm of the expected improvement. Several: each proposal weighs them anew, by
 // weights that the trial's number draws, and takes the largest weighted distance from the best of each
-// (Tchebycheff's scalarisation, as in ParEGO). Constraints, and trials that failed, are a second process
-// whose probability to be met is a factor. Trials that still run count as if their expected value had been
-// seen.
+// (Tchebycheff's scalarisation, as in ParEGO). Constraints are a second process whose probability to be met
+// is a factor, and so is the probability to succeed where trials failed (success_classifier.h). Trials that
+// still run count as if their expected value had been seen.
 //
 // Of longer histories the better half of the model's points are the best trials, the others are spread over
 // the rest.

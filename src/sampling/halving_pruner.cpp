@@ -104,6 +104,40 @@ class HalvingPruner final : public TrialPruner {
   std::int64_t reduction_;
 };
 
+struct HyperbandBrackets {
+  std::uint64_t seed = 0;
+  std::int64_t least_steps = 1;
+  std::vector<double> shares = {};  // running sums
+
+  // Nothing while it is not known how long a trial is.
+  static std::optional<HyperbandBrackets> of(const PrunerSettings& settings, const TrialHistory& history) {
+    std::int64_t most = settings.most_steps;
+    if (most == 0) {
+      const auto longest = longest_trial(history);
+      if (!longest) return std::nullopt;
+      most = *longest + 1;
+    }
+    HyperbandBrackets brackets{.seed = settings.seed,
+                               .least_steps = std::max<std::int64_t>(1, settings.least_steps)};
+    const auto reduction = static_cast<double>(reduction_of(settings, 3));
+    const double ratio =
+        static_cast<double>(std::max(most, brackets.least_steps)) / static_cast<double>(brackets.least_steps);
+    const int count = 1 + static_cast<int>(std::floor(std::log(ratio) / std::log(reduction) + 1e-9));
+    double sum = 0;
+    for (int bracket = 0; bracket < count; ++bracket) {
+      const int s = count - 1 - bracket;
+      sum += std::ceil(count * std::pow(reduction, s) / (s + 1));
+      brackets.shares.push_back(sum);
+    }
+    return brackets;
+  }
+
+  std::int64_t bracket_of(std::int64_t number) const {
+    const double drawn = CountedRandom(seed, number, "hyperband").uniform() * shares.back();
+    return std::upper_bound(shares.begin(), shares.end(), drawn) - shares.begin();
+  }
+};
+
 class HyperbandPruner final : public TrialPruner {
  public:
   explicit HyperbandPruner(const PrunerSettings& settings)
@@ -113,31 +147,12 @@ class HyperbandPruner final : public TrialPruner {
   }
 
   std::optional<std::string> stop(const TrialHistory& history, std::size_t index) const override {
-    std::int64_t most = settings_.most_steps;
-    if (most == 0) {
-      const auto longest = longest_trial(history);
-      if (!longest) return std::nullopt;
-      most = *longest + 1;
-    }
-    const std::int64_t least = std::max<std::int64_t>(1, settings_.least_steps);
-    const int brackets = 1 + static_cast<int>(std::floor(std::log(static_cast<double>(std::max(most, least)) /
-                                                                  static_cast<double>(least)) /
-                                                             std::log(static_cast<double>(reduction_)) +
-                                                         1e-9));
-    std::vector<double> shares;  // running sums
-    double sum = 0;
-    for (int bracket = 0; bracket < brackets; ++bracket) {
-      const int s = brackets - 1 - bracket;
-      sum += std::ceil(brackets * std::pow(static_cast<double>(reduction_), s) / (s + 1));
-      shares.push_back(sum);
-    }
-    const auto bracket_of = [&](const ObservedTrial& trial) {
-      const double drawn = CountedRandom(settings_.seed, trial.number, "hyperband").uniform() * sum;
-      return std::upper_bound(shares.begin(), shares.end(), drawn) - shares.begin();
-    };
-    const auto own = bracket_of(history.trials[index]);
-    return halving_verdict(history, index, {.least_steps = least, .reduction = reduction_, .rate = own},
-                           [&](const ObservedTrial& other) { return bracket_of(other) == own; });
+    const auto brackets = HyperbandBrackets::of(settings_, history);
+    if (!brackets) return std::nullopt;
+    const auto own = brackets->bracket_of(history.trials[index].number);
+    return halving_verdict(
+        history, index, {.least_steps = brackets->least_steps, .reduction = reduction_, .rate = own},
+        [&](const ObservedTrial& other) { return brackets->bracket_of(other.number) == own; });
   }
 
  private:
@@ -146,6 +161,13 @@ class HyperbandPruner final : public TrialPruner {
 };
 
 }  // namespace
+
+std::optional<std::int64_t> hyperband_bracket(const PrunerSettings& settings, const TrialHistory& history,
+                                              std::int64_t number) {
+  const auto brackets = HyperbandBrackets::of(settings, history);
+  if (!brackets) return std::nullopt;
+  return brackets->bracket_of(number);
+}
 
 std::unique_ptr<TrialPruner> make_halving_pruner(const PrunerSettings& settings) {
   return std::make_unique<HalvingPruner>(settings);

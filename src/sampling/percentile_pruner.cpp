@@ -110,7 +110,7 @@ class ThresholdPruner final : public TrialPruner {
 };
 
 // The best of the last patience + 1 reports must be better than the best before them, less the change that
-// counts.
+// counts. Where either are all NaN, nothing can be compared, and the trial goes on.
 class PatiencePruner final : public TrialPruner {
  public:
   explicit PatiencePruner(const PrunerSettings& settings) : settings_(settings) {
@@ -122,13 +122,13 @@ class PatiencePruner final : public TrialPruner {
     const ObservedTrial& trial = history.trials[index];
     const auto kept = static_cast<std::size_t>(settings_.patience) + 1;
     if (trial.intermediate.size() <= kept) return std::nullopt;
-    double before = std::numeric_limits<double>::infinity();
+    double before = std::numeric_limits<double>::quiet_NaN();
     double after = before;
     for (std::size_t i = 0; i < trial.intermediate.size(); ++i) {
       const double value = history.maximize[0] ? -trial.intermediate[i].second : trial.intermediate[i].second;
       if (std::isnan(value)) continue;
       double& best = i + kept < trial.intermediate.size() ? before : after;
-      best = std::min(best, value);
+      if (!(value >= best)) best = value;
     }
     if (!(before + settings_.least_change < after)) return std::nullopt;
     const double sign = history.maximize[0] ? -1 : 1;

@@ -1,10 +1,9 @@
 #include "nadi/sampling/point_pool.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <string>
 
 #include "nadi/base/error.h"
 
@@ -15,15 +14,8 @@ constexpr std::size_t kMostListed = 20'000;
 constexpr int kMostDraws = 20'000;
 constexpr int kMostFreshDraws = 2'000;
 
-std::string key_of(std::span<const double> point) {
-  std::string key(point.size() * sizeof(double), '\0');
-  for (std::size_t i = 0; i < point.size(); ++i) {
-    double value = std::isnan(point[i]) ? std::numeric_limits<double>::quiet_NaN() : point[i];
-    if (value == 0) value = 0;  // of -0
-    std::memcpy(key.data() + i * sizeof(double), &value, sizeof(double));
-  }
-  return key;
-}
+constexpr int kAskedWithoutTable = 4;
+constexpr std::uint32_t kFree = std::numeric_limits<std::uint32_t>::max();
 
 std::vector<double> random_point(const SearchSpace& space, CountedRandom& random) {
   std::vector<double> units(space.size());
@@ -33,13 +25,32 @@ std::vector<double> random_point(const SearchSpace& space, CountedRandom& random
 
 }  // namespace
 
-TriedPoints::TriedPoints(const TrialHistory& history) {
-  keys_.reserve(history.trials.size());
-  for (const ObservedTrial& trial : history.trials) keys_.insert(key_of(trial.point));
+void TriedPoints::build() const {
+  check(history_.trials.size() < kFree, "too many trials");
+  table_.assign(std::bit_ceil(history_.trials.size() * 2 + 1), kFree);
+  const std::size_t mask = table_.size() - 1;
+  for (std::size_t i = 0; i < history_.trials.size(); ++i) {
+    const std::vector<double>& point = history_.trials[i].point;
+    std::size_t place = point_hash(point) & mask;
+    // Each point once: thousands of equal ones would make one long row.
+    while (table_[place] != kFree && !same_point(history_.trials[table_[place]].point, point))
+      place = (place + 1) & mask;
+    if (table_[place] == kFree) table_[place] = static_cast<std::uint32_t>(i);
+  }
 }
 
 bool TriedPoints::contains(std::span<const double> point) const {
-  return keys_.contains(key_of(point));
+  if (table_.empty()) {
+    // Going through all points costs a tenth of making a table of them, and most samplers ask once.
+    if (++asked_ <= kAskedWithoutTable)
+      return std::any_of(history_.trials.begin(), history_.trials.end(),
+                         [&](const ObservedTrial& trial) { return same_point(trial.point, point); });
+    build();
+  }
+  const std::size_t mask = table_.size() - 1;
+  for (std::size_t place = point_hash(point) & mask; table_[place] != kFree; place = (place + 1) & mask)
+    if (same_point(history_.trials[table_[place]].point, point)) return true;
+  return false;
 }
 
 PointPool::PointPool(const SearchSpace& space) : space_(space) {

@@ -7,10 +7,9 @@
 //   untried
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "nadi/sampling/counted_random.h"
@@ -20,13 +19,21 @@
 namespace nadi {
 
 // Points of the history by what they are. Two points that differ only in NaN's bits are the same.
+//
+// The history must outlive it. Made at no cost: the table is built when it has been asked for a few points.
+// For one thread.
 class TriedPoints {
  public:
-  explicit TriedPoints(const TrialHistory& history);
+  explicit TriedPoints(const TrialHistory& history) : history_(history) {}
   bool contains(std::span<const double> point) const;
 
  private:
-  std::unordered_set<std::string> keys_;
+  void build() const;
+
+  const TrialHistory& history_;
+  // Open addressing: places of trials in the history, kFree where there is none. At least half are free.
+  mutable std::vector<std::uint32_t> table_;
+  mutable int asked_ = 0;
 };
 
 class PointPool {

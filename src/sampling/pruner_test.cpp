@@ -105,6 +105,8 @@ TEST(Pruner, ThresholdAndPatience) {
   EXPECT_FALSE(stops({.name = "patience", .patience = 2}, history_of({}, {1, 2, 2})));
   EXPECT_TRUE(stops({.name = "patience", .patience = 2}, history_of({}, {1, 2, 2, 2})));
   EXPECT_FALSE(stops({.name = "patience", .patience = 2}, history_of({}, {1, 2, 2, 0.9})));
+  EXPECT_FALSE(stops({.name = "patience", .patience = 1}, history_of({}, {1, NAN, NAN})));
+  EXPECT_TRUE(stops({.name = "patience", .patience = 1}, history_of({}, {1, NAN, INFINITY})));
   EXPECT_FALSE(stops({.name = "patience", .patience = 2, .least_change = 2}, history_of({}, {1, 2, 2, 2})));
 }
 

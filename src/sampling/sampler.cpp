@@ -18,9 +18,13 @@ struct SamplerEntry {
 };
 
 constexpr std::array kSamplers{
-    SamplerEntry{{"auto", "the one that suits most studies: gp"}, &make_gaussian_process_sampler},
+    SamplerEntry{
+        {"auto", "gp, in turns with tpe where there are choices, and tpe alone from the 1,000th trial on"},
+        &make_auto_sampler},
     SamplerEntry{{"gp", "a Gaussian process and the expected improvement"}, &make_gaussian_process_sampler},
-    SamplerEntry{{"tpe", "tree-structured Parzen estimators"}, &make_tpe_sampler},
+    SamplerEntry{{"tpe", "tree-structured Parzen estimators, of parameters together"}, &make_tpe_sampler},
+    SamplerEntry{{"tpe-univariate", "the same, of each parameter alone"}, &make_univariate_tpe_sampler},
+    SamplerEntry{{"cmaes", "covariance matrix adaptation, for numbers"}, &make_cmaes_sampler},
     SamplerEntry{{"quasi-random", "a scrambled Halton sequence"}, &make_quasi_random_sampler},
     SamplerEntry{{"random", "uniform at random"}, &make_random_sampler},
     SamplerEntry{{"grid", "every point of a finite space, in random order"}, &make_grid_sampler},

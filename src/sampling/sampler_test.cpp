@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "nadi/base/error.h"
@@ -104,21 +105,74 @@ TEST(Sampler, TheDefaultIsBetterThanRandomWithConstraints) {
   EXPECT_GT(best_of("random"), 1.01);
 }
 
-TEST(Sampler, TheDefaultFindsTheEdgeOfWhatFails) {
+struct EdgeStudy {
+  double best = 0;
+  int late_failures = 0;  // of the second half
+};
+
+// What the default makes of a space of which a part fails. `value` is empty there.
+EdgeStudy run_edge_study(const SearchSpace& space, std::uint64_t seed, int trials,
+                         const std::function<std::optional<double>(const std::vector<double>&)>& value) {
+  const auto sampler = make_sampler({.seed = seed}, space);
+  TrialHistory history;
+  EdgeStudy study;
+  for (int number = 0; number < trials; ++number) {
+    const std::vector<double> p = *sampler->suggest(history, number);
+    const auto seen = value(p);
+    if (!seen && number >= trials / 2) ++study.late_failures;
+    history.trials.push_back({.number = number,
+                              .outcome = seen ? TrialOutcome::kComplete : TrialOutcome::kFailed,
+                              .point = p,
+                              .values = seen ? std::vector<double>{*seen} : std::vector<double>{}});
+  }
+  study.best = history.trials[best_trials(history).front()].values[0];
+  return study;
+}
+
+TEST(Sampler, TheDefaultFindsTheEdgeOfWhatFailsAndStaysOnItsGoodSide) {
   // Everything above x = 0.5 fails; the value falls with x.
   SearchSpace space;
   space.parameters = {float_parameter("x", 0, 1), float_parameter("y", 0, 1)};
-  const auto sampler = make_sampler({.seed = 1}, space);
-  TrialHistory history;
-  for (int number = 0; number < 40; ++number) {
-    const std::vector<double> p = *sampler->suggest(history, number);
-    const bool fails = p[0] > 0.5;
-    history.trials.push_back({.number = number,
-                              .outcome = fails ? TrialOutcome::kFailed : TrialOutcome::kComplete,
-                              .point = p,
-                              .values = fails ? std::vector<double>{} : std::vector<double>{-p[0]}});
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const EdgeStudy study = run_edge_study(space, seed, 40, [](const std::vector<double>& p) {
+      return p[0] > 0.5 ? std::nullopt : std::optional(-p[0]);
+    });
+    EXPECT_LT(study.best, -0.495) << seed;
+    EXPECT_LE(study.late_failures, 10) << seed;  // half of them; 18 when failures are fitted by regression
   }
-  EXPECT_LT(history.trials[best_trials(history).front()].values[0], -0.48);
+}
+
+TEST(Sampler, TheDefaultLearnsWhichChoicesFail) {
+  // Memory: batch * width, half of it with recomputation; above 64 a trial fails. Time falls with the batch
+  // and rises by a third with recomputation. The best: batch 64 / width = 16 at width 4 without, or 32 with:
+  // 1/16 = 0.0625, 4/3/32 = 0.0417.
+  SearchSpace space;
+  space.parameters = {choice_parameter("recompute", 2), int_parameter("batch", 1, 64),
+                      int_parameter("width", 4, 8)};
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const EdgeStudy study =
+        run_edge_study(space, seed, 40, [](const std::vector<double>& p) -> std::optional<double> {
+          if (p[1] * p[2] * (p[0] == 1 ? 0.5 : 1) > 64) return std::nullopt;
+          return (p[0] == 1 ? 4.0 / 3 : 1) / p[1];
+        });
+    EXPECT_LT(study.best, 0.0445) << seed;  // batch 30 or more
+    EXPECT_LE(study.late_failures, 10) << seed;
+  }
+}
+
+TEST(Sampler, AStudyOfWhichMostFailsLearnsFromTheFailures) {
+  // A corner of a tenth of the space succeeds. Waiting for successes alone would take some ninety trials.
+  SearchSpace space;
+  space.parameters = {float_parameter("x", 0, 1), float_parameter("y", 0, 1), float_parameter("z", 0, 1)};
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
+    const EdgeStudy study =
+        run_edge_study(space, seed, 60, [](const std::vector<double>& p) -> std::optional<double> {
+          if (p[0] + p[1] + p[2] > 0.85) return std::nullopt;
+          return std::hypot(p[0] - 0.3, p[1] - 0.2, p[2] - 0.3);
+        });
+    EXPECT_LT(study.best, 0.02) << seed;
+    EXPECT_LE(study.late_failures, 15) << seed;
+  }
 }
 
 TEST(Sampler, TheDefaultFillsTheFrontOfTwoObjectives) {
@@ -142,23 +196,119 @@ TEST(Sampler, TheDefaultFillsTheFrontOfTwoObjectives) {
 TEST(Sampler, RunningTrialsKeepOthersAway) {
   SearchSpace space;
   space.parameters = {float_parameter("x", 0, 1), float_parameter("y", 0, 1)};
-  const auto sampler = make_sampler({.seed = 1}, space);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const auto sampler = make_sampler({.seed = seed}, space);
+    TrialHistory history;
+    for (int number = 0; number < 20; ++number) {
+      const std::vector<double> p = *sampler->suggest(history, number);
+      history.trials.push_back({.number = number,
+                                .outcome = TrialOutcome::kComplete,
+                                .point = p,
+                                .values = {std::abs(p[0] - 0.3) + std::abs(p[1] - 0.7)}});
+    }
+    for (int worker = 0; worker < 4; ++worker) {
+      const std::vector<double> p = *sampler->suggest(history, 20 + worker);
+      for (const ObservedTrial& trial : history.trials)
+        if (trial.outcome == TrialOutcome::kRunning) {
+          EXPECT_GT(std::hypot(trial.point[0] - p[0], trial.point[1] - p[1]), 1e-3) << seed;
+        }
+      history.trials.push_back({.number = 20 + worker, .outcome = TrialOutcome::kRunning, .point = p});
+    }
+  }
+}
+
+TEST(Sampler, TheDefaultGoesOverToParzenEstimatorsInLongStudies) {
+  const SearchSpace space = mixed_space();
   TrialHistory history;
-  for (int number = 0; number < 20; ++number) {
-    const std::vector<double> p = *sampler->suggest(history, number);
+  const auto add = [&](TrialOutcome outcome) {
+    const auto number = static_cast<std::int64_t>(history.trials.size());
+    const auto point = *make_sampler({.name = "random", .seed = 3}, space)->suggest({}, number);
+    history.trials.push_back({.number = number, .outcome = outcome, .point = point});
+    if (outcome == TrialOutcome::kComplete) history.trials.back().values = {mixed_value(point)};
+  };
+  const auto proposal = [&](const std::string& name, std::int64_t number = 2000) {
+    return *make_sampler({.name = name, .seed = 1}, space)->suggest(history, number);
+  };
+  for (int i = 0; i < 999; ++i) add(TrialOutcome::kComplete);
+  add(TrialOutcome::kRunning);  // has not ended, does not count
+  EXPECT_TRUE(same_point(proposal("auto"), proposal("gp")));
+  EXPECT_FALSE(same_point(proposal("auto"), proposal("tpe")));
+  // The space has a choice: both take turns.
+  EXPECT_TRUE(same_point(proposal("auto", 2001), proposal("tpe", 2001)));
+  add(TrialOutcome::kComplete);
+  EXPECT_TRUE(same_point(proposal("auto"), proposal("tpe")));
+}
+
+TEST(Sampler, CmaesFollowsAValleyWithSeveralWorkers) {
+  // A valley along the diagonal, ten times as long as wide; x and y cannot be searched one by one.
+  SearchSpace space;
+  space.parameters = {float_parameter("x", -5, 5), float_parameter("y", -5, 5)};
+  const auto value = [](const std::vector<double>& p) {
+    const double along = p[0] + p[1] - 3;
+    const double across = p[0] - p[1] + 1;
+    return along * along + 100 * across * across;
+  };
+  constexpr int kWorkers = 3;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    TrialHistory history;
+    for (int number = 0; number < 300; ++number) {
+      // A new sampler each time: nothing is kept. The trial that began kWorkers before ends now.
+      const auto p = *make_sampler({.name = "cmaes", .seed = seed}, space)->suggest(history, number);
+      history.trials.push_back({.number = number, .outcome = TrialOutcome::kRunning, .point = p});
+      if (number < kWorkers) continue;
+      ObservedTrial& ended = history.trials[static_cast<std::size_t>(number - kWorkers)];
+      ended.outcome = TrialOutcome::kComplete;
+      ended.values = {value(ended.point)};
+    }
+    EXPECT_LT(history.trials[best_trials(history).front()].values[0], 1e-4) << seed;
+  }
+}
+
+TEST(Sampler, CmaesBeginsAgainWhenItHasConverged) {
+  // Two basins; 400 trials of a one-dimensional distribution converge many times over.
+  SearchSpace space;
+  space.parameters = {float_parameter("x", 0, 1), choice_parameter("free", 2)};
+  const auto sampler = make_sampler({.name = "cmaes", .seed = 1}, space);
+  TrialHistory history;
+  for (int number = 0; number < 400; ++number) {
+    const auto p = *sampler->suggest(history, number);
     history.trials.push_back({.number = number,
                               .outcome = TrialOutcome::kComplete,
                               .point = p,
-                              .values = {std::abs(p[0] - 0.3) + std::abs(p[1] - 0.7)}});
+                              .values = {std::min(std::abs(p[0] - 0.45), std::abs(p[0] - 0.05) * 2 - 0.1)}});
   }
-  for (int worker = 0; worker < 4; ++worker) {
-    const std::vector<double> p = *sampler->suggest(history, 20 + worker);
-    for (const ObservedTrial& trial : history.trials)
-      if (trial.outcome == TrialOutcome::kRunning) {
-        EXPECT_GT(std::hypot(trial.point[0] - p[0], trial.point[1] - p[1]), 1e-6);
+  int late_and_far = 0;
+  for (std::size_t i = 200; i < 400; ++i)
+    late_and_far += std::abs(history.trials[i].point[0] - history.trials[199].point[0]) > 0.1 ? 1 : 0;
+  EXPECT_GT(late_and_far, 5);
+  EXPECT_LT(history.trials[best_trials(history).front()].values[0], 1e-5);
+  TrialHistory two{.maximize = {false, false}};
+  EXPECT_THROW(sampler->suggest(two, 0), Error);
+}
+
+TEST(Sampler, ParzenEstimatorsTakeConditionalParametersThatGoTogetherTogether) {
+  // Under kind 1 the value is small along a = b alone: parameters taken one by one cannot know. A tenth of
+  // the points of chance are within 0.05 of it.
+  SearchSpace space;
+  space.parameters = {choice_parameter("kind", 2), float_parameter("a", 0, 1), float_parameter("b", 0, 1)};
+  for (const std::size_t index : {1, 2})
+    space.parameters[index].active = [](std::span<const double> point) { return point[0] == 1; };
+  const auto near = [&](const std::string& name) {
+    int count = 0;
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      const auto sampler = make_sampler({.name = name, .seed = seed}, space);
+      TrialHistory history;
+      for (int number = 0; number < 120; ++number) {
+        const auto p = *sampler->suggest(history, number);
+        const double gap = p[0] == 1 ? std::abs(p[1] - p[2]) : 1;
+        history.trials.push_back(
+            {.number = number, .outcome = TrialOutcome::kComplete, .point = p, .values = {gap}});
+        if (number >= 60 && gap < 0.05) ++count;
       }
-    history.trials.push_back({.number = 20 + worker, .outcome = TrialOutcome::kRunning, .point = p});
-  }
+    }
+    return count;
+  };
+  EXPECT_GT(near("tpe"), near("tpe-univariate") * 5 / 4);
 }
 
 TEST(Sampler, SettingsSurviveTheirText) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -217,6 +218,21 @@ std::optional<std::vector<std::vector<double>>> enumerate_points(const SearchSpa
 bool same_point(std::span<const double> left, std::span<const double> right) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(),
                     [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); });
+}
+
+std::uint64_t point_hash(std::span<const double> point) {
+  std::uint64_t hash = point.size();
+  for (const double coordinate : point) {
+    // NaN and -0 have one pattern of bits each.
+    double value = std::isnan(coordinate) ? std::numeric_limits<double>::quiet_NaN() : coordinate;
+    if (value == 0) value = 0;
+    // The finalizer of a 64-bit mixer, chained.
+    hash ^= std::bit_cast<std::uint64_t>(value);
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebULL;
+    hash ^= hash >> 31;
+  }
+  return hash;
 }
 
 }  // namespace nadi

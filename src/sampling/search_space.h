@@ -91,5 +91,7 @@ std::optional<std::vector<std::vector<double>>> enumerate_points(const SearchSpa
 
 // For comparing points: equal in every parameter, NaN equal to NaN.
 bool same_point(std::span<const double> left, std::span<const double> right);
+// For tables of points: equal where same_point() holds.
+std::uint64_t point_hash(std::span<const double> point);
 
 }  // namespace nadi

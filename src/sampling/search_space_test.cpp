@@ -127,6 +127,20 @@ TEST(PointPool, FreshPointsAreValidAndUntried) {
   EXPECT_FALSE(pool.draw(random, TriedPoints(history)).has_value());
 }
 
+TEST(PointPool, TriedPointsAreThoseOfTheHistory) {
+  TrialHistory history;
+  // 1,000 points, each three times, and one with a parameter that is not active.
+  for (int i = 0; i < 3000; ++i) history.trials.push_back({.number = i, .point = {i % 1000 * 0.5, 0.0}});
+  history.trials.push_back({.number = 3000, .point = {7, kNone}});
+  const TriedPoints tried(history);
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(tried.contains(std::vector<double>{i * 0.5, -0.0})) << i;
+  EXPECT_TRUE(tried.contains(std::vector<double>{7, -kNone}));
+  EXPECT_FALSE(tried.contains(std::vector<double>{500, 0}));
+  EXPECT_FALSE(tried.contains(std::vector<double>{0.25, 0}));
+  const TrialHistory nothing;
+  EXPECT_FALSE(TriedPoints(nothing).contains(std::vector<double>{0, 0}));
+}
+
 TEST(PointPool, ASpaceWithoutValidPointsIsAnError) {
   SearchSpace space = conditional_space();
   space.allowed = [](std::span<const double>) { return false; };

@@ -2,9 +2,10 @@
 // densities of the better trials, l, and of the others, g. Candidates are drawn from l, and the one with the
 // largest l / g is tried.
 //
-// Parameters that are always active are taken together; each conditional one that the values so far make
-// active is taken alone, from the trials that had it. Trials that run or failed are among the others, so that
-// no worker is sent where one is already (constant liar).
+// Together: parameters that are always active, and of the conditional ones those that the trials so far
+// always had together (as Optuna's `group` does); each such group from the trials that had it. Univariate:
+// each parameter alone, its own best of the candidates. Trials that run or failed are among the others, so
+// that no worker is sent where one is already (constant liar).
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -18,13 +19,15 @@ namespace {
 
 constexpr std::int64_t kStartupTrials = 10;
 constexpr int kTpeCandidates = 24;
+constexpr int kUnivariateAttempts = 10;  // at a point that is allowed and untried
 constexpr std::size_t kMostOthers =
     1000;  // of g: evenly spread over the rest, which bounds the time at any length
 
 class TpeSampler final : public TrialSampler {
  public:
-  TpeSampler(const SamplerSettings& settings, SearchSpace space)
+  TpeSampler(const SamplerSettings& settings, SearchSpace space, bool univariate)
       : seed_(settings.seed),
+        univariate_(univariate),
         space_(std::move(space)),
         pool_(space_),
         start_(make_random_sampler(settings, space_)) {}
@@ -46,16 +49,55 @@ class TpeSampler final : public TrialSampler {
     }
     CountedRandom random(seed_, number, "tpe");
     const TriedPoints tried(history);
-    std::vector<double> best;
-    double best_ratio = -INFINITY;
     const auto good = points_of(history, better);
     const auto bad = points_of(history, others);
+    auto proposal = univariate_ ? each_alone(good, bad, random, tried) : together(good, bad, random, tried);
+    if (!proposal) return pool_.draw(random, tried);
+    return proposal;
+  }
+
+ private:
+  using Points = std::vector<std::span<const double>>;
+
+  std::optional<std::vector<double>> each_alone(const Points& good, const Points& bad, CountedRandom& random,
+                                                const TriedPoints& tried) const {
+    std::map<std::size_t, std::pair<ParzenEstimator, ParzenEstimator>> estimators;
+    for (int attempt = 0; attempt < kUnivariateAttempts; ++attempt) {
+      std::vector<double> point(space_.size(), NAN);
+      for (std::size_t i = 0; i < space_.size(); ++i) {
+        if (space_.parameters[i].active && !space_.parameters[i].active(std::span(point).first(i))) continue;
+        auto found = estimators.find(i);
+        if (found == estimators.end())
+          found = estimators
+                      .emplace(
+                          i, std::pair{ParzenEstimator(space_, {i}, good), ParzenEstimator(space_, {i}, bad)})
+                      .first;
+        double best_ratio = -INFINITY;
+        for (int candidate = 0; candidate < kTpeCandidates; ++candidate) {
+          const std::vector<double> value = found->second.first.draw(random);
+          const double ratio =
+              found->second.first.log_density(value) - found->second.second.log_density(value);
+          if (!(ratio > best_ratio)) continue;
+          best_ratio = ratio;
+          point[i] = value[0];
+        }
+      }
+      if (space_.valid(point) && !tried.contains(point)) return point;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::vector<double>> together(const Points& good, const Points& bad, CountedRandom& random,
+                                              const TriedPoints& tried) const {
+    std::vector<double> best;
+    double best_ratio = -INFINITY;
+    const std::vector<std::size_t> companions = companions_of(good, bad);
     std::map<std::vector<std::size_t>, std::pair<ParzenEstimator, ParzenEstimator>> estimators;
     for (int candidate = 0; candidate < kTpeCandidates; ++candidate) {
       double ratio = 0;
       std::vector<double> point(space_.size(), NAN);
       std::vector<bool> decided(space_.size(), false);
-      for (std::vector<std::size_t> group; !(group = next_group(point, decided)).empty();) {
+      for (std::vector<std::size_t> group; !(group = next_group(point, companions, decided)).empty();) {
         auto found = estimators.find(group);
         if (found == estimators.end())
           found = estimators
@@ -72,36 +114,59 @@ class TpeSampler final : public TrialSampler {
         best = std::move(point);
       }
     }
-    if (best.empty()) return pool_.draw(random, tried);
+    if (best.empty()) return std::nullopt;
     return best;
   }
 
- private:
-  static std::vector<std::span<const double>> points_of(const TrialHistory& history,
-                                                        const std::vector<std::size_t>& trials) {
-    std::vector<std::span<const double>> points;
+  static Points points_of(const TrialHistory& history, const std::vector<std::size_t>& trials) {
+    Points points;
     for (const std::size_t index : trials) points.emplace_back(history.trials[index].point);
     return points;
   }
 
-  // First what is always active; then, in the order of the space, the conditional parameters that are active
-  // now.
-  std::vector<std::size_t> next_group(std::span<const double> point, std::vector<bool>& decided) const {
+  // For each parameter the first that was active in the same trials.
+  std::vector<std::size_t> companions_of(const Points& good, const Points& bad) const {
+    std::map<std::vector<bool>, std::size_t> first;
+    std::vector<std::size_t> companions;
+    for (std::size_t i = 0; i < space_.size(); ++i) {
+      std::vector<bool> active;
+      if (space_.parameters[i].active) {
+        for (const auto& point : good) active.push_back(!std::isnan(point[i]));
+        for (const auto& point : bad) active.push_back(!std::isnan(point[i]));
+        // In no trial at all: nothing is known about what it goes with.
+        if (std::none_of(active.begin(), active.end(), [](bool a) { return a; })) {
+          companions.push_back(i);
+          continue;
+        }
+      } else {
+        active.assign(good.size() + bad.size(), true);
+      }
+      companions.push_back(first.emplace(std::move(active), i).first->second);
+    }
+    return companions;
+  }
+
+  // First what is always active. Then, in the order of the space, the next conditional parameter that is
+  // active now, with its companions: those may turn out not to be active, and the candidate is then not
+  // valid.
+  std::vector<std::size_t> next_group(std::span<const double> point, std::span<const std::size_t> companions,
+                                      std::vector<bool>& decided) const {
     std::vector<std::size_t> group;
     for (std::size_t i = 0; i < space_.size(); ++i)
       if (!decided[i] && !space_.parameters[i].active) group.push_back(i);
-    if (group.empty()) {
-      for (std::size_t i = 0; i < space_.size(); ++i) {
-        if (decided[i]) continue;
-        decided[i] = true;
-        if (space_.parameters[i].active(point.first(i))) return {i};
-      }
+    for (std::size_t i = 0; i < space_.size() && group.empty(); ++i) {
+      if (decided[i]) continue;
+      decided[i] = true;
+      if (!space_.parameters[i].active(point.first(i))) continue;
+      for (std::size_t j = i; j < space_.size(); ++j)
+        if (j == i || (!decided[j] && companions[j] == companions[i])) group.push_back(j);
     }
     for (const std::size_t index : group) decided[index] = true;
     return group;
   }
 
   std::uint64_t seed_;
+  bool univariate_;
   SearchSpace space_;
   PointPool pool_;
   std::unique_ptr<TrialSampler> start_;
@@ -110,7 +175,12 @@ class TpeSampler final : public TrialSampler {
 }  // namespace
 
 std::unique_ptr<TrialSampler> make_tpe_sampler(const SamplerSettings& settings, SearchSpace space) {
-  return std::make_unique<TpeSampler>(settings, std::move(space));
+  return std::make_unique<TpeSampler>(settings, std::move(space), false);
+}
+
+std::unique_ptr<TrialSampler> make_univariate_tpe_sampler(const SamplerSettings& settings,
+                                                          SearchSpace space) {
+  return std::make_unique<TpeSampler>(settings, std::move(space), true);
 }
 
 }  // namespace nadi

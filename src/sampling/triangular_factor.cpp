@@ -29,7 +29,7 @@ double TriangularFactor::log_determinant() const {
   return 2 * sum;
 }
 
-void TriangularFactor::solve(std::span<double> vector) const {
+void TriangularFactor::solve_lower(std::span<double> vector) const {
   double* __restrict v = vector.data();
   // U'w = v: once w_k is known, its multiple of row k leaves the rest.
   for (std::size_t k = 0; k < n_; ++k) {
@@ -38,6 +38,21 @@ void TriangularFactor::solve(std::span<double> vector) const {
     const double known = v[k];
     for (std::size_t j = k + 1; j < n_; ++j) v[j] -= known * row[j];
   }
+}
+
+void TriangularFactor::multiply_lower(std::span<double> vector) const {
+  double* __restrict v = vector.data();
+  // From the last entry on: those before it are still as they were.
+  for (std::size_t j = n_; j-- > 0;) {
+    double sum = 0;
+    for (std::size_t k = 0; k <= j; ++k) sum += upper_[k * n_ + j] * v[k];
+    v[j] = sum;
+  }
+}
+
+void TriangularFactor::solve(std::span<double> vector) const {
+  solve_lower(vector);
+  double* __restrict v = vector.data();
   for (std::size_t k = n_; k-- > 0;) {
     const double* row = &upper_[k * n_];
     double sum = v[k];

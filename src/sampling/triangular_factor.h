@@ -24,6 +24,10 @@ class TriangularFactor {
   void solve(std::span<double> vector) const;  // A^-1 v
   std::vector<double> inverse() const;         // both triangles
 
+  // The square root U' of A: draws with covariance A from independent ones, and back.
+  void multiply_lower(std::span<double> vector) const;  // U'v
+  void solve_lower(std::span<double> vector) const;     // U'^-1 v
+
  private:
   std::size_t n_ = 0;
   std::vector<double> upper_;

@@ -235,6 +235,7 @@ void JournalReplay::create_trial(const Line& line) {
     study->first_distributions.emplace(each.name, each.distribution);
   places_.push_back({static_cast<std::size_t>(study - studies_.data()), study->trials.size()});
   study->trials.push_back(std::move(trial));
+  settle(*study);
 }
 
 void JournalReplay::set_parameter(const Line& line) {
@@ -262,13 +263,19 @@ void JournalReplay::set_state(const Line& line) {
   checked.state = state;
   checked.values = trial->values;
   if (const std::string_view* values = line.find("values")) checked.values = read_numbers(*values);
-  const JournalStudy& study = studies_[places_[static_cast<std::size_t>(trial->id)].study];
+  JournalStudy& study = studies_[places_[static_cast<std::size_t>(trial->id)].study];
   if (const std::string fault = fault_of_values(checked, study.study); !fault.empty())
     line.fail(format("trial {}: {}", trial->number, fault));
   if (state == TrialState::kRunning) trial->start = read_time(line.at("datetime_start"));
   if (is_finished(state)) trial->complete = read_time(line.at("datetime_complete"));
   trial->state = state;
   trial->values = std::move(checked.values);
+  settle(study);
+}
+
+void JournalReplay::settle(JournalStudy& study) {
+  while (study.settled < study.trials.size() && is_finished(study.trials[study.settled].state))
+    ++study.settled;
 }
 
 }  // namespace nadi

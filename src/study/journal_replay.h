@@ -25,6 +25,7 @@ struct JournalStudy {
   Study study;
   bool is_deleted = false;
   std::vector<StudyTrial> trials;  // by number
+  std::size_t settled = 0;         // all trials before it are finished
   FirstDistributions first_distributions;
 };
 
@@ -56,6 +57,7 @@ class JournalReplay {
   void set_parameter(const Line& line);
   void set_state(const Line& line);
   void set_attribute(const Line& line, std::string_view key, StudyAttributes& attributes) const;
+  static void settle(JournalStudy& study);
   JournalStudy* study_for(const Line& line);
   // nullptr where the operation has no effect.
   StudyTrial* trial_for(const Line& line);

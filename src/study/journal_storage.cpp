@@ -57,6 +57,12 @@ StudyAttributes on_one_line(StudyAttributes attributes) {
   return attributes;
 }
 
+const StudyTrial* first_waiting(const JournalStudy& study) {
+  for (std::size_t i = study.settled; i < study.trials.size(); ++i)
+    if (study.trials[i].state == TrialState::kWaiting) return &study.trials[i];
+  return nullptr;
+}
+
 std::string random_worker() {
   std::random_device random;
   return format("nadi-{:08x}{:08x}{:08x}", random(), random(), random());
@@ -285,12 +291,11 @@ std::vector<TrialId> JournalStorage::create_trials(StudyId id, std::span<const N
 }
 
 std::optional<TrialId> JournalStorage::claim_waiting_trial(StudyId id) {
-  const auto waits = [](const StudyTrial& trial) { return trial.state == TrialState::kWaiting; };
-  if (std::ranges::none_of(trials(id), waits)) return std::nullopt;
+  read_new();
+  if (first_waiting(known_study(id)) == nullptr) return std::nullopt;
   Transaction transaction(*this);
-  const JournalStudy& study = known_study(id);
-  const auto found = std::ranges::find_if(study.trials, waits);
-  if (found == study.trials.end()) return std::nullopt;
+  const StudyTrial* const found = first_waiting(known_study(id));
+  if (found == nullptr) return std::nullopt;
   const TrialId claimed = found->id;
   const std::int64_t number = found->number;
   const StudyTime now = study_time_now();

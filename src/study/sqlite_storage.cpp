@@ -452,13 +452,13 @@ std::vector<TrialId> SqliteStorage::create_trials(StudyId id, std::span<const Ne
 
 std::optional<TrialId> SqliteStorage::claim_waiting_trial(StudyId id) {
   // Nearly always none waits: a look without the lock is enough for that.
-  const auto waits = [](const StudyTrial& trial) { return trial.state == TrialState::kWaiting; };
-  if (std::ranges::none_of(trials(id), waits)) return std::nullopt;
+  trials(id);
+  if (cached(id).trials.first_waiting() == nullptr) return std::nullopt;
   begin_durable(false);
   SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
   CachedStudy& study = refreshed(id);
-  const auto found = std::ranges::find_if(study.trials.all(), waits);
-  if (found == study.trials.all().end()) return std::nullopt;
+  const StudyTrial* const found = study.trials.first_waiting();
+  if (found == nullptr) return std::nullopt;
   StudyTrial claimed = *found;
   const StudyTime now = study_time_now();
   claimed.state = TrialState::kRunning;

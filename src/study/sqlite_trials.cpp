@@ -70,6 +70,14 @@ StudyTrial* SqliteTrials::find(TrialId id) {
   return found == trials_.end() || found->id != id ? nullptr : &*found;
 }
 
+const StudyTrial* SqliteTrials::first_waiting() {
+  for (const TrialId id : unfinished_) {
+    const StudyTrial* const trial = find(id);
+    if (trial->state == TrialState::kWaiting) return trial;
+  }
+  return nullptr;
+}
+
 void SqliteTrials::refresh() {
   std::vector<TrialId> changed;
   read_changed(changed);

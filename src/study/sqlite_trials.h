@@ -30,6 +30,8 @@ class SqliteTrials {
   std::span<const StudyTrial> all() const { return trials_; }
   const FirstDistributions& first_distributions() const { return first_distributions_; }
   StudyTrial* find(TrialId id);  // nullptr when absent
+  // The first that waits; nullptr where none does.
+  const StudyTrial* first_waiting();
 
   // In a transaction.
   void refresh();

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +13,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <random>
 
@@ -264,29 +267,15 @@ TEST_F(StudyDamage, LockAsAFile) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "study.log.lock"));
 }
 
-// As on a full disk: files may not grow beyond what they have now and a little.
-std::string error_without_room(const std::filesystem::path& path) {
+// What a function says that runs in a process of its own, whose limits and mounts end with it.
+std::string said_by_child(const std::function<std::string()>& work) {
   int pipe_ends[2];
   EXPECT_EQ(pipe(pipe_ends), 0);
   const pid_t child = fork();
   if (child == 0) {
-    std::string text = "none";
+    std::string text;
     try {
-      const auto storage = open_study_storage(path, {.mode = StorageMode::kWrite});
-      const StudyId study = storage->open_study("");
-      const std::size_t before = storage->trials(study).size();
-      std::signal(SIGXFSZ, SIG_IGN);
-      const rlimit limit{std::filesystem::file_size(path) + 100, RLIM_INFINITY};
-      setrlimit(RLIMIT_FSIZE, &limit);
-      try {
-        for (int i = 0; i < 1000; ++i)
-          storage->create_trial(study,
-                                {.user_attributes = {{"large", "\"" + std::string(100000, 'x') + "\""}}});
-      } catch (const Error& error) {
-        text = error.message();
-      }
-      // Still of use for reading.
-      if (storage->trials(study).size() < before) text = "trials are lost";
+      text = work();
     } catch (const std::exception& error) {
       text = error.what();
     }
@@ -300,6 +289,69 @@ std::string error_without_room(const std::filesystem::path& path) {
   close(pipe_ends[0]);
   waitpid(child, nullptr, 0);
   return text;
+}
+
+const NewTrial kLargeTrial{.user_attributes = {{"large", "\"" + std::string(100000, 'x') + "\""}}};
+
+// As on a full disk: files may not grow beyond what they have now and a little.
+std::string error_without_room(const std::filesystem::path& path) {
+  return said_by_child([&] {
+    std::string text = "none";
+    const auto storage = open_study_storage(path, {.mode = StorageMode::kWrite});
+    const StudyId study = storage->open_study("");
+    const std::size_t before = storage->trials(study).size();
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{std::filesystem::file_size(path) + 100, RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      for (int i = 0; i < 1000; ++i) storage->create_trial(study, kLargeTrial);
+    } catch (const Error& error) {
+      text = error.message();
+    }
+    // Still of use for reading.
+    if (storage->trials(study).size() < before) text = "trials are lost";
+    return text;
+  });
+}
+
+// A disk of 4 MiB that is really full, in a mount namespace of its own. What is said: "skip" where this
+// process may not mount, else what went wrong, else "fine".
+std::string said_on_full_disk(const std::filesystem::path& folder, const std::string& name) {
+  return said_by_child([&]() -> std::string {
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=4m") != 0)
+      return "skip";
+    const std::filesystem::path path = folder / name;
+    make_small_study(path);
+    write_bytes(folder / "ballast", std::string(1 << 20, 'x'));
+    std::size_t told = 6;  // trials of which a call said that they are written
+    std::string message;
+    const auto storage = open_study_storage(path, {.mode = StorageMode::kWrite});
+    const StudyId study = storage->open_study("");
+    try {
+      for (int i = 0; i < 1000; ++i, ++told) storage->create_trial(study, kLargeTrial);
+    } catch (const Error& error) {
+      message = error.message();
+    }
+    if (message != "cannot write: the disk is full") return "the message is: " + message;
+    if (storage->trials(study).size() != told) return "the writer has lost trials";
+    const std::string read = outcome(path);
+    if (read != std::to_string(told) + " trials") return read + " of " + std::to_string(told) + " are there";
+    // With room again the same storage goes on.
+    std::filesystem::remove(folder / "ballast");
+    storage->create_trial(study, {});
+    const std::string more = outcome(path);
+    return more == std::to_string(told + 1) + " trials" ? "fine" : more + " after there was room";
+  });
+}
+
+TEST_F(StudyDamage, ADiskThatIsReallyFullLosesNothing) {
+  for (const char* name : {"study.log", "study.db"}) {
+    if (name == "study.db"s && !has_sqlite()) continue;
+    const std::string said = said_on_full_disk(folder_.path(), name);
+    if (said == "skip") GTEST_SKIP() << "this process may not mount a small disk";
+    EXPECT_EQ(said, "fine") << name;
+  }
 }
 
 TEST_F(StudyDamage, FullDiskLosesNothing) {

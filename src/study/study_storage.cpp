@@ -101,7 +101,7 @@ std::unique_ptr<StudyStorage> open_study_storage(const std::filesystem::path& pa
   return open_sqlite_storage(path, options);
 #else
   throw environment_error("this build has no SQLite, so that it keeps studies only in journals",
-                          "give the study a file name that ends with .log, or build with SQLite");
+                          "give the study a file name that ends with .journal, or build with SQLite");
 #endif
 }
 

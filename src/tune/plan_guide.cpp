@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <mutex>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/units.h"
 #include "nadi/parallel/step_check.h"
 #include "nadi/plan/plan_confirmation.h"
 #include "nadi/plan/plan_estimate.h"
@@ -18,6 +20,7 @@ namespace {
 
 // Values of a range that ranked() looks at.
 constexpr std::int64_t kMostOfRange = 8;
+constexpr double kNoPlanValue = std::numeric_limits<double>::quiet_NaN();
 
 constexpr std::array kPlanMembers{
     &PlanParameters::tp,
@@ -213,48 +216,46 @@ std::optional<double> PlanGuide::predicted_seconds(std::span<const double> point
   return known(point).seconds;
 }
 
-std::vector<std::vector<double>> PlanGuide::ranked() const {
+// Depth first, in the order of the space: what is not active multiplies nothing, and a branch ends as soon as
+// a constraint on what is decided does not hold (one on what is not decided yet holds).
+void PlanGuide::visit_plans(std::vector<double>& point,
+                            const std::function<void(const std::vector<double>&)>& visit) const {
   const TuneSpace& space = points_.space();
-  std::vector<std::vector<double>> choices;
-  std::int64_t count = 1;
-  for (const std::size_t i : plan_parameters_) {
-    choices.push_back(values_to_look_at(*space.parameters[i].distribution));
-    count = checked_multiply(count, std::ssize(choices.back()), "plans of the space");
+  const std::size_t next = point.size();
+  if (next > 0 && points_.violated(point)) return;
+  if (next == space.parameters.size()) return visit(point);
+  std::vector<double> values;
+  if (!points_.active(next, point)) {
+    values = {kNoPlanValue};
+  } else if (std::ranges::find(plan_parameters_, next) != plan_parameters_.end()) {
+    values = values_to_look_at(*space.parameters[next].distribution);
+  } else {
+    values = {points_.default_value(next)};
   }
-  if (count > options_.most_points)
-    throw usage_error(
-        format("the space has {} plans; the planner looks at {} at most", count, options_.most_points),
-        "give fewer values");
+  for (const double value : values) {
+    point.push_back(value);
+    visit_plans(point, visit);
+    point.pop_back();
+  }
+}
+
+std::vector<std::vector<double>> PlanGuide::ranked() const {
   struct Entry {
     double seconds;
     std::vector<double> point;
   };
   std::vector<Entry> entries;
-  std::vector<std::vector<double>> seen;
   looked_at_ = refused_ = 0;
-  std::map<std::vector<double>, bool> keys;
-  for (std::int64_t number = 0; number < count; ++number) {
-    TuneSetting setting;
-    std::int64_t rest = number;
-    for (std::size_t p = plan_parameters_.size(); p-- > 0;) {
-      const auto size = std::ssize(choices[p]);
-      const TuneParameter& parameter = space.parameters[plan_parameters_[p]];
-      setting.emplace(parameter.name, *external_value(*parameter.distribution,
-                                                      choices[p][static_cast<std::size_t>(rest % size)]));
-      rest /= size;
-    }
-    std::vector<double> point = points_.point_of(setting);
-    // Values of parameters that are not active make no other plan.
-    std::vector<double> key = point;
-    for (double& value : key)
-      if (std::isnan(value)) value = -1;
-    if (!keys.emplace(std::move(key), true).second) continue;
-    if (points_.violated(point)) continue;
-    ++looked_at_;
+  std::vector<double> start;
+  visit_plans(start, [&](const std::vector<double>& point) {
+    if (++looked_at_ > options_.most_points)
+      throw usage_error(format("the space has more than {} plans: too many for the planner",
+                               with_thousands(options_.most_points)),
+                        "give fewer values");
     const Known& plan = known(point);
     if (plan.refusal) ++refused_;
-    if (plan.seconds) entries.push_back({.seconds = *plan.seconds, .point = std::move(point)});
-  }
+    if (plan.seconds) entries.push_back({.seconds = *plan.seconds, .point = point});
+  });
   if (entries.empty())
     throw Error(ErrorKind::kInfeasible, {},
                 format("none of the {} plans of the space fits {} on {} GPUs of {}", looked_at_,
@@ -278,23 +279,40 @@ std::vector<double> PlanGuide::point_of_plan(const Plan& plan, std::int64_t micr
                                              const Recompute& recompute) const {
   const PlanParameters& names = points_.space().plan;
   TuneSetting setting;
-  const auto set = [&](const std::string& name, const ParameterValue& value) {
+  // A part without a parameter is what candidate() takes it for.
+  const auto set = [&](std::string_view part, const std::string& name, const ParameterValue& value,
+                       const ParameterValue& otherwise) {
     const TuneParameter* parameter = name.empty() ? nullptr : points_.space().find(name);
-    if (parameter == nullptr) return;
+    if (parameter == nullptr) {
+      if (value != otherwise)
+        throw usage_error(format("the plan has {} {}, and no parameter is for it", part, to_text(value)));
+      return;
+    }
     const auto* whole = std::get_if<std::int64_t>(&value);
-    const bool is_truth = whole != nullptr && !internal_value(*parameter->distribution, value);
+    // A switch may stand for 0 and 1.
+    const bool is_truth =
+        whole != nullptr && (*whole == 0 || *whole == 1) && !internal_value(*parameter->distribution, value);
     setting.emplace(name, is_truth ? ParameterValue(*whole != 0) : value);
   };
-  set(names.tp, plan.tp);
-  set(names.pp, plan.pp);
-  set(names.cp, plan.cp);
-  set(names.virtual_stages, plan.virtual_stages);
-  set(names.micro_batch_size, micro_batch_size);
-  set(names.sequence_parallel, plan.sequence_parallel);
-  set(names.zero, plan.zero_stage);
-  set(names.recompute, std::string(to_string(recompute.granularity)));
-  set(names.recompute_method, std::string(to_string(recompute.method)));
-  set(names.recompute_layers, std::int64_t{recompute.layers});
+  if (plan.schedule == ScheduleKind::kGPipe)
+    throw usage_error(
+        format("the plan has the schedule {}, and no parameter is for it", to_string(plan.schedule)),
+        "1f1b, interleaved");
+  constexpr std::int64_t kOne = 1, kNone = 0;
+  set("tp", names.tp, plan.tp, kOne);
+  set("pp", names.pp, plan.pp, kOne);
+  set("cp", names.cp, plan.cp, kOne);
+  set("virtual_stages", names.virtual_stages, plan.virtual_stages, kOne);
+  set("micro_batch_size", names.micro_batch_size, micro_batch_size, kOne);
+  set("sequence_parallel", names.sequence_parallel, plan.sequence_parallel, false);
+  set("zero", names.zero, plan.zero_stage, kNone);
+  const std::string none(to_string(Recompute::Granularity::kNone));
+  set("recompute", names.recompute, std::string(to_string(recompute.granularity)), none);
+  if (recompute.granularity == Recompute::Granularity::kFull) {
+    const std::string uniform(to_string(Recompute::Method::kUniform));
+    set("recompute_method", names.recompute_method, std::string(to_string(recompute.method)), uniform);
+    set("recompute_layers", names.recompute_layers, std::int64_t{recompute.layers}, kOne);
+  }
   return points_.point_of(setting);
 }
 

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -61,6 +62,9 @@ class PlanGuide {
   struct Known;
   class State;
   const Known& known(std::span<const double> point) const;
+  // All points with `point` as their beginning that the space allows.
+  void visit_plans(std::vector<double>& point,
+                   const std::function<void(const std::vector<double>&)>& visit) const;
   std::optional<PlanCandidate> candidate(std::span<const double> point, std::string& why) const;
 
   const PlanQuestion& question_;

@@ -5,12 +5,32 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/tune/value_text.h"
 
 namespace nadi {
 namespace {
 
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
+// Three or more numbers that rise or fall, such as 1, 2, 4, 8: neighbours are alike, which a sampler that
+// takes them for unrelated choices would have to learn value by value.
+bool ordered_numbers(const std::vector<ParameterValue>& choices) {
+  if (choices.size() < 3) return false;
+  const auto before = [&](std::size_t a, std::size_t b) {
+    const auto left = number_of(choices[a]);
+    const auto right = number_of(choices[b]);
+    return left && right && *left < *right;
+  };
+  bool rise = true;
+  bool fall = true;
+  for (std::size_t i = 0; i + 1 < choices.size(); ++i) {
+    rise = rise && before(i, i + 1);
+    fall = fall && before(i + 1, i);
+  }
+  return rise || fall;
+}
+
+// A point has the index of a choice, whether the sampler sees an order among choices or not.
 SearchParameter search_parameter(const TuneParameter& parameter) {
   const auto scale = [](bool log) { return log ? ParameterScale::kLog : ParameterScale::kLinear; };
   if (const auto* range = std::get_if<FloatDistribution>(&*parameter.distribution))
@@ -18,8 +38,9 @@ SearchParameter search_parameter(const TuneParameter& parameter) {
                            range->step.value_or(0));
   if (const auto* whole = std::get_if<IntDistribution>(&*parameter.distribution))
     return int_parameter(parameter.name, whole->low, whole->high, scale(whole->log), whole->step);
-  return choice_parameter(parameter.name,
-                          std::ssize(std::get<CategoricalDistribution>(*parameter.distribution).choices));
+  const auto& choices = std::get<CategoricalDistribution>(*parameter.distribution).choices;
+  if (ordered_numbers(choices)) return int_parameter(parameter.name, 0, std::ssize(choices) - 1);
+  return choice_parameter(parameter.name, std::ssize(choices));
 }
 
 // Names at a point, found without making a map: a sampler asks for thousands of points.
@@ -82,6 +103,12 @@ bool SpacePoints::active(std::size_t parameter, std::span<const double> point) c
   return PointNames(*space_, point.first(std::min(parameter, point.size()))).is_true(*when).value_or(false);
 }
 
+double SpacePoints::default_value(std::size_t parameter) const {
+  const TuneParameter& known = space_->parameters[parameter];
+  const auto inside = known.fallback ? internal_value(*known.distribution, *known.fallback) : std::nullopt;
+  return inside.value_or(first_value(*known.distribution));
+}
+
 std::optional<std::string> SpacePoints::violated(std::span<const double> point) const {
   PointNames names(*space_, point);
   names.derive();
@@ -130,10 +157,8 @@ std::vector<double> SpacePoints::point_of(const TuneSetting& values) const {
       if (!inside || !contains(*parameter.distribution, *inside))
         throw usage_error(format("{} does not take {}", parameter.name, to_text(given->second)),
                           format("its values: {}", values_text(*parameter.distribution)));
-    } else if (parameter.fallback) {
-      inside = internal_value(*parameter.distribution, *parameter.fallback);
     }
-    point.push_back(inside.value_or(first_value(*parameter.distribution)));
+    point.push_back(inside ? *inside : default_value(i));
   }
   return point;
 }
@@ -172,8 +197,8 @@ std::string SpacePoints::text(std::span<const double> point) const {
   std::string text;
   for (std::size_t i = 0; i < point.size(); ++i)
     if (!std::isnan(point[i]))
-      text +=
-          format("{}{}={}", text.empty() ? "" : " ", space_->parameters[i].name, to_text(value_at(i, point)));
+      text += format("{}{}={}", text.empty() ? "" : " ", space_->parameters[i].name,
+                     shown_text(value_at(i, point)));
   return text;
 }
 

@@ -35,7 +35,10 @@ class SpacePoints {
 
   // Given the values before it.
   bool active(std::size_t parameter, std::span<const double> point) const;
-  // The first constraint that does not hold, in words. Constraints on parameters without a value hold.
+  // As a value of a point: the default of the parameter, else its first value.
+  double default_value(std::size_t parameter) const;
+  // The first constraint that does not hold, in words. Constraints on parameters without a value hold, and so
+  // do those on parameters behind the last of `point`, which may be the beginning of one.
   std::optional<std::string> violated(std::span<const double> point) const;
   // Parameters, constants and derived values.
   TuneSetting setting_of(std::span<const double> point) const;
@@ -51,7 +54,7 @@ class SpacePoints {
   // Each parameter that has a value, as a storage takes it.
   std::vector<TrialParameter> trial_parameters(std::span<const double> point) const;
 
-  // "micro_batch=4 layers=12".
+  // "micro_batch=4 layers=12", to be read: numbers to six digits.
   std::string text(std::span<const double> point) const;
 
  private:

@@ -45,6 +45,30 @@ TEST(SpacePoints, ConditionsAndConstraints) {
   EXPECT_EQ(enumerate_points(search, 1000)->size(), 3u + 8 + 4 + 2);
 }
 
+TEST(SpacePoints, ListsOfNumbersInOrderAreSearchedAsSuch) {
+  TuneSpace space = parse_tune_space(R"({
+    "parameters": {
+      "rise": {"values": [1, 2, 4, 8.5]},
+      "fall": {"values": [0.1, 0.01, 0.001]},
+      "mixed": {"values": [1, 8, 2]},
+      "twice": {"values": [false, true]},
+      "words": {"values": ["1", "2", "3"]},
+      "two": {"values": [1, 2]}
+    }
+  })",
+                                     "s.json");
+  space.check();
+  const SpacePoints points(space);
+  const SearchSpace search = points.search_space();
+  for (const std::size_t index : {0, 1})
+    EXPECT_EQ(search.parameters[index].kind, ParameterKind::kInt) << index;
+  for (const std::size_t index : {2, 3, 4, 5})
+    EXPECT_EQ(search.parameters[index].kind, ParameterKind::kChoice) << index;
+  EXPECT_EQ(search.parameters[0].high, 3);
+  EXPECT_EQ(points.text(std::vector<double>{3, 2, 0, 1, 0, 0}),
+            "rise=8.5 fall=0.001 mixed=1 twice=true words=1 two=1");
+}
+
 TEST(SpacePoints, SettingsHaveConstantsAndWhatFollows) {
   const TuneSpace space = space_for_points();
   const SpacePoints points(space);

@@ -45,6 +45,9 @@ void StudyHistory::update(std::span<const StudyTrial> trials) {
     if (counts_as_trial(trial)) ++settled_counted_;
     if (trial.state != TrialState::kFail || failed_by_itself(trial)) add(trial);
   }
+  for (std::size_t i = finished_; i < view_.trials.size(); ++i)
+    if (view_.trials[i].outcome == TrialOutcome::kComplete)
+      complete_.emplace(point_hash(view_.trials[i].point), i);
   finished_ = view_.trials.size();
   for (const std::int64_t number : running) add(trials[static_cast<std::size_t>(number)]);
   open_ = std::move(still_open);
@@ -90,10 +93,14 @@ std::optional<std::size_t> StudyHistory::index_of(std::int64_t number) const {
 }
 
 std::optional<std::int64_t> StudyHistory::same_as(std::span<const double> point, std::int64_t number) const {
-  for (const ObservedTrial& trial : view_.trials)
-    if (trial.outcome == TrialOutcome::kComplete && trial.number != number && same_point(trial.point, point))
-      return trial.number;
-  return std::nullopt;
+  std::optional<std::int64_t> first;
+  const auto [begin, end] = complete_.equal_range(point_hash(point));
+  for (auto it = begin; it != end; ++it) {
+    const ObservedTrial& trial = view_.trials[it->second];
+    if (trial.number != number && (!first || trial.number < *first) && same_point(trial.point, point))
+      first = trial.number;
+  }
+  return first;
 }
 
 }  // namespace nadi

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "nadi/sampling/trial_history.h"
@@ -40,16 +41,17 @@ class StudyHistory {
   std::int64_t foreign() const { return foreign_; }  // left out
   // Where a trial is in view(); nothing when it was left out.
   std::optional<std::size_t> index_of(std::int64_t number) const;
-  // A complete trial with the same point, other than `number`.
+  // The first complete trial with the same point, other than `number`.
   std::optional<std::int64_t> same_as(std::span<const double> point, std::int64_t number) const;
 
  private:
   void add(const StudyTrial& trial);
 
   const SpacePoints* points_;
-  TrialHistory view_;               // finished ones, then those that run
-  std::size_t finished_ = 0;        // of view_
-  std::vector<std::int64_t> open_;  // numbers that are not settled
+  TrialHistory view_;                                             // finished ones, then those that run
+  std::size_t finished_ = 0;                                      // of view_
+  std::unordered_multimap<std::uint64_t, std::size_t> complete_;  // places in view_ by point_hash()
+  std::vector<std::int64_t> open_;                                // numbers that are not settled
   std::int64_t known_ = 0;
   std::int64_t counted_ = 0, settled_counted_ = 0;
   std::int64_t foreign_ = 0;

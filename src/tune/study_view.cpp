@@ -8,6 +8,7 @@
 #include "nadi/sampling/importance.h"
 #include "nadi/sampling/pareto_front.h"
 #include "nadi/tune/study_history.h"
+#include "nadi/tune/value_text.h"
 
 namespace nadi {
 namespace {
@@ -74,12 +75,17 @@ TuneSpace seen_space(const StudyView& view) {
 
 }  // namespace
 
-std::optional<double> StudyView::improvement() const {
-  if (!baseline || best.empty() || study.directions.size() != 1) return std::nullopt;
-  const double from = trials[static_cast<std::size_t>(*baseline)].values[0];
-  const double to = trials[static_cast<std::size_t>(best[0])].values[0];
+std::optional<double> StudyView::improvement(std::size_t objective) const {
+  if (!baseline || best.empty()) return std::nullopt;
+  const auto value = [&](std::int64_t number) {
+    return trials[static_cast<std::size_t>(number)].values[objective];
+  };
+  const double from = value(*baseline);
+  double to = value(best[0]);
+  for (const std::int64_t number : best)
+    to = maximizes(objective) ? std::max(to, value(number)) : std::min(to, value(number));
   if (from == 0 || !std::isfinite(from) || !std::isfinite(to)) return std::nullopt;
-  return (maximizes(0) ? to - from : from - to) / std::abs(from);
+  return (maximizes(objective) ? to - from : from - to) / std::abs(from);
 }
 
 StudyView view_of_study(StudyStorage& storage, StudyId study, const std::string& file) {
@@ -109,7 +115,7 @@ StudyView view_of_study(StudyStorage& storage, StudyId study, const std::string&
 std::string setting_text(const StudyTrial& trial) {
   std::string text;
   for (const TrialParameter& parameter : trial.parameters)
-    text += (text.empty() ? "" : " ") + parameter.name + "=" + to_text(parameter.external());
+    text += (text.empty() ? "" : " ") + parameter.name + "=" + shown_text(parameter.external());
   return text;
 }
 

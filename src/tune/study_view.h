@@ -34,15 +34,16 @@ struct StudyView {
   bool maximizes(std::size_t objective) const {
     return study.directions[objective] == StudyDirection::kMaximize;
   }
-  // How much better the best is than the baseline in the first objective, as a share of the baseline: 0.25 is
-  // a quarter more of what is maximized, or a quarter less of what is minimized. Nothing without a baseline,
-  // or where it is 0.
-  std::optional<double> improvement() const;
+  // How much better the best is than the baseline in an objective, as a share of the baseline: 0.25 is a
+  // quarter more of what is maximized, or a quarter less of what is minimized. Of several objectives, the
+  // best is the trial of the front that is best in this one. Nothing without a baseline, or where it is 0.
+  std::optional<double> improvement(std::size_t objective = 0) const;
 };
 
 StudyView view_of_study(StudyStorage& storage, StudyId study, const std::string& file);
 
-// "micro_batch=4 layers=12", with inactive parameters left out.
+// "micro_batch=4 layers=12", with inactive parameters left out and numbers to six digits, to be read; the
+// value itself is in the command of the trial.
 std::string setting_text(const StudyTrial& trial);
 
 // The command of a trial, as it ran; nothing for a study that is not ours or a trial of another space.

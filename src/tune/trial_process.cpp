@@ -32,6 +32,11 @@ constexpr std::array<std::string_view, 7> kMemoryMessages{
     "out of memory", "outofmemory", "bad_alloc",        "cannot allocate memory",
     "oom-kill",      "oom killed",  "not enough memory"};
 
+// A rule between paragraphs, as mpirun prints it, says nothing.
+bool has_letters(std::string_view line) {
+  return std::ranges::any_of(line, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+}
+
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower)
@@ -178,9 +183,13 @@ std::optional<FailureReason> failure_of(const EndStatus& status, const std::vect
   }
   // Nobody of ours sent it: on most machines the kernel did, for want of memory.
   const bool killed = status.signal == SIGKILL;
+  // A line that calls itself an error says more than what a launcher adds behind it.
   if (said.empty())
     for (const std::string& line : last_lines)
-      if (!line.empty()) said = line;
+      if (lower_case(line).find("error:") != std::string::npos) said = line;
+  if (said.empty())
+    for (const std::string& line : last_lines)
+      if (has_letters(line)) said = line;
   failure.reason = failure.out_of_memory ? "out of memory: " + status.to_string() : status.to_string();
   if (killed && !failure.out_of_memory) failure.reason += "; the kernel kills like this when memory runs out";
   if (!said.empty()) failure.reason += ": " + shorten_middle(said, kReasonLength);

@@ -84,17 +84,25 @@ Json json_of_planned(const PlannedRun& planned) {
           {"gpus", planned.gpus},
           {"global_batch_size", planned.global_batch_size},
           {"seq_length", planned.seq_length},
-          {"dtype", planned.dtype}};
+          {"dtype", planned.dtype},
+          {"fp8", planned.fp8},
+          {"attention", planned.attention},
+          {"optimizer", planned.optimizer}};
 }
 
 PlannedRun planned_of_json(const JsonValue& json) {
-  return {.model = json.at("model").as_string(),
-          .cluster = json.at("cluster").as_string(),
-          .plan_file = json.at("plan_file").as_string(),
-          .gpus = json.at("gpus").as_int64(),
-          .global_batch_size = json.at("global_batch_size").as_int64(),
-          .seq_length = json.at("seq_length").as_int64(),
-          .dtype = json.at("dtype").as_string()};
+  PlannedRun planned{.model = json.at("model").as_string(),
+                     .cluster = json.at("cluster").as_string(),
+                     .plan_file = json.at("plan_file").as_string(),
+                     .gpus = json.at("gpus").as_int64(),
+                     .global_batch_size = json.at("global_batch_size").as_int64(),
+                     .seq_length = json.at("seq_length").as_int64(),
+                     .dtype = json.at("dtype").as_string()};
+  // Not in studies of earlier programs.
+  if (const auto value = json.find("fp8")) planned.fp8 = value->as_bool();
+  if (const auto value = json.find("attention")) planned.attention = value->as_string();
+  if (const auto value = json.find("optimizer")) planned.optimizer = value->as_string();
+  return planned;
 }
 
 }  // namespace

@@ -321,7 +321,8 @@ class Worker {
 
 }  // namespace
 
-std::vector<NewTrial> first_trials(const TuneStudy& tune, const PlanGuide* guide) {
+std::vector<NewTrial> first_trials(const TuneStudy& tune, const PlanGuide* guide,
+                                   const std::optional<std::vector<double>>& first) {
   std::vector<NewTrial> trials;
   const SpacePoints points(tune.space);
   std::vector<std::vector<double>> queued;
@@ -334,6 +335,7 @@ std::vector<NewTrial> first_trials(const TuneStudy& tune, const PlanGuide* guide
     trials.push_back(enqueued_trial(values));
     trials.back().user_attributes.emplace(kRole, attribute_text(role));
   };
+  if (first) queue(*first, "plan");
   if (guide != nullptr) {
     const std::vector<std::vector<double>> ranked = guide->ranked();
     if (!ranked.empty()) queue(ranked[0], "plan");

@@ -63,8 +63,10 @@ struct TunerSummary {
   std::string reason = {};       // of kFailing: what the last failure was
 };
 
-// What is queued when a study begins: the planner's best plans, then the baseline, each a trial that waits.
-std::vector<NewTrial> first_trials(const TuneStudy& tune, const PlanGuide* guide);
+// What is queued when a study begins, each a trial that waits: `first` where it is given, the planner's best
+// plan, the baseline, and more of the planner's.
+std::vector<NewTrial> first_trials(const TuneStudy& tune, const PlanGuide* guide,
+                                   const std::optional<std::vector<double>>& first = {});
 
 class Tuner {
  public:

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "nadi/base/format.h"
+
 namespace nadi {
 
 std::optional<double> number_of_text(std::string_view text) {
@@ -27,6 +29,11 @@ std::optional<double> number_of(const ParameterValue& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
   if (const auto* number = std::get_if<double>(&value)) return *number;
   return std::nullopt;
+}
+
+std::string shown_text(const ParameterValue& value) {
+  const auto* number = std::get_if<double>(&value);
+  return number == nullptr ? to_text(value) : format("{:.6g}", *number);
 }
 
 }  // namespace nadi

@@ -17,4 +17,7 @@ std::optional<double> number_of_text(std::string_view text);
 // The number of a value that is one.
 std::optional<double> number_of(const ParameterValue& value);
 
+// To be read: numbers to six digits.
+std::string shown_text(const ParameterValue& value);
+
 }  // namespace nadi

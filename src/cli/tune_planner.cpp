@@ -1,0 +1,150 @@
+#include "nadi/cli/tune_planner.h"
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/cli/cluster_flag.h"
+#include "nadi/cli/computation_choices.h"
+#include "nadi/cli/plan_question_flags.h"
+#include "nadi/cli/prediction_flags.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/model/compute_dtypes.h"
+#include "nadi/parallel/step_program.h"
+#include "nadi/plan/plan_file.h"
+#include "nadi/terminal/console.h"
+
+namespace nadi {
+namespace {
+
+std::string partition_text(const std::vector<std::int64_t>& layers) {
+  std::string text;
+  for (const std::int64_t each : layers) text += format("{}{}", text.empty() ? "" : "-", each);
+  return text;
+}
+
+}  // namespace
+
+void add_planner_flags(Flags& flags) {
+  constexpr std::string_view kGroup = "the planner, for spaces of plans (--preset megatron)";
+  const auto add = [&](std::vector<std::string_view> names, std::string_view value, std::string help,
+                       std::string fallback) {
+    flags.add({.names = std::move(names),
+               .value = value,
+               .help = std::move(help),
+               .fallback = std::move(fallback),
+               .group = kGroup});
+  };
+  add({"--model"}, "MODEL", "what PROGRAM trains: a built-in model, a config.json, a checkpoint folder",
+      "none");
+  add({"--cluster", "--hw-config"}, "NAME",
+      "the hardware: the planner's best plan is tried first, and what does not fit is never tried", "none");
+  add({"--gpus"}, "N", "GPUs that PROGRAM uses", "all of --cluster");
+  add({"--global-batch-size"}, "N", "sequences of a step", "the preset's");
+  add({"--seq-length"}, "N", "tokens per sequence", "the model's");
+  add({"--dtype"}, "TYPE", "type of parameters and activations: fp32, bf16, fp16",
+      "fp16 on GPUs; fp32 on CPUs");
+  add({"--plan"}, "FILE",
+      "a plan of 'nadi plan --emit', which is tried first; its model, cluster and batch stand in for the "
+      "flags "
+      "above",
+      "none");
+}
+
+PlannedRun resolve_planned(const Flags& flags) {
+  PlannedRun planned{.model = flags.text("--model").value_or(""),
+                     .cluster = flags.text("--cluster").value_or(""),
+                     .plan_file = flags.text("--plan").value_or(""),
+                     .gpus = flags.integer("--gpus").value_or(0),
+                     .global_batch_size = flags.integer("--global-batch-size").value_or(0),
+                     .seq_length = flags.integer("--seq-length").value_or(0),
+                     .dtype = flags.text("--dtype").value_or("")};
+  if (!planned.plan_file.empty()) {
+    for (const std::string_view flag :
+         {"--model", "--cluster", "--global-batch-size", "--seq-length", "--dtype"})
+      if (flags.given(flag))
+        throw usage_error(format("--plan and {} contradict each other", flag), "the plan says it");
+    const PlanFile file = read_plan_file(planned.plan_file);
+    planned.model = file.model;
+    planned.cluster = file.cluster;
+    planned.global_batch_size = file.global_batch_size;
+    planned.seq_length = file.seq_length;
+    planned.dtype = std::string(name_of(file.dtype));
+    planned.fp8 = file.fp8;
+    planned.attention = attention_name(file.fused_attention);
+    planned.optimizer = to_string(file.optimizer);
+    const std::int64_t ranks = file.plan.world_size();
+    if (planned.gpus != 0 && planned.gpus != ranks)
+      throw usage_error(
+          format("--gpus {}, and the plan of {} is for {}", planned.gpus, planned.plan_file, ranks),
+          "leave --gpus out");
+    planned.gpus = ranks;
+    if (planned.cluster.empty())
+      throw usage_error(format("{} names no cluster", planned.plan_file), "plan with --cluster");
+  }
+  if (!planned.cluster.empty() && planned.model.empty())
+    throw usage_error("--cluster makes no sense without --model", "the planner plans a model");
+  if (!planned.cluster.empty() && planned.global_batch_size == 0)
+    throw usage_error("--cluster makes no sense without --global-batch-size");
+  // Constraints of the space divide them.
+  if (!planned.cluster.empty() && planned.gpus == 0) planned.gpus = given_cluster(flags)->device_count();
+  return planned;
+}
+
+TunePlanner::TunePlanner(const TuneStudy& tune, Console& console) : tune_(tune) {
+  if (!tune.planned.any()) return;
+  const PlannedRun& planned = tune.planned;
+  std::vector<std::string> words{planned.model, "--cluster", planned.cluster, "--global-batch-size",
+                                 format("{}", planned.global_batch_size)};
+  if (planned.seq_length > 0) words.insert(words.end(), {"--seq-length", format("{}", planned.seq_length)});
+  if (!planned.dtype.empty()) words.insert(words.end(), {"--dtype", planned.dtype});
+  if (planned.fp8) words.push_back("--fp8");
+  if (!planned.attention.empty()) words.insert(words.end(), {"--attention", planned.attention});
+  if (!planned.optimizer.empty()) words.insert(words.end(), {"--optimizer", planned.optimizer});
+  Flags flags;
+  flags.set_positional({.name = "MODEL", .help = ""});
+  add_cluster_flag(flags, "the hardware", "required");
+  add_question_flags(flags);
+  flags.parse(words);
+  question_ = resolve_question(flags, wanted_cluster(flags, "no hardware to plan for"), console);
+  points_.emplace(tune.space);
+  guide_.emplace(*question_, *points_, GuideOptions{.gpus = planned.gpus});
+}
+
+std::optional<std::vector<double>> TunePlanner::plan_of_file(Console& console) const {
+  const std::string& path = tune_.planned.plan_file;
+  if (path.empty()) return std::nullopt;
+  const PlanFile file = read_plan_file(path);
+  check_plan_file(file, path, question_->config);
+  std::vector<double> point;
+  try {
+    point = guide_->point_of_plan(file.plan, file.micro_batch_size, file.recompute);
+  } catch (const Error& error) {
+    throw usage_error(format("the space does not have the plan of {}: {}", path, error.message()),
+                      error.hint());
+  }
+  if (const auto why = points_->violated(point))
+    throw usage_error(format("the space does not have the plan of {}: {}", path, *why),
+                      "'nadi plan --even' spreads layers as Megatron does");
+  Plan even = file.plan;
+  even.partition.clear();
+  const std::vector<std::int64_t> spread = resolved_partition(question_->config, even);
+  if (!file.plan.partition.empty() && file.plan.partition != spread)
+    console.info() << format("note: {} spreads layers as {}; the trials spread them as {}\n", path,
+                             partition_text(file.plan.partition), partition_text(spread));
+  const std::vector<DeviceId> devices = placed_devices(file);
+  for (std::size_t rank = 0; rank < devices.size(); ++rank)
+    if (static_cast<std::size_t>(devices[rank]) != rank) {
+      console.info() << format(
+          "note: {} places ranks on devices of its choice; the trials take the first {}\n", path,
+          devices.size());
+      break;
+    }
+  if (const auto why = guide_->refusal(point))
+    console.info() << format("note: by the planner's estimate the plan of {} cannot run: {}\n", path, *why);
+  return point;
+}
+
+}  // namespace nadi

@@ -1,0 +1,41 @@
+// The planner of `nadi tune`: its flags, the question that they ask, and the plan of --plan.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "nadi/plan/plan_question.h"
+#include "nadi/tune/plan_guide.h"
+#include "nadi/tune/tune_study.h"
+
+namespace nadi {
+
+class Flags;
+struct Console;
+
+void add_planner_flags(Flags& flags);
+
+// Error (usage) for flags that contradict each other; (input) for the file of --plan.
+PlannedRun resolve_planned(const Flags& flags);
+
+// For a space of plans. The study must stay where it is.
+class TunePlanner {
+ public:
+  TunePlanner(const TuneStudy& tune, Console& console);
+
+  // nullptr when the study asks for no planner.
+  const PlanGuide* guide() const { return guide_ ? &*guide_ : nullptr; }
+
+  // The plan of --plan as a point of the space, to be tried before all others; nothing without --plan. Reads
+  // the file: for the start of a study. Error (usage) where the space does not have the plan. What the space
+  // cannot say of a plan is noted: how layers are spread over stages, and on which devices ranks are.
+  std::optional<std::vector<double>> plan_of_file(Console& console) const;
+
+ private:
+  const TuneStudy& tune_;
+  std::optional<PlanQuestion> question_;
+  std::optional<SpacePoints> points_;
+  std::optional<PlanGuide> guide_;
+};
+
+}  // namespace nadi
