@@ -4,14 +4,18 @@
 //   job_logs_gen FOLDER [seed=1] [nodes=64] [gpus=8] [megabytes=50] [timers=all] [profile=1] ...
 //
 // `megabytes` is the size of the three files of a node together. The settings are those of
-// testing/job_logs.h; they are listed when one is not known.
+// testing/job_logs.h; they are listed when one is not known. own=1 writes folders of `nadi job submit`: with
+// job.json, submitted.json, slurm.txt and script.sh, samples of our own sampler, and the count of restarts.
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -80,7 +84,8 @@ const std::map<std::string, Setter>& setters() {
                                                  {"gpustat", JobSamples::kGpustat},
                                                  {"degrees", JobSamples::kGpustatDegrees},
                                                  {"header", JobSamples::kGpustatWithHeader},
-                                                 {"nvidia-smi", JobSamples::kNvidiaSmi}})},
+                                                 {"nvidia-smi", JobSamples::kNvidiaSmi},
+                                                 {"own", JobSamples::kOwn}})},
       {"sample_count", integer(&JobLogsSpec::sample_count)},
       {"hot_node", integer(&JobLogsSpec::hot_node)},
       {"gpu", [](JobLogsSpec& spec, const std::string& text) { spec.gpu = text; }},
@@ -96,27 +101,69 @@ const std::map<std::string, Setter>& setters() {
   return kSetters;
 }
 
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw std::runtime_error(path.string() + " cannot be written");
+}
+
+// The rest of a folder that `nadi job submit` makes, for a job of Megatron-LM under Slurm.
+void write_own_files(const WrittenJob& job, const JobLogsSpec& spec, const std::filesystem::path& parent) {
+  const auto number = [](std::int64_t value) { return std::to_string(value); };
+  for (std::size_t i = 0; i < job.folders.size(); ++i) {
+    const std::string id = job.folders[i].filename().string();
+    const std::int64_t second = spec.nodes_of_second_job;
+    const std::int64_t nodes = job.folders.size() == 1 ? spec.nodes : i == 0 ? spec.nodes - second : second;
+    const std::string words = "\"pretrain_gpt.py\", \"--micro-batch-size\", \"" + number(spec.micro_batch) +
+                              "\", \"--global-batch-size\", \"" + number(job.global_batch) +
+                              "\", \"--tensor-model-parallel-size\", \"" + number(spec.tensor) +
+                              "\", \"--pipeline-model-parallel-size\", \"" + number(spec.pipeline) +
+                              "\", \"--seq-length\", \"" + number(spec.sequence) + "\"";
+    write_file(job.folders[i] / "job.json", "{\"nadi_job\": 1, \"name\": \"" + spec.model +
+                                                "\", \"scheduler\": \"slurm\", \"run\": {\"megatron\": [" +
+                                                words + "]}, \"nodes\": " + number(nodes) +
+                                                ", \"ranks_per_node\": " + number(spec.gpus) +
+                                                ", \"gpus_per_node\": " + number(spec.gpus) +
+                                                ", \"outputs\": \"" + parent.string() + "\"}\n");
+    write_file(job.folders[i] / "submitted.json",
+               "{\"nadi_submitted\": 1, \"scheduler\": \"slurm\", \"id\": \"" + id +
+                   "\", \"component_ids\": [], \"time\": \"2022-07-01T00:00:00Z\", \"plan\": \"\"}\n");
+    write_file(job.folders[i] / "script.sh", "#!/bin/bash\n# made up by job_logs_gen: it was never run\n");
+    write_file(job.folders[i] / "slurm.txt", "SLURM_RESTART_COUNT: 0\nnodes: " + number(nodes) + "\n");
+  }
+}
+
 int run(int count, char** words) {
   if (count < 2) {
     std::string names;
     for (const auto& [name, setter] : setters()) names += " " + name;
+    names += " own";
     std::fprintf(stderr, "usage: job_logs_gen FOLDER [NAME=VALUE ...]\nnames:%s\n", names.c_str());
     return 2;
   }
   JobLogsSpec spec{.keep_items = false};
+  bool own = false;
   for (int i = 2; i < count; ++i) {
     const std::string word = words[i];
+    if (word == "own=1" || word == "own=0") {
+      own = word == "own=1";
+      if (own) spec.samples = JobSamples::kOwn;
+      continue;
+    }
     const std::size_t equals = word.find('=');
     const auto setter = setters().find(word.substr(0, equals));
     if (equals == std::string::npos || setter == setters().end()) {
       std::string names;
       for (const auto& [name, unused] : setters()) names += " " + name;
+      names += " own";
       std::fprintf(stderr, "job_logs_gen: unknown setting '%s'; known:%s\n", word.c_str(), names.c_str());
       return 2;
     }
     setter->second(spec, word.substr(equals + 1));
   }
   const WrittenJob job = write_job_logs(words[1], spec);
+  if (own) write_own_files(job, spec, std::filesystem::absolute(words[1]));
   for (const std::filesystem::path& folder : job.folders) std::printf("%s\n", folder.c_str());
   return 0;
 }

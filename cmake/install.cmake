@@ -50,6 +50,7 @@ set(NADI_INTERNAL_HEADERS
   draw/graph_page.h
   draw/graph_view.h
   draw/graphml_writer.h
+  draw/job_timeline.h
   draw/node_link_output.h
   engine/host_threads.h
   engine/reference/collective.h
@@ -64,6 +65,8 @@ set(NADI_INTERNAL_HEADERS
   input/json_recovery.h
   input/json_text.h
   input/json_window.h
+  job_health/spoken_date.h
+  job_report/job_report_json.h
   model/config_keys.h
   plan/plan_file_keys.h
   pytorch/decimal_time.h

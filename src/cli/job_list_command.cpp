@@ -46,8 +46,9 @@ class JobListCommand : public Command {
     if (scheduler != "slurm") jobs = make_scheduler(SchedulerKind::kLocal, where)->list(options);
     if (scheduler == "slurm" || (scheduler == "auto" && SlurmClient::is_there())) {
       try {
-        for (JobStatus& job : make_scheduler(SchedulerKind::kSlurm, where)->list(options))
-          jobs.push_back(std::move(job));
+        const auto slurm = make_scheduler(SchedulerKind::kSlurm, where);
+        for (JobStatus& job : slurm->list(options)) jobs.push_back(std::move(job));
+        for (const std::string& note : slurm->notes()) console.warnings() << format("warning: {}\n", note);
       } catch (const Error& error) {
         // Slurm's commands may be installed where no Slurm is; jobs of this machine are no reason to fail
         // then.

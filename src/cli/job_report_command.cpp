@@ -1,5 +1,4 @@
 // nadi job report
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -28,22 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Traces of ranks that the job left: trace/ in its folder.
-std::vector<fs::path> traces_of(const std::vector<fs::path>& folders) {
-  std::vector<fs::path> traces;
-  for (const fs::path& folder : folders) {
-    std::error_code problem;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder / "trace", problem)) {
-      const std::string name = entry.path().filename().string();
-      if (entry.is_regular_file(problem) &&
-          (name.ends_with(".et") || name.ends_with(".json") || name.ends_with(".json.gz")))
-        traces.push_back(entry.path());
-    }
-  }
-  std::ranges::sort(traces);
-  return traces;
-}
-
 class JobReportCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
@@ -68,6 +51,11 @@ class JobReportCommand : public Command {
                .value = "FILE",
                .help = "a plan file that the job follows: its prediction is compared with what was measured",
                .fallback = "plan.json in the folder, if it is there"});
+    flags.add(
+        {.names = {"--from"},
+         .value = "FILE",
+         .help = "settings file of the modified Megatron-LM: what was asked for, for folders of its scripts",
+         .fallback = "job.json in the folder, if it is there"});
     add_outputs_flag(flags);
     flags.add(
         {.names = {"--json"}, .help = "print JSON with everything: see docs/json.md", .group = "output"});
@@ -78,24 +66,36 @@ class JobReportCommand : public Command {
   void run(const Flags& flags, Console& console) const override {
     const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
     // A page that cannot be written is refused before gigabytes are read.
-    if (const auto page = flags.text("--output")) AtomicFile(*page, overwrite);
+    if (const auto file = flags.text("--output")) AtomicFile(*file, overwrite);
     const fs::path outputs = outputs_flag(flags);
     const std::optional<fs::path> plan =
         flags.given("--plan") ? std::optional<fs::path>(*flags.text("--plan")) : std::nullopt;
-    const JobReport report = read_report(folders_of(flags.positionals(), outputs), plan, console);
+    const std::optional<fs::path> from =
+        flags.given("--from") ? std::optional<fs::path>(*flags.text("--from")) : std::nullopt;
+    const JobReport report =
+        read_report(folders_of(flags.positionals(), outputs), {.plan = plan, .old_settings = from}, console);
     std::optional<JobReport> other;
     if (flags.given("--compare"))
-      other = read_report(folders_of(flags.texts("--compare"), outputs), std::nullopt, console);
+      other = read_report(folders_of(flags.texts("--compare"), outputs), {}, console);
 
+    const bool json = flags.given("--json");
+    const auto page = flags.text("--output");
+    std::optional<TimelineView> timeline;
+    if (json || page) timeline = timeline_of(report, console);
     std::optional<Bytes> page_size;
-    if (const auto page = flags.text("--output"))
-      page_size = write_page(report, other ? &*other : nullptr, *page, overwrite, console);
-    if (flags.given("--json")) {
-      console.out << job_report_json(report, {.compared_with = other ? &*other : nullptr});
+    if (page)
+      page_size = write_job_page({.report = &report,
+                                  .compared_with = other ? &*other : nullptr,
+                                  .timeline = timeline ? &*timeline : nullptr},
+                                 *page, overwrite);
+    if (json) {
+      console.out << job_report_json(report,
+                                     {.compared_with = other ? &*other : nullptr,
+                                      .timeline = timeline ? job_timeline_json(*timeline) : Json(nullptr)});
     } else {
       print_job_report(report, console.out,
                        {.style = style_for(console), .compared_with = other ? &*other : nullptr});
-      if (page_size) console.out << format("\n{} ({})\n", *flags.text("--output"), to_string(*page_size));
+      if (page_size) console.out << format("\n{} ({})\n", *page, to_string(*page_size));
     }
   }
 
@@ -115,24 +115,20 @@ class JobReportCommand : public Command {
     return folders;
   }
 
-  static JobReport read_report(const std::vector<fs::path>& folders, const std::optional<fs::path>& plan,
+  static JobReport read_report(const std::vector<fs::path>& folders, FolderReportOptions options,
                                Console& console) {
     ProgressLine progress(console, "logs", steady_clock());
-    return report_of_folders(
-        folders, {.now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()),
-                  .plan = plan,
-                  .progress = [&](Bytes done, Bytes total) { progress.update(done, total); }});
+    options.now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    options.progress = [&](Bytes done, Bytes total) { progress.update(done, total); };
+    return report_of_folders(folders, options);
   }
 
-  static Bytes write_page(const JobReport& report, const JobReport* other, const fs::path& path,
-                          Overwrite overwrite, Console& console) {
+  static std::optional<TimelineView> timeline_of(const JobReport& report, Console& console) {
     std::string problem;
-    const std::optional<TimelineView> timeline =
-        job_timeline(report, {.traces = traces_of(report.folders)}, &problem);
+    std::optional<TimelineView> timeline =
+        job_timeline(report, {.traces = find_job_traces(report.folders)}, &problem);
     if (!problem.empty()) console.info() << "note: no timeline: " << problem << "\n";
-    return write_job_page(
-        {.report = &report, .compared_with = other, .timeline = timeline ? &*timeline : nullptr}, path,
-        overwrite);
+    return timeline;
   }
 };
 

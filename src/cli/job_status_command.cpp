@@ -3,6 +3,7 @@
 #include <memory>
 #include <ostream>
 
+#include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/version.h"
 #include "nadi/cli/chosen_job.h"
@@ -25,6 +26,8 @@ class JobStatusCommand : public Command {
   void run(const Flags& flags, Console& console) const override {
     const ChosenJob chosen = choose_job(flags.positional(), outputs_flag(flags));
     JobStatus job = chosen.scheduler->status(chosen.id);
+    for (const std::string& note : chosen.scheduler->notes())
+      console.warnings() << format("warning: {}\n", note);
     if (job.folder.empty() && chosen.folder) job.folder = *chosen.folder;
     if (flags.given("--json")) {
       Json root = job_json(job);

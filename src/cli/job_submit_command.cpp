@@ -14,6 +14,8 @@
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/job/find_program.h"
+#include "nadi/megatron/megatron_command.h"
+#include "nadi/megatron/plan_flags.h"
 #include "nadi/model/config_file.h"
 #include "nadi/plan/plan_file.h"
 #include "nadi/scheduler/job_file.h"
@@ -64,10 +66,21 @@ JobFile read_job(const Flags& flags, Console& console) {
   return parse_job_file(job_file_text(old.job), *from, {.set = flags.texts("--set")});
 }
 
-// Nodes and ranks by the plan, which fits its model and its cluster.
-void follow_plan(JobFile& job) {
+// The flags of the plan for Megatron-LM; `nadi train` reads the plan itself.
+void take_megatron_flags(JobFile& job, const PlanFile& plan, const ModelConfig& config, Console& console) {
+  if (job.run.kind != JobRunKind::kMegatron) return;
+  const MegatronPlanFlags planned = megatron_plan_flags(config, plan);
+  job.run.words = with_plan_flags(std::move(job.run.words), planned.flags, job.plan.filename().string());
+  for (const std::string& note : planned.notes) console.info() << "note: " << note << "\n";
+  for (const std::string& problem : planned.problems) console.warnings() << "warning: " << problem << "\n";
+}
+
+// Nodes, ranks and flags by the plan, which fits its model and its cluster.
+void follow_plan(JobFile& job, Console& console) {
   const PlanFile plan = read_plan_file(job.plan);
-  check_plan_file(plan, job.plan, load_model_config(plan.model));
+  const ModelConfig config = load_model_config(plan.model);
+  check_plan_file(plan, job.plan, config);
+  take_megatron_flags(job, plan, config, console);
   if (plan.cluster.empty()) return place_by_plan(job, plan, nullptr);
   const Cluster cluster = load_cluster(plan.cluster);
   check_devices(plan, job.plan, cluster);
@@ -95,7 +108,7 @@ JobFile resolve(const Flags& flags, Console& console) {
   if (const auto plan = flags.text("--plan")) job.plan = fs::absolute(*plan).lexically_normal();
   if (const auto restarts = flags.integer("--max-restarts", 0)) job.requeue.max_restarts = *restarts;
   take_profilers(flags, job);
-  if (!job.plan.empty()) follow_plan(job);
+  if (!job.plan.empty()) follow_plan(job, console);
   check_train_words(job);
   if (job.run.folder.empty()) job.run.folder = fs::current_path();
   if (job.run.kind == JobRunKind::kTrain && job.run.program.empty() &&
@@ -166,8 +179,9 @@ class JobSubmitCommand : public Command {
          .repeatable = true});
     flags.add({.names = {"--plan"},
                .value = "FILE",
-               .help = "a plan of 'nadi plan --emit': ranks and nodes follow it; two kinds of nodes are one "
-                       "heterogeneous job",
+               .help =
+                   "a plan of 'nadi plan --emit': ranks and nodes follow it, and flags of Megatron-LM; two "
+                   "kinds of nodes are one heterogeneous job",
                .fallback = "that of the job file"});
     flags.add({.names = {"--max-restarts"},
                .value = "N",

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "nadi/base/format.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/job/find_program.h"
 #include "nadi/testing/source_folder.h"
@@ -66,17 +67,86 @@ TEST(JobCommands, AllExamplesAreJobs) {
     }
 }
 
+// One node with two fast devices and two with a slow one each; four stages in this order.
+void write_plan_over_two_kinds() {
+  write_text("two.json", R"({
+    "name": "two",
+    "nodes": [
+      {"name": "big", "count": 1, "device": "a100-40gb", "devices": 2,
+       "inside": {"kind": "nvlink", "topology": "switch", "bandwidth": "1840 Gbit/s", "latency": "2 us"}},
+      {"name": "small", "count": 2, "device": "a10", "devices": 1}],
+    "levels": [{"name": "nodes", "fabric": {"kind": "ethernet", "topology": "switch", "bandwidth": "40 Gbit/s",
+                                            "latency": "30 us"}}]})");
+  const CliRun planned = run(
+      "plan gpt2-medium --cluster two.json --global-batch-size 8 --tp 1 --pp 4 --dp 1 --micro-batch-size 1 "
+      "--schedule 1f1b --emit plan.json");
+  ASSERT_EQ(planned.code, 0) << planned.err;
+}
+
+constexpr const char* kKindsOfNodes =
+    R"("groups": [{"kind": "small", "partition": "a10"}, {"kind": "big", "partition": "a100", "cpus_per_rank": 8}])";
+
 TEST(JobCommands, APlanOverTwoKindsOfNodesIsOneHeterogeneousJob) {
   const WorkingFolder folder;
-  ASSERT_EQ(
-      run("plan gpt2-xl --cluster a100x1-a10x7 --global-batch-size 64 --tp 1 --pp 8 --dp 4 --schedule 1f1b "
-          "--emit plan.json")
-          .code,
-      0);
+  ASSERT_NO_FATAL_FAILURE(write_plan_over_two_kinds());
   write_text("job.json", R"({"nadi_job": 1, "run": {"train": ["--max-steps", "2"]}})");
   const CliRun unknown = run("job submit job.json --plan plan.json --dry-run");
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("the job does not say what these are"));
+
+  write_text("job.json",
+             format(R"({{"nadi_job": 1, "run": {{"train": ["--max-steps", "2"]}}, {}}})", kKindsOfNodes));
+  const CliRun shown = run("job submit job.json --plan plan.json --dry-run");
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  // In the order of the ranks, whatever that of the job file: big, then small.
+  const std::size_t big = shown.out.find(
+                        "#SBATCH --nodes=1 --ntasks-per-node=2 --cpus-per-task=8\n#SBATCH --gres=gpu:2\n"
+                        "#SBATCH --partition=a100\n#SBATCH hetjob\n"),
+                    small = shown.out.find(
+                        "#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=1\n#SBATCH --gres=gpu:1\n"
+                        "#SBATCH --partition=a10\n");
+  EXPECT_NE(big, std::string::npos) << shown.out;
+  EXPECT_NE(small, std::string::npos) << shown.out;
+  EXPECT_LT(big, small);
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("NNODES=3 WORLD_SIZE=4\n"),
+                               HasSubstr("--het-group=0 --nodes=1 --ntasks=2 --ntasks-per-node=2 "),
+                               HasSubstr("--het-group=1 --nodes=2 --ntasks=2 --ntasks-per-node=1 "),
+                               HasSubstr("--plan " + (fs::current_path() / "plan.json").string())));
+  // The same in a form for programs.
+  const Json root = run_json("job submit job.json --plan plan.json --dry-run --json");
+  EXPECT_EQ(root["nodes"], 3);
+  EXPECT_EQ(root["ranks"], 4);
+  EXPECT_EQ(root["scripts"].size(), 1);
+  EXPECT_EQ(root["job"]["groups"].size(), 2);
+  EXPECT_EQ(root["job"]["groups"][0]["kind"], "big");
+  // For clusters without heterogeneous jobs: a script for each.
+  write_text(
+      "command.json",
+      format(R"({{"nadi_job": 1, "mixing": "jobs", "run": {{"command": ["true"]}}, {}}})", kKindsOfNodes));
+  EXPECT_EQ(run_json("job submit command.json --plan plan.json --dry-run --json")["scripts"].size(), 2);
+}
+
+TEST(JobCommands, APlanGivesMegatronItsFlags) {
+  const WorkingFolder folder;
+  ASSERT_NO_FATAL_FAILURE(write_plan_over_two_kinds());
+  write_text("job.json",
+             format(R"({{"nadi_job": 1, {}, "run": {{"megatron": ["pretrain_gpt.py", "--lr", "1e-4"]}}}})",
+                    kKindsOfNodes));
+  const Json root = run_json("job submit job.json --plan plan.json --dry-run --json");
+  std::string words;
+  for (const Json& word : root["job"]["run"]["megatron"]) words += word.get<std::string>() + " ";
+  EXPECT_THAT(words, AllOf(HasSubstr("pretrain_gpt.py --lr 1e-4 --num-layers 24 --hidden-size 1024 "),
+                           HasSubstr("--tensor-model-parallel-size 1 --pipeline-model-parallel-size 4 "),
+                           HasSubstr("--micro-batch-size 1 --global-batch-size 8 ")));
+  const std::string script = root["scripts"][0];
+  EXPECT_THAT(script, HasSubstr("--pipeline-model-parallel-size 4"));
+  const CliRun other =
+      run("job submit job.json --plan plan.json --dry-run --set "
+          "run.megatron=[\"pretrain_gpt.py\",\"--pipeline-model-parallel-size\",\"2\"]");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err,
+              HasSubstr("--pipeline-model-parallel-size 2 of the job contradicts plan.json, which has "
+                        "--pipeline-model-parallel-size 4"));
 }
 
 TEST(JobCommands, OldSettingsAreReadAndNamed) {

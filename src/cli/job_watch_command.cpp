@@ -73,6 +73,7 @@ class Watcher {
     WatchedState state{
         .log = log, .title = title_, .status = answer.status, .status_problem = answer.problem, .now = now};
     state.progress = progress_of(seen);
+    if (answer.status && nadi::has_ended(answer.status->state)) state.progress.left.reset();
     state.runs = runs_now(seen);
     // Half-read logs are no reason for an alarm.
     if (whole_) state.findings = job_findings(seen);
@@ -144,6 +145,11 @@ class JobWatchCommand : public Command {
                           .many = true});
     flags.add({.names = {"--once"}, .help = "print how it is now, and end"});
     flags.add({.names = {"--interval"}, .value = "TIME", .help = "time between two looks", .fallback = "2"});
+    flags.add(
+        {.names = {"--from"},
+         .value = "FILE",
+         .help = "settings file of the modified Megatron-LM: what was asked for, for folders of its scripts",
+         .fallback = "job.json in the folder, if it is there"});
     flags.add({.names = {"--json"},
                .help = "print JSON: one object with --once, else one in a line for each look"});
     flags.add({.names = {"--outputs"},
@@ -161,6 +167,7 @@ class JobWatchCommand : public Command {
     const bool json = flags.given("--json");
     WatchedJob job = find_watched_job(flags.positionals(),
                                       flags.text("--outputs").value_or(std::string(kDefaultJobOutputs)));
+    if (const auto from = flags.text("--from")) job.asked = asked_settings(std::filesystem::path(*from));
     if (job.scheduler == nullptr) {
       // Only a folder: there must be logs in it.
       for (const std::filesystem::path& folder : job.folders)
@@ -205,10 +212,13 @@ class JobWatchCommand : public Command {
 
   // A line when something changed, and each finding when it is new.
   static void lines(Watcher& watcher, milliseconds pause, bool json, Console& console) {
-    std::string before;
+    std::string before, problem;
     std::set<std::string> known;
     for (;;) {
       const WatchedState state = watcher.look(std::nullopt, kStatusPatience, false);
+      if (state.status_problem != problem && !state.status_problem.empty())
+        console.warnings() << format("warning: the scheduler: {}\n", state.status_problem);
+      problem = state.status_problem;
       if (json) {
         console.out << watch_json(state).dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
       } else {

@@ -3,6 +3,7 @@
 
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/testing/job_logs.h"
+#include "nadi/testing/temporary_variable.h"
 
 namespace nadi {
 namespace {
@@ -50,6 +51,39 @@ TEST(JobWatch, WhatIsWrongIsTold) {
   const CliRun json = run("job watch log2/10932251 log2/10932252 --once --json");
   EXPECT_EQ(json.code, 1);
   EXPECT_THAT(json.out, HasSubstr("\"rule\": \"settings\""));
+}
+
+// A folder as 'job submit' makes it, with a run that reached iteration 50 of 100.
+void write_submitted(const std::string& scheduler) {
+  write_job_logs("jobs", {.nodes = 1, .iterations = 50, .all_iterations = 100});
+  write_text("jobs/10932251/submitted.json",
+             R"({"nadi_submitted": 1, "scheduler": ")" + scheduler +
+                 R"(", "id": "10932251", "component_ids": [], "time": "2026-11-16T23:51:29Z"})");
+}
+
+TEST(JobWatch, ACancelledJobHasNoTimeLeft) {
+  const WorkingFolder folder;
+  write_submitted("local");
+  write_text("jobs/10932251/local_state.txt", "start 0 1794873089\nend 143 cancelled 1794873091\n");
+  const CliRun seen = run("job watch 10932251 --once");
+  EXPECT_EQ(seen.code, 1);
+  EXPECT_THAT(seen.out, HasSubstr("\ncancelled, iteration 50 of 100, "));
+  EXPECT_THAT(seen.out, Not(HasSubstr(" left")));
+}
+
+TEST(JobWatch, FarFromTheClusterTheFolderIsReadAndTheReasonSaid) {
+  const WorkingFolder folder;
+  write_submitted("slurm");
+  const TemporaryVariable path("PATH", "/nowhere");
+  EXPECT_THAT(run("job watch jobs/10932251 --once").out,
+              HasSubstr("\nscheduler: there is no squeue on PATH"));
+  const CliRun json = run("job watch jobs/10932251 --once --json");
+  EXPECT_THAT(Json::parse(json.out).at("scheduler_problem").get<std::string>(),
+              HasSubstr("there is no squeue on PATH"));
+  EXPECT_TRUE(Json::parse(json.out).at("scheduler_state").is_null());
+  const CliRun unknown = run("job watch 4711 --once");
+  EXPECT_EQ(unknown.code, 4);
+  EXPECT_THAT(unknown.err, HasSubstr("there is no squeue on PATH"));
 }
 
 TEST(JobWatch, WhatIsNoJob) {

@@ -25,6 +25,8 @@ StatusPoller::StatusPoller(std::unique_ptr<Scheduler> scheduler, std::string id,
       Answer answer;
       try {
         answer.status = scheduler->status(id);
+        for (const std::string& note : scheduler->notes())
+          answer.problem += (answer.problem.empty() ? "" : "; ") + note;
       } catch (const Error& error) {
         answer.problem = error.what();
       }

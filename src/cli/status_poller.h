@@ -21,7 +21,7 @@ class StatusPoller {
 
   struct Answer {
     std::optional<JobStatus> status = {};
-    std::string problem = {};  // why there is none
+    std::string problem = {};  // why there is none, or what it lacks
   };
   // The newest. The first call waits for the first answer, at most `patience`.
   Answer answer(std::chrono::milliseconds patience);

@@ -5,6 +5,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/draw/event_json.h"
 #include "nadi/draw/timeline_from_log.h"
 #include "nadi/draw/timeline_from_traces.h"
 #include "nadi/job_report/job_report.h"
@@ -110,9 +111,12 @@ std::optional<TimelineView> job_timeline(const JobReport& report, const JobTimel
   TimelineView view;
   view.title = report.title;
   try {
-    if (!options.traces.empty()) {
-      timeline_from_traces(view, options.traces, {});
-      view.subtitle = format("From {} traces in the folder of the job.", options.traces.size());
+    if (!options.traces.files.empty()) {
+      const std::size_t count = options.traces.files.size();
+      timeline_from_traces(view, options.traces.files, {});
+      view.notes.insert(view.notes.end(), options.traces.notes.begin(), options.traces.notes.end());
+      view.subtitle = count == 1 ? std::string("From the trace in the folder of the job.")
+                                 : format("From {} traces in the folder of the job.", count);
     } else if (!report.timed_iteration.timers.empty()) {
       draw_timers(view, report, options);
     } else {
@@ -124,6 +128,34 @@ std::optional<TimelineView> job_timeline(const JobReport& report, const JobTimel
     return std::nullopt;
   }
   return view;
+}
+
+Json job_timeline_json(const TimelineView& timeline) {
+  Json labels = Json::array(), lanes = Json::array();
+  for (const TimelineView::Label& label : timeline.labels())
+    labels.push_back({{"name", timeline.text(label.name)}, {"kind", to_string(label.kind)}});
+  const std::int64_t origin = first_start(timeline);
+  for (std::uint32_t lane = 0; lane < timeline.lane_count(); ++lane) {
+    const TimelineView::Events& events = timeline.events(lane);
+    Json starts = Json::array(), micro_batches = Json::array();
+    for (std::size_t i = 0; i < events.starts.size(); ++i) {
+      starts.push_back(events.starts[i] - origin);
+      const bool known = i < events.micro_batches.size() && events.micro_batches[i] != kNoMicroBatch;
+      micro_batches.push_back(known ? Json(events.micro_batches[i]) : Json(nullptr));
+    }
+    lanes.push_back({{"group", timeline.group(events.about.group).name},
+                     {"name", events.about.name},
+                     {"note", events.about.note},
+                     {"label", events.labels},
+                     {"start_ns", std::move(starts)},
+                     {"duration_ns", events.durations},
+                     {"micro_batch", std::move(micro_batches)}});
+  }
+  return {{"subtitle", timeline.subtitle},
+          {"pipeline", timeline.pipeline},
+          {"notes", timeline.notes},
+          {"labels", std::move(labels)},
+          {"lanes", std::move(lanes)}};
 }
 
 }  // namespace nadi

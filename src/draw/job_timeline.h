@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "nadi/base/json.h"
+#include "nadi/draw/job_traces.h"
 #include "nadi/draw/timeline_view.h"
 
 namespace nadi {
@@ -19,7 +21,7 @@ namespace nadi {
 struct JobReport;
 
 struct JobTimelineOptions {
-  std::vector<std::filesystem::path> traces = {};  // of ranks; empty: from the timers
+  JobTraces traces = {};  // of find_job_traces(); none: from the timers
   // Ranks are left out, whole data-parallel replicas first, until about as many events are left. A note says
   // so.
   std::int64_t most_events = 250'000;
@@ -28,5 +30,9 @@ struct JobTimelineOptions {
 // Nothing where there is nothing to draw; `problem` then says why, where there is something to say.
 std::optional<TimelineView> job_timeline(const JobReport& report, const JobTimelineOptions& options,
                                          std::string* problem = nullptr);
+
+// The timeline as docs/json.md has it for `nadi job report --json`: names once, the events of a lane as
+// columns.
+Json job_timeline_json(const TimelineView& timeline);
 
 }  // namespace nadi

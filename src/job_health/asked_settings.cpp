@@ -3,6 +3,7 @@
 
 #include "nadi/base/format.h"
 #include "nadi/job_health/job_health.h"
+#include "nadi/scheduler/old_settings.h"
 
 namespace nadi {
 
@@ -31,6 +32,23 @@ std::vector<AskedSetting> asked_settings(const JobFile& job) {
     if (value.find("${") != std::string::npos) continue;
     asked.push_back({.name = std::move(name), .value = value, .where = "job.json"});
   }
+  return asked;
+}
+
+std::vector<AskedSetting> asked_settings(const std::filesystem::path& old_settings) {
+  const OldSettings old = read_old_settings(old_settings, "");
+  const std::string file = old_settings.filename().string();
+  std::vector<AskedSetting> asked;
+  for (const OldSetting& setting : old.settings)
+    asked.push_back(
+        {.name = setting.name, .value = setting.value, .where = format("{}:{}", file, setting.line)});
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(asked, name, &AskedSetting::name) != asked.end();
+  };
+  if (!has("WORLD_SIZE") && has("NNODES") && has("NPROC_PER_NODE"))
+    asked.push_back({.name = "WORLD_SIZE",
+                     .value = format("{}", old.job.ranks()),
+                     .where = format("{}, NNODES x NPROC_PER_NODE", file)});
   return asked;
 }
 

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct HealthLimits {
   double idle_percent = 5;
   double hot_degrees = 87;  // below where data-centre GPUs lower their clocks
   double memory_share = 0.98;
+  // Without a scheduler: a folder in which nothing was written for so long is that of a job that has ended.
+  std::chrono::seconds history{86400};
   double slow_factor = 1.2;  // of the median of nodes with the same work
 };
 
@@ -57,13 +60,23 @@ struct JobProgress {
   std::optional<double> tflops_per_rank = {}, tokens_per_second = {};
   std::optional<std::chrono::sys_seconds> last_seen = {};  // the newest line of an iteration came about then
   bool done = false;                                       // all iterations, by the log
+  // The newest trace of the job, HealthLimits::history ago or more: it has ended, and neither a scheduler nor
+  // the log says how.
+  std::optional<std::chrono::sys_seconds> ended_about = {};
 };
-JobProgress progress_of(const JobObservation& observation);
+JobProgress progress_of(const JobObservation& observation, const HealthLimits& limits = {});
 
-// Whether the job runs: by the scheduler, or, where there is none, by files that were written a moment ago.
+// When something was last written: the newest file's age. Copies of files are younger than what is in them:
+// where each date in the files is a day or more behind its file, the newest date.
+std::optional<std::chrono::sys_seconds> last_activity(const JobLog& log);
+
+// Whether the job runs: by the scheduler, or, where there is none, by what was written a moment ago.
 bool runs_now(const JobObservation& observation);
 
 // What a job file asks for, in the names that nodes print (WORLD_SIZE, NNODES, arguments of Megatron-LM).
 std::vector<AskedSetting> asked_settings(const JobFile& job);
+// What the settings file of the modified Megatron-LM asks for: every KEY=value of it, and WORLD_SIZE, which
+// follows from NNODES and NPROC_PER_NODE. Errors as read_old_settings() has them.
+std::vector<AskedSetting> asked_settings(const std::filesystem::path& old_settings);
 
 }  // namespace nadi

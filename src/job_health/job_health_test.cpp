@@ -348,6 +348,62 @@ TEST_F(JobHealth, AFolderThatEndedEarly) {
   EXPECT_EQ(findings[0].text, "stopped at iteration 30 of 500: nothing was written for 2 h");
 }
 
+// 2027-01-15 08:00:00 is kNow.
+TEST_F(JobHealth, AFolderOfLongAgoHasEnded) {
+  const auto expect_ended = [&](std::string_view text, std::string_view date) {
+    EXPECT_THAT(found(HealthRule::kNoProgress), IsEmpty());
+    const auto findings = found(HealthRule::kNotRunning);
+    ASSERT_THAT(findings, SizeIs(1)) << text;
+    EXPECT_EQ(findings[0].severity, HealthSeverity::kWarning);
+    EXPECT_EQ(findings[0].text, text);
+    EXPECT_THAT(findings[0].evidence[0].text, HasSubstr(date));
+    const JobObservation seen{.log = log_, .status = status_, .now = sys_seconds{seconds(kNow)}};
+    EXPECT_FALSE(runs_now(seen));
+    EXPECT_FALSE(progress_of(seen).left) << "nothing is left of what has ended";
+  };
+  write("n1.out", log_line(20, 1000) + log_line(30, 1000), kNow - 86400);
+  expect_ended("ended at iteration 30 of 500: how is not known", "2027-01-14 08:00, 24 h ago");
+  // A copy: the files are new, and what is in them is not.
+  write("n1.out",
+        log_line(20, 1000, "9", 500, "2022-08-30 07:59:50") +
+            log_line(30, 1000, "9", 500, "2022-08-30 08:00:00"),
+        kNow - 1);
+  write("n1.err", "fine\n", kNow - 1);
+  write("n1.gpu", "[0] NVIDIA A10       | 49'C,   0 % |     0 / 22731 MB |\n", kNow - 1);
+  expect_ended("ended at iteration 30 of 500: how is not known", "2022-08-30 08:00, 1599 d ago");
+  // No iteration, and stderr says why.
+  std::filesystem::remove(folder_ / "n1.gpu");
+  write("n1.out", "NODE_RANK: 0\n", kNow - 200000);
+  write("n1.err", "Segmentation fault (core dumped)\n", kNow - 200000);
+  expect_ended("ended without an iteration: see what stderr says", "2027-01-13 00:26, 2 d 7 h ago");
+  // The scheduler has forgotten it.
+  status_ = JobStatus{.id = "12", .state = JobState::kUnknown};
+  expect_ended("ended without an iteration: see what stderr says", "2 d 7 h ago");
+}
+
+TEST_F(JobHealth, WhatMayStillLiveHasNotEnded) {
+  // Iterations stopped two days ago, and the sampler (which writes no times) goes on: it hangs.
+  write("n1.out",
+        log_line(20, 1000, "9", 500, "2027-01-13 07:59:50") +
+            log_line(30, 1000, "9", 500, "2027-01-13 08:00:00"),
+        kNow - 2 * 86400);
+  write("n1.gpu", "[0] NVIDIA A10       | 49'C,   0 % |     0 / 22731 MB |\n", kNow - 1);
+  EXPECT_THAT(found(HealthRule::kNotRunning), IsEmpty());
+  auto findings = found(HealthRule::kNoProgress);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].text, "no progress for 2 d: iteration 30 of 500 was the last");
+  // Slurm says that it runs.
+  std::filesystem::remove(folder_ / "n1.gpu");
+  status_ = running();
+  EXPECT_THAT(found(HealthRule::kNotRunning), IsEmpty());
+  EXPECT_THAT(found(HealthRule::kNoProgress), SizeIs(1));
+  // All iterations are done, long ago.
+  status_.reset();
+  write("n1.out", log_line(490, 1000) + log_line(500, 1000), kNow - 900000);
+  EXPECT_THAT(found(HealthRule::kNotRunning), IsEmpty());
+  EXPECT_THAT(found(HealthRule::kNoProgress), IsEmpty());
+}
+
 TEST_F(JobHealth, NoFirstIteration) {
   write("n1.out", "NODE_RANK: 0\n", kNow - 1000);
   status_ = running(1200);

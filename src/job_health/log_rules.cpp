@@ -5,6 +5,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/shorten.h"
 #include "nadi/job_health/health_rules.h"
+#include "nadi/job_health/spoken_date.h"
 #include "nadi/job_health/spoken_duration.h"
 
 namespace nadi {
@@ -32,9 +33,34 @@ std::string ending_text(const JobStatus& status) {
   return text;
 }
 
+// A folder of long ago that no scheduler knows.
+void find_unknown_end(const JobObservation& seen, const JobProgress& progress, HealthFindings& findings) {
+  const bool explained = std::ranges::any_of(
+      seen.log.errors, [](const ErrorGroup& group) { return group.sort != ErrorSort::kError; });
+  HealthFinding finding{
+      .rule = HealthRule::kNotRunning,
+      .severity = HealthSeverity::kWarning,
+      .text = format("ended {}: {}",
+                     progress.iteration > 0
+                         ? format("at iteration {} of {}", progress.iteration, progress.iterations)
+                         : std::string("without an iteration"),
+                     explained ? "see what stderr says" : "how is not known")};
+  finding.evidence.push_back(
+      {.place = "",
+       .text = format("the newest trace of it is of {}, {} ago", spoken_date(*progress.ended_about),
+                      spoken_duration(seen.now - *progress.ended_about))});
+  if (const NodeLog* const node = iteration_node(seen.log); node != nullptr && node->newest)
+    finding.evidence.push_back(
+        {.place = place_of(node->out, node->newest->line), .text = "the last line of an iteration"});
+  if (seen.status) finding.evidence.push_back({.place = "scheduler", .text = "does not know the job"});
+  findings.push_back(std::move(finding));
+}
+
 }  // namespace
 
 void find_state(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings) {
+  if (const JobProgress progress = progress_of(seen, limits); progress.ended_about)
+    return find_unknown_end(seen, progress, findings);
   if (!seen.status) return;
   const JobStatus& status = *seen.status;
   HealthFinding finding{.rule = HealthRule::kNotRunning, .severity = HealthSeverity::kProblem};
@@ -130,6 +156,7 @@ void find_settings(const JobObservation& seen, const HealthLimits&, HealthFindin
     if (row.asked)
       finding.evidence.push_back({.place = row.where, .text = format("{} = {}", row.name, *row.asked)});
     std::string others;
+    std::vector<std::string> told;
     for (const SettingRow::Value& value : row.in_effect) {
       const bool other = !same_setting(reference, value.text);
       if (!row.asked || other)
@@ -138,9 +165,12 @@ void find_settings(const JobObservation& seen, const HealthLimits&, HealthFindin
       if (!other) continue;
       for (const std::string& node : value.nodes)
         if (std::ranges::find(finding.nodes, node) == finding.nodes.end()) finding.nodes.push_back(node);
-      others += (others.empty() ? "" : ", ") + format("{} {} {}", names_of(value.nodes),
-                                                      value.nodes.size() == 1 ? "has" : "have",
-                                                      value.text.empty() ? "nothing" : value.text);
+      // A script and its program may say the same.
+      const std::string said = value.text.empty() ? "nothing" : value.text;
+      if (std::ranges::find(told, said) != told.end()) continue;
+      told.push_back(said);
+      others += (others.empty() ? "" : ", ") +
+                format("{} {} {}", names_of(value.nodes), value.nodes.size() == 1 ? "has" : "have", said);
     }
     finding.text = row.asked
                        ? format("{}: asked for {}, {}", row.name, reference, others)

@@ -68,8 +68,9 @@ std::optional<sys_seconds> last_progress(const JobObservation& seen, const NodeL
   const std::int64_t behind = node.out.modified - *node.newest->date;
   constexpr std::int64_t kZoneStep = 900, kSlack = 60;
   const std::int64_t off = ((behind % kZoneStep) + kZoneStep) % kZoneStep;
-  const bool other_zone =
-      behind < -kSlack || (behind > kZoneStep - kSlack && (off < kSlack || off > kZoneStep - kSlack));
+  constexpr std::int64_t kMostZones = 86400;  // a date that is further behind is no matter of zones
+  const bool other_zone = behind < -kSlack || (behind > kZoneStep - kSlack && behind < kMostZones &&
+                                               (off < kSlack || off > kZoneStep - kSlack));
   return other_zone ? written : sys_seconds{seconds(std::min(*node.newest->date, node.out.modified))};
 }
 
@@ -77,26 +78,49 @@ seconds whole_seconds(Nanoseconds time) {
   return seconds(time.count() / 1'000'000'000);
 }
 
-std::int64_t newest_write(const JobLog& log) {
-  std::int64_t newest = 0;
-  for (const NodeLog& node : log.nodes)
-    newest = std::max({newest, node.out.modified, node.err.modified, node.gpu.modified});
-  return newest;
+bool is_known(const std::optional<JobStatus>& status) {
+  return status && status->state != JobState::kUnknown;
 }
 
 }  // namespace
 
-bool runs_now(const JobObservation& seen) {
-  if (seen.status && seen.status->state != JobState::kUnknown)
-    return seen.status->state == JobState::kRunning || seen.status->state == JobState::kEnding;
-  const std::int64_t newest = newest_write(seen.log);
-  return newest > 0 && seen.now - sys_seconds{seconds(newest)} < kRecently && !progress_of(seen).done;
+std::optional<sys_seconds> last_activity(const JobLog& log) {
+  constexpr std::int64_t kCopied = 86400;  // more than clocks of any two time zones differ
+  std::int64_t newest_file = 0, newest_date = 0;
+  bool copied = true;
+  const auto look = [&](const LogFile& file, const std::optional<std::int64_t>& date) {
+    newest_file = std::max(newest_file, file.modified);
+    if (!date || file.modified == 0) return;
+    newest_date = std::max(newest_date, *date);
+    copied = copied && file.modified - *date > kCopied;
+  };
+  for (const NodeLog& node : log.nodes) {
+    look(node.out, node.newest ? node.newest->date : std::nullopt);
+    look(node.err, std::nullopt);
+    std::optional<std::int64_t> sampled;
+    for (const DeviceLog& device : node.devices)
+      if (device.last.time) sampled = std::max(sampled.value_or(0), *device.last.time);
+    look(node.gpu, sampled);
+  }
+  if (newest_file == 0) return std::nullopt;
+  return sys_seconds{seconds(newest_date > 0 && copied ? newest_date : newest_file)};
 }
 
-JobProgress progress_of(const JobObservation& seen) {
+bool runs_now(const JobObservation& seen) {
+  if (is_known(seen.status))
+    return seen.status->state == JobState::kRunning || seen.status->state == JobState::kEnding;
+  const auto newest = last_activity(seen.log);
+  return newest && seen.now - *newest < kRecently && !progress_of(seen).done;
+}
+
+JobProgress progress_of(const JobObservation& seen, const HealthLimits& limits) {
   JobProgress progress;
   const NodeLog* const node = iteration_node(seen.log);
   for (const NodeLog& one : seen.log.nodes) progress.done = progress.done || one.done;
+  const auto newest_trace = last_activity(seen.log);
+  if (newest_trace && !is_known(seen.status) && !seen.progress_seen && !progress.done &&
+      seen.now - *newest_trace >= limits.history)
+    progress.ended_about = newest_trace;
   if (node == nullptr || !node->newest) return progress;
   const IterationPoint& newest = *node->newest;
   const LineTimes times = line_times(*node);
@@ -108,8 +132,9 @@ JobProgress progress_of(const JobObservation& seen) {
   progress.tokens_per_second = newest.tokens_per_second;
   progress.last_seen = last_progress(seen, *node);
   progress.done = progress.done || (newest.iterations > 0 && newest.last >= newest.iterations);
+  if (progress.done) progress.ended_about.reset();
   constexpr std::int64_t kMostNanoseconds = std::int64_t{100} * 365 * 86400 * 1'000'000'000;
-  if (times.iteration && newest.iterations > newest.last) {
+  if (times.iteration && newest.iterations > newest.last && !progress.ended_about) {
     const double left =
         static_cast<double>(times.iteration->count()) * static_cast<double>(newest.iterations - newest.last);
     if (left < static_cast<double>(kMostNanoseconds)) progress.left = Nanoseconds{std::llround(left)};
@@ -119,15 +144,15 @@ JobProgress progress_of(const JobObservation& seen) {
 
 void find_stall(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings) {
   const NodeLog* const node = iteration_node(seen.log);
-  const JobProgress progress = progress_of(seen);
-  if (progress.done) return;
+  const JobProgress progress = progress_of(seen, limits);
+  if (progress.done || progress.ended_about) return;  // the rule of the state speaks
   const bool known_to_run = seen.status && seen.status->state == JobState::kRunning;
   if (node == nullptr || !node->newest ||
       node->points.back().start + 1 < static_cast<int>(node->starts.size())) {
     // No iteration since the start. Only Slurm knows since when.
     if (!known_to_run || seen.status->elapsed <= limits.startup || seen.log.nodes.empty()) return;
-    const std::int64_t newest = newest_write(seen.log);
-    const bool silent = newest > 0 && seen.now - sys_seconds{seconds(newest)} > limits.startup;
+    const auto newest = last_activity(seen.log);
+    const bool silent = newest && seen.now - *newest > limits.startup;
     findings.push_back(
         {.rule = HealthRule::kNoProgress,
          .severity = HealthSeverity::kWarning,

@@ -17,6 +17,7 @@
 #include "nadi/base/ascii.h"
 #include "nadi/base/error.h"
 #include "nadi/job_log/log_text.h"
+#include "nadi/job_log/stderr_pieces.h"
 
 namespace nadi {
 namespace {
@@ -54,6 +55,28 @@ constexpr std::array<std::string_view, 13> kErrorPhrases{
     "assertion failed",           "assertion `",
     "watchdog caught collective", "failed (exitcode",
     "input/output error"};
+
+// A phrase without a piece of its topic would never be looked for.
+template <std::size_t kCount>
+constexpr bool all_have(StderrTopic topic, const std::array<std::string_view, kCount>& phrases) {
+  for (const std::string_view phrase : phrases)
+    if (!find_pieces(phrase).has(topic)) return false;
+  return true;
+}
+static_assert(all_have(StderrTopic::kMemory, kMemoryPhrases));
+static_assert(all_have(StderrTopic::kCrash, kCrashPhrases));
+static_assert(all_have(StderrTopic::kCrash, std::array<std::string_view, 2>{"killed", "aborted"}));
+static_assert(all_have(StderrTopic::kPhrase, kErrorPhrases));
+static_assert(all_have(StderrTopic::kPhrase, std::array<std::string_view, 1>{": not found"}));
+static_assert(all_have(StderrTopic::kError,
+                       std::array<std::string_view, 4>{"error", "exception", "fatal", "critical"}));
+static_assert(all_have(StderrTopic::kWarning,
+                       std::array<std::string_view, 4>{"warn", "info", "debug", "deprecat"}));
+static_assert(all_have(StderrTopic::kEnding,
+                       std::array<std::string_view, 4>{"*** ", "job step aborted", "forcing job termination",
+                                                       ": terminated"}));
+static_assert(all_have(StderrTopic::kTraceback,
+                       std::array<std::string_view, 1>{"traceback (most recent call last)"}));
 
 // "W1116 19:43:06.123" of glog and of newer versions of PyTorch: a letter, four digits, a space.
 char glog_level(std::string_view text) {
@@ -94,9 +117,11 @@ std::size_t warning_mark(std::string_view lower) {
   return first;
 }
 
-// Where a level or the name of an exception says "error".
-std::size_t error_mark(std::string_view text, std::string_view lower) {
-  for (std::size_t at = lower.find("error"); at != npos; at = lower.find("error", at + 1)) {
+// Where a level or the name of an exception says "error", before `limit`.
+std::size_t error_mark(std::string_view text, std::string_view lower, std::size_t limit) {
+  // What may begin before the limit.
+  const std::string_view looked = lower.substr(0, limit == npos ? npos : limit + 9);
+  for (std::size_t at = looked.find("error"); at < limit; at = looked.find("error", at + 1)) {
     const std::size_t end = at + 5;
     const char before = at == 0 ? ' ' : text[at - 1];
     const char after = end < text.size() ? text[end] : '\0';
@@ -132,7 +157,7 @@ std::size_t error_mark(std::string_view text, std::string_view lower) {
       if (head.ends_with(library)) return at;
     if (tail.starts_with(" occurred") || tail.starts_with(" in user code")) return at;
   }
-  for (std::size_t at = lower.find("exception"); at != npos; at = lower.find("exception", at + 1)) {
+  for (std::size_t at = looked.find("exception"); at < limit; at = looked.find("exception", at + 1)) {
     const std::size_t end = at + 9;
     const char before = at == 0 ? ' ' : text[at - 1];
     const char after = end < text.size() ? text[end] : '\0';
@@ -142,7 +167,7 @@ std::size_t error_mark(std::string_view text, std::string_view lower) {
   }
   for (const std::string_view level : {"fatal", "critical"}) {
     const std::size_t at = find_word(lower, level);
-    if (at == npos) continue;
+    if (at >= limit) continue;
     const char after = at + level.size() < text.size() ? text[at + level.size()] : '\0';
     if (after == ':' || after == ']' || text[at + 1] == static_cast<char>(level[1] - 'a' + 'A')) return at;
   }
@@ -158,7 +183,7 @@ bool is_ending(std::string_view lower) {
   if (lower.find("*** ") != npos && (lower.find("cancelled at") != npos || lower.find(" due to ") != npos))
     return true;
   return lower.find("job step aborted") != npos || lower.find("forcing job termination") != npos ||
-         lower.ends_with(": terminated") || lower.find("step creation temporarily disabled") != npos;
+         lower.ends_with(": terminated");
 }
 
 }  // namespace
@@ -205,42 +230,54 @@ StderrLine classify_stderr(std::string_view line) {
   constexpr std::size_t kLooked = 2048;  // what a line is, its beginning says
   const std::string_view text = trimmed_text(without_label(line)).substr(0, kLooked);
   if (text.empty()) return StderrLine::kOther;
-  std::string lowered(text.size(), ' ');
+  const char level = glog_level(text);
+  const StderrPieces pieces = find_pieces(text);
+  if (pieces.none())
+    return level == 'W'                   ? StderrLine::kWarning
+           : level == 'E' || level == 'F' ? StderrLine::kError
+                                          : StderrLine::kOther;
+  std::array<char, kLooked> lowered;  // NOLINT: filled below
   std::ranges::transform(text, lowered.begin(), to_lower);
-  const std::string_view lower = lowered;
-  if (lower.starts_with("traceback (most recent call last)")) return StderrLine::kTracebackStart;
+  const std::string_view lower(lowered.data(), text.size());
+  if (pieces.has(StderrTopic::kTraceback) && lower.starts_with("traceback (most recent call last)"))
+    return StderrLine::kTracebackStart;
   // Sentences of Python between two tracebacks.
   if (lower.starts_with("during handling of the above exception") ||
       lower.starts_with("the above exception was"))
     return StderrLine::kOther;
-  if (is_ending(lower)) return StderrLine::kEnding;
-
-  const bool memory = has_any(lower, kMemoryPhrases);
-  const char level = glog_level(text);
+  if (pieces.has(StderrTopic::kEnding) && is_ending(lower)) return StderrLine::kEnding;
   if (level == 'W' || level == 'I') return level == 'W' ? StderrLine::kWarning : StderrLine::kOther;
-  // NCCL has no level above WARN: failures of the device are written with it.
-  if (lower.find("nccl warn") != npos && lower.find("failure") != npos)
-    return memory ? StderrLine::kMemory : StderrLine::kError;
-  if (lower.find("deprecat") != npos) return StderrLine::kWarning;
-  const std::size_t warning = warning_mark(lower);
-  const std::size_t error = error_mark(text, lower);
-  if (warning != npos && warning < error) {
-    return lower.substr(warning).starts_with("warn") ? StderrLine::kWarning : StderrLine::kOther;
+
+  const bool memory = pieces.has(StderrTopic::kMemory) && has_any(lower, kMemoryPhrases);
+  std::size_t warning = npos;
+  if (pieces.has(StderrTopic::kWarning)) {
+    // NCCL has no level above WARN: failures of the device are written with it.
+    if (lower.find("nccl warn") != npos && lower.find("failure") != npos)
+      return memory ? StderrLine::kMemory : StderrLine::kError;
+    if (lower.find("deprecat") != npos) return StderrLine::kWarning;
+    warning = warning_mark(lower);
   }
+  const std::size_t error = pieces.has(StderrTopic::kError) ? error_mark(text, lower, warning) : npos;
+  if (warning < error)
+    return lower.substr(warning).starts_with("warn") ? StderrLine::kWarning : StderrLine::kOther;
   if (memory) return StderrLine::kMemory;
-  if (has_any(lower, kCrashPhrases)) return StderrLine::kCrash;
-  for (const std::string_view word : {"killed", "aborted"}) {
-    // "Killed" alone, or as a shell says it: "run.sh: line 3: 4711 Killed    python train.py".
-    const std::size_t at = find_word(lower, word);
-    if (at == npos) continue;
-    const std::string_view head = trimmed_text(lower.substr(0, at)),
-                           tail = trimmed_text(lower.substr(at + word.size()));
-    if ((head.empty() && (tail.empty() || tail.starts_with("("))) || lower.find(": line ") != npos)
-      return StderrLine::kCrash;
-    if (is_slurm(lower) && tail.empty()) return StderrLine::kCrash;
+  if (pieces.has(StderrTopic::kCrash)) {
+    if (has_any(lower, kCrashPhrases)) return StderrLine::kCrash;
+    for (const std::string_view word : {"killed", "aborted"}) {
+      // "Killed" alone, or as a shell says it: "run.sh: line 3: 4711 Killed    python train.py".
+      const std::size_t at = find_word(lower, word);
+      if (at == npos) continue;
+      const std::string_view head = trimmed_text(lower.substr(0, at)),
+                             tail = trimmed_text(lower.substr(at + word.size()));
+      if ((head.empty() && (tail.empty() || tail.starts_with("("))) || lower.find(": line ") != npos)
+        return StderrLine::kCrash;
+      if (is_slurm(lower) && tail.empty()) return StderrLine::kCrash;
+    }
   }
   if (error != npos || level == 'E' || level == 'F') return StderrLine::kError;
-  if (has_any(lower, kErrorPhrases)) return StderrLine::kError;
+  // Shells: "script.sh: line 56: exec: nsys: not found".
+  if (pieces.has(StderrTopic::kPhrase) && (has_any(lower, kErrorPhrases) || lower.ends_with(": not found")))
+    return StderrLine::kError;
   return StderrLine::kOther;
 }
 

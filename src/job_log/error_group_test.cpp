@@ -37,6 +37,9 @@ TEST(StderrLines, Errors) {
            "E1116 19:43:06.123000 4711 torch/distributed/elastic/api.py:833] failed (exitcode: 1)",
            "error: plan.json:7:12: unknown schedule 'gipe'",
            "bash: nvidia-smi: command not found",
+           "script.sh: line 56: exec: nsys: not found",
+           "/tmp/script.sh: 56: exec: nsys: not found",
+           "jobs/local-1/script.sh: line 12: cd: data: No such file or directory",
            "python: can't open file 'pretrain.py': [Errno 2] No such file or directory",
            "n060:4711:4712 [0] init.cc:312 NCCL WARN Cuda failure 'invalid device ordinal'",
            "libtorch.so: cannot open shared object file: No such file or directory",
@@ -84,6 +87,8 @@ TEST(StderrLines, WarningsAndOthersAreNone) {
            "CUDA kernel errors might be asynchronously reported at some other API call",
            "Loading extension module fused_kernels...",
            "the job was killed before; continuing",
+           "tokenizer not found, training one",
+           "warning: cache/vocab.json: not found",
            "",
            "warning: could not find the fault file",
        })

@@ -1,6 +1,5 @@
 #include "nadi/job_log/error_reader.h"
 
-#include <array>
 #include <cstdint>
 
 #include "nadi/base/ascii.h"
@@ -8,55 +7,6 @@
 
 namespace nadi {
 namespace {
-
-// Pieces of words of which a line must have one to be looked at: all that classify_stderr() knows has one.
-constexpr std::array<std::string_view, 14> kPieces{"rror",  "raceb", "xcep",  "fatal",  "fault",
-                                                   "illed", "abor",  "memor", "t foun", "h fil",
-                                                   "deni",  "asser", "warn",  "***"};
-constexpr std::array<std::string_view, 13> kMorePieces{"no spac", "refus", "set by", "osed b", "atchd",
-                                                       "exitc",   "criti", "cpp:",   "d obj",  "oom",
-                                                       "ermin",   "sig",   "d_al"};
-
-// Shift-and over all pieces at once: bit i says that the letters so far end with the first letters of a piece
-// up to bit i. A few instructions for each byte, whatever the number of pieces.
-struct PieceSearch {
-  std::array<std::uint64_t, 256> letters{};
-  std::uint64_t first = 0, last = 0;
-
-  template <std::size_t kCount>
-  constexpr explicit PieceSearch(const std::array<std::string_view, kCount>& pieces) {
-    unsigned bit = 0;
-    for (const std::string_view piece : pieces) {
-      first |= std::uint64_t{1} << bit;
-      for (const char letter : piece) {
-        letters[static_cast<unsigned char>(letter)] |= std::uint64_t{1} << bit;
-        if (letter >= 'a' && letter <= 'z')
-          letters[static_cast<unsigned char>(letter - 'a' + 'A')] |= std::uint64_t{1} << bit;
-        ++bit;
-      }
-      last |= std::uint64_t{1} << (bit - 1);
-    }
-  }
-  static constexpr std::size_t bits(const auto& pieces) {
-    std::size_t sum = 0;
-    for (const std::string_view piece : pieces) sum += piece.size();
-    return sum;
-  }
-};
-static_assert(PieceSearch::bits(kPieces) <= 64 && PieceSearch::bits(kMorePieces) <= 64);
-constexpr PieceSearch kSearch(kPieces), kMoreSearch(kMorePieces);
-
-bool may_matter(std::string_view text) {
-  std::uint64_t state = 0, more = 0;
-  for (const char letter : text) {
-    const auto byte = static_cast<unsigned char>(letter);
-    state = ((state << 1) | kSearch.first) & kSearch.letters[byte];
-    more = ((more << 1) | kMoreSearch.first) & kMoreSearch.letters[byte];
-    if (((state & kSearch.last) | (more & kMoreSearch.last)) != 0) return true;
-  }
-  // The level of glog, "E1116 19:43:06".
-  return text.size() > 5 && (text[0] == 'E' || text[0] == 'F') && is_digit(text[1]);
-}
 
 // "RuntimeError: CUDA error", "torch.cuda.OutOfMemoryError: ...", "KeyboardInterrupt": a dotted name, then a
 // colon or nothing.
@@ -101,7 +51,7 @@ void ErrorReader::line(NodeLog& node, std::string_view text) {
   }
   const bool source = after_warning_ && (text.starts_with(' ') || text.starts_with('\t'));
   after_warning_ = false;
-  if (source || !may_matter(text)) return;
+  if (source) return;
   switch (classify_stderr(text)) {
     case StderrLine::kOther:
       return;

@@ -169,6 +169,7 @@ bool JobFollower::refresh(const RefreshOptions& options) {
           node.gpu.read(
               log.gpu, buffer,
               [&](std::string_view line, std::int64_t) { node.sample_reader.line(log, line); }, stop);
+          SampleReader::settle(log);
           break;
       }
     }
@@ -206,7 +207,10 @@ bool JobFollower::refresh(const RefreshOptions& options) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       Node& node = *nodes_[i];
       NodeLog& log = log_.nodes[i];
-      // Only of stderr: what stands in an unfinished line of the others may be half a number.
+      // Of samples nothing: what stands in their unfinished line may be half a number.
+      node.out.finish(log.out, [&](std::string_view line, std::int64_t offset) {
+        node.out_reader.unfinished_line(log, line, offset);
+      });
       node.err.finish(log.err,
                       [&](std::string_view line, std::int64_t) { node.error_reader.line(log, line); });
     }

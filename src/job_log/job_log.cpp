@@ -10,6 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/job_log/job_follower.h"
+#include "nadi/job_log/log_text.h"
 
 namespace nadi {
 
@@ -86,8 +87,6 @@ LoggedIteration read_timers(const NodeLog& node, const IterationPoint& point, st
   constexpr std::size_t kMostText = std::size_t{64} << 20;
   constexpr std::size_t kStep = std::size_t{1} << 20;
   constexpr std::string_view kMarker = "elapsed time per iteration (ms):";
-  if (point.timed_lines == 0)  // a line of nadi train, which has no timers
-    return {.iteration = point.last, .iterations = point.iterations, .loss = point.loss};
   const std::string name = node.out.path.string();
   const int file = ::open(node.out.path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) throw input_error({.file = name}, std::generic_category().message(errno));
@@ -105,6 +104,8 @@ LoggedIteration read_timers(const NodeLog& node, const IterationPoint& point, st
         ::pread(file, text.data() + before, kStep, point.offset + static_cast<std::int64_t>(before));
     text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got <= 0) break;
+    if (before == 0 && trimmed_text(text).starts_with("step "))  // of nadi train, which has no timers
+      break;
     // Up to the beginning of the next iteration's line.
     const std::size_t own = text.find('\n');
     if (own == std::string::npos) continue;
@@ -113,6 +114,8 @@ LoggedIteration read_timers(const NodeLog& node, const IterationPoint& point, st
       end = text.rfind('\n', marker) + 1;
   }
   ::close(file);
+  if (trimmed_text(text).starts_with("step "))
+    return {.iteration = point.last, .iterations = point.iterations, .loss = point.loss};
   if (end != std::string::npos)
     text.resize(end);
   else if (const std::size_t newline = text.rfind('\n'); cut && newline != std::string::npos)

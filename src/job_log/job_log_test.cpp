@@ -78,7 +78,7 @@ TEST(JobLog, WhatTheOldScriptsLeave) {
   EXPECT_EQ(node.points[0].line, 10);
   EXPECT_TRUE(std::isnan(node.points[1].loss.value()));
   EXPECT_EQ(node.points[1].bad_losses, 1);
-  EXPECT_EQ(node.out.damaged_lines, 1) << "the cut line";
+  EXPECT_EQ(node.out.damaged_lines, 2) << "the cut line, and the one without its newline";
   EXPECT_THAT(node.starts, SizeIs(1));
   ASSERT_THAT(node.memory, SizeIs(1));
   EXPECT_EQ(node.memory[0].rank, 4);
@@ -158,10 +158,12 @@ TEST(JobLog, OwnTrainingLines) {
              "step 20/100, epoch 1: loss nan, lr 2.000e-04, 1300 tokens/s, 10.5 TFLOP/s per GPU, MFU 12.0%, "
              "0:10 left\n"
              "step 30/100, epoch 1: loss 3.1\n"
+             "step 40/100, epoch 1: loss 3.0000, lr 2.000e-04, 0.2500 s/step, 1300 tokens/s, 10.5 TFL\n"
+             "step 3/4 of the installation\n"
              "done after 100 steps: loss 9.5 to 3.0\n");
   const JobLog log = read_job_log({folder});
   const NodeLog& node = log.nodes[0];
-  ASSERT_THAT(node.points, SizeIs(2));
+  ASSERT_THAT(node.points, SizeIs(3));
   EXPECT_EQ(node.points[0].loss, 9.5);
   EXPECT_EQ(node.points[0].tokens_per_second, 1234);
   EXPECT_EQ(node.points[0].grad_norm, 1.25);
@@ -169,10 +171,76 @@ TEST(JobLog, OwnTrainingLines) {
   EXPECT_EQ(node.points[0].left, Nanoseconds{12'000'000'000});
   EXPECT_EQ(node.points[1].tflops_per_rank, 10.5);
   EXPECT_EQ(node.points[1].bad_losses, 1);
+  EXPECT_EQ(node.points[2].last, 40) << "of 30 not even the loss is whole";
+  EXPECT_EQ(node.points[2].mean(), Nanoseconds{250'000'000});
+  EXPECT_EQ(node.points[2].tokens_per_second, 1300);
+  EXPECT_EQ(node.points[2].tflops_per_rank, std::nullopt);
+  EXPECT_EQ(node.points[2].left, std::nullopt);
   ASSERT_THAT(node.validations, SizeIs(1));
   EXPECT_EQ(node.validations[0].loss, 3.25);
-  EXPECT_EQ(node.out.damaged_lines, 1);
+  EXPECT_EQ(node.out.damaged_lines, 2);
   EXPECT_TRUE(node.done);
+}
+
+// Every cut of a line: what stands before the last bar is read, and the line is counted.
+TEST(JobLog, CutLinesOfIterationsGiveWhatIsWhole) {
+  const std::string line = iteration(20, 1400.5, "1.025000E+01");
+  for (std::size_t cut = 1; cut < line.size(); ++cut) {
+    const TemporaryFolder folder;
+    const std::string part = line.substr(0, cut);
+    write_text(folder / "n.out", iteration(10, 4540) + part + "\n" + iteration(30, 1500));
+    const NodeLog node = read_job_log({folder}).nodes.at(0);
+    const auto whole = [&](std::string_view field) {
+      const std::size_t at = part.find(field);
+      return at != std::string::npos && part.find('|', at) != std::string::npos;
+    };
+    const bool starts = part.find("iteration ") != std::string::npos;
+    EXPECT_EQ(node.out.damaged_lines, starts && !whole("number of nan") ? 1 : 0) << part;
+    ASSERT_THAT(node.points, SizeIs(whole("elapsed") ? 3 : 2)) << part;
+    if (!whole("elapsed")) continue;
+    const IterationPoint& point = node.points[1];
+    EXPECT_EQ(point.last, 20);
+    EXPECT_EQ(point.mean(), Nanoseconds{1'400'500'000});
+    EXPECT_EQ(point.loss, whole("lm loss") ? std::optional(10.25) : std::nullopt) << part;
+    EXPECT_EQ(point.learning_rate.has_value(), whole("learning rate")) << part;
+    EXPECT_EQ(point.grad_norm, whole("grad norm") ? std::optional(1.234) : std::nullopt) << part;
+    EXPECT_EQ(point.global_batch, whole("global batch") ? 16 : 0) << part;
+  }
+}
+
+TEST(JobLog, TwoWritersInOneLine) {
+  const TemporaryFolder folder;
+  const std::string first = iteration(10, 4540, "1.050000E+01");
+  write_text(folder / "n.out", first.substr(0, first.find("| grad norm")) + iteration(20, 1400, "9.5E+00") +
+                                   first.substr(0, first.find("learning")) + iteration(30, 1300, "9.0E+00"));
+  const NodeLog node = read_job_log({folder}).nodes.at(0);
+  // 10 is cut and 20 whole in the first line; in the second, 10 again is cut and 30 whole.
+  ASSERT_THAT(node.points, SizeIs(4));
+  EXPECT_EQ(node.points[0].last, 10);
+  EXPECT_EQ(node.points[0].loss, 10.5);
+  EXPECT_EQ(node.points[0].mean(), Nanoseconds{4'540'000'000});
+  EXPECT_EQ(node.points[1].last, 20);
+  EXPECT_EQ(node.points[1].mean(), Nanoseconds{1'400'000'000});
+  EXPECT_EQ(node.points[1].loss, 9.5);
+  EXPECT_EQ(node.points[2].loss, std::nullopt) << "not that of 30";
+  EXPECT_EQ(node.points[3].last, 30);
+  EXPECT_EQ(node.out.damaged_lines, 2);
+}
+
+TEST(JobLog, TheLastLineMayLackItsNewline) {
+  const TemporaryFolder folder;
+  std::string whole = iteration(20, 1400);
+  whole.pop_back();
+  write_text(folder / "whole.out", iteration(10, 4540) + whole);
+  write_text(folder / "cut.out", iteration(10, 4540) + whole.substr(0, whole.find("lm loss")));
+  write_text(folder / "setting.out", "NODE_RANK: 1\nWORLD_SIZE: 1");
+  const JobLog log = read_job_log({folder});
+  EXPECT_THAT(log.find_node("whole")->points, SizeIs(2));
+  EXPECT_EQ(log.find_node("whole")->out.damaged_lines, 0);
+  ASSERT_THAT(log.find_node("cut")->points, SizeIs(2));
+  EXPECT_EQ(log.find_node("cut")->points[1].loss, std::nullopt);
+  EXPECT_EQ(log.find_node("cut")->out.damaged_lines, 1);
+  EXPECT_EQ(log.find_node("setting")->find_setting("WORLD_SIZE"), nullptr) << "it may have been 16";
 }
 
 TEST(JobLog, LongSeriesAreMergedAndSumsStay) {

@@ -11,9 +11,11 @@
 namespace nadi {
 
 inline std::string_view trimmed_text(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  std::size_t begin = 0, end = text.size();
+  while (begin < end && is_space(text[begin])) ++begin;
+  while (end > begin && is_space(text[end - 1])) --end;
+  return text.substr(begin, end - begin);
 }
 
 // Without what launchers put in front of a line: "3: " (srun -l), "[rank3]: " and "[default0]:" (torchrun).
@@ -39,6 +41,14 @@ inline std::string_view without_label(std::string_view text) {
 template <typename Number>
 std::optional<Number> number_in(std::string_view text) {
   text = trimmed_text(text);
+  // Nearly all are short and whole: up to seven digits are exact in every type.
+  constexpr std::size_t kShort = 7;
+  if (!text.empty() && text.size() <= kShort) {
+    std::int32_t whole = 0;
+    std::size_t at = 0;
+    for (; at < text.size() && is_digit(text[at]); ++at) whole = whole * 10 + (text[at] - '0');
+    if (at == text.size()) return static_cast<Number>(whole);
+  }
   Number value{};
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;

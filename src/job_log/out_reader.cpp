@@ -38,9 +38,9 @@ void mix(std::optional<double>& into, std::int64_t lines, const std::optional<do
 void merge_points(IterationPoint& into, IterationPoint&& next) {
   mix(into.tflops_per_rank, into.lines, next.tflops_per_rank, next.lines);
   mix(into.tokens_per_second, into.lines, next.tokens_per_second, next.lines);
-  into.learning_rate = next.learning_rate;
+  if (next.learning_rate) into.learning_rate = next.learning_rate;
   mix(into.grad_norm, into.lines, next.grad_norm, next.lines);
-  into.loss_scale = next.loss_scale;
+  if (next.loss_scale) into.loss_scale = next.loss_scale;
   if (next.timed_lines > 0) {
     into.least = into.timed_lines > 0 ? std::min(into.least, next.least) : next.least;
     into.most = std::max(into.most, next.most);
@@ -53,10 +53,10 @@ void merge_points(IterationPoint& into, IterationPoint&& next) {
   into.start = next.start;
   if (next.loss) into.loss = next.loss;
   into.bad_losses += next.bad_losses;
-  into.global_batch = next.global_batch;
+  if (next.global_batch > 0) into.global_batch = next.global_batch;
   into.skipped += next.skipped;
   into.nan += next.nan;
-  into.date = next.date;
+  if (next.date) into.date = next.date;
   into.left = next.left;
   into.line = next.line;
   into.offset = next.offset;
@@ -92,6 +92,15 @@ void OutReader::restart(NodeLog& node) {
   node.done = false;
   node.memory.clear();
   node.validations.clear();
+}
+
+void OutReader::unfinished_line(NodeLog& node, std::string_view text, std::int64_t offset) {
+  const std::string_view bare = without_label(text);
+  const std::string_view rest = trimmed_text(bare);
+  constexpr std::size_t kLongestDate = 48;
+  if (rest.starts_with("iteration ") || rest.starts_with("step ") ||
+      (rest.starts_with('[') && rest.substr(0, kLongestDate).find("] iteration ") != std::string_view::npos))
+    line(node, text, offset);
 }
 
 void OutReader::line(NodeLog& node, std::string_view text, std::int64_t offset) {
@@ -242,10 +251,27 @@ void OutReader::add(NodeLog& node, IterationPoint point) {
   limit_.add(node.points, std::move(point), merge_points);
 }
 
+// A line that was cut has its fields up to the cut: each ends with a bar, so that none is half a number. It
+// counts as damaged all the same, and is nothing without its time. Two writers may also leave the rest of one
+// line behind the beginning of another.
 bool OutReader::iteration(NodeLog& node, std::string_view text, std::int64_t offset) {
-  // A line that was cut may end within a number: it counts only with its last field.
-  const std::size_t last = text.rfind("number of nan iterations:");
-  if (last == std::string_view::npos || text.find('|', last) == std::string_view::npos) return false;
+  constexpr std::string_view kTime = "elapsed time per iteration", kHead = " iteration ",
+                             kLast = "number of nan iterations:";
+  bool whole = true;
+  if (const std::size_t time = text.find(kTime); time != std::string_view::npos) {
+    const std::size_t again = text.find(kTime, time + kTime.size());
+    const std::size_t head =
+        again == std::string_view::npos ? again : text.rfind(kHead, again - kTime.size());
+    if (head != std::string_view::npos && head > time) {
+      whole = iteration(node, text.substr(0, head), offset);
+      return iteration(node, text.substr(head), offset + static_cast<std::int64_t>(head)) && whole;
+    }
+  }
+  const auto has = [&](std::string_view field) {
+    const std::size_t at = text.find(field);
+    return at != std::string_view::npos && text.find('|', at) != std::string_view::npos;
+  };
+  whole = has(kLast);
   const auto line = parse_iteration_line(text);
   if (!line) return false;
   const Nanoseconds time{std::llround(line->seconds_per_iteration * 1e9)};
@@ -258,21 +284,21 @@ bool OutReader::iteration(NodeLog& node, std::string_view text, std::int64_t off
                        .most = time,
                        .loss = line->loss,
                        .tflops_per_rank = line->tflops_per_rank,
-                       .learning_rate = line->learning_rate,
-                       .grad_norm = line->grad_norm,
-                       .loss_scale = line->loss_scale,
                        .global_batch = line->global_batch,
                        .skipped = line->skipped,
                        .nan = line->nan,
                        .offset = offset};
+  if (has("learning rate:")) point.learning_rate = line->learning_rate;
+  if (has("grad norm:")) point.grad_norm = line->grad_norm;
+  if (has("loss scale:")) point.loss_scale = line->loss_scale;
   if (line->loss && !std::isfinite(*line->loss)) point.bad_losses = 1;
   if (line->date) point.date = parse_log_date(*line->date);
   add(node, std::move(point));
-  return true;
+  return whole;
 }
 
-// nadi train's own lines: "step 10/100, epoch 1: loss 3.1234, lr 1.000e-04, grad norm 1.234, 1234 tokens/s,
-// 0:12 left" and "step 10: validation loss 3.1234".
+// nadi train's own lines: "step 10/100, epoch 1: loss 3.1234, lr 1.000e-04, grad norm 1.234, 0.5123 s/step,
+// 1234 tokens/s, 0:12 left" (older ones without the time) and "step 10: validation loss 3.1234".
 bool OutReader::own_step(NodeLog& node, std::string_view text, std::int64_t offset) {
   constexpr std::string_view kStep = "step ", kLoss = ": loss ", kValidation = ": validation loss ";
   text.remove_prefix(kStep.size());
@@ -287,16 +313,22 @@ bool OutReader::own_step(NodeLog& node, std::string_view text, std::int64_t offs
     node.validations.push_back({.iteration = *step, .loss = *loss});
     return true;
   }
-  const std::size_t slash = text.find('/'), comma = text.find(", epoch "), loss_at = text.find(kLoss);
-  if (slash == std::string_view::npos || comma == std::string_view::npos || slash > comma ||
-      loss_at == std::string_view::npos)
-    return false;
+  const std::size_t slash = text.find('/'), comma = text.find(", epoch ");
+  if (slash == std::string_view::npos || comma == std::string_view::npos || slash > comma) return false;
   const auto step = number_in<std::int64_t>(text.substr(0, slash));
   const auto steps = number_in<std::int64_t>(text.substr(slash + 1, comma - slash - 1));
-  const auto loss = number_in<double>(up_to(text.substr(loss_at + kLoss.size()), ", "));
-  // The end of a whole line: one that is cut says nothing of what is missing.
-  if (!step || !steps || !loss || !trimmed_text(text).ends_with(" left")) {
+  if (!step || !steps) return false;
+  // A line that was cut may end within a number: its last field does not count.
+  const bool whole = trimmed_text(text).ends_with(" left");
+  if (!whole) {
     ++node.out.damaged_lines;
+    text = text.substr(0, text.rfind(", ") + 1);
+  }
+  const std::size_t loss_at = text.find(kLoss);
+  if (loss_at == std::string_view::npos) return false;
+  const auto loss = number_in<double>(up_to(text.substr(loss_at + kLoss.size()), ", "));
+  if (!loss) {
+    if (whole) ++node.out.damaged_lines;
     return false;
   }
   IterationPoint point{.first = *step, .last = *step, .iterations = *steps, .loss = loss, .offset = offset};
@@ -306,8 +338,19 @@ bool OutReader::own_step(NodeLog& node, std::string_view text, std::int64_t offs
     if (at == std::string_view::npos) return std::nullopt;
     return number_in<double>(up_to(text.substr(at + marker.size()), ", "));
   };
+  if (const std::size_t unit = text.find(" s/step"); unit != std::string_view::npos) {
+    const std::size_t begin = text.rfind(' ', unit - 1);
+    const auto seconds = begin == std::string_view::npos
+                             ? std::nullopt
+                             : number_in<double>(text.substr(begin + 1, unit - begin - 1));
+    constexpr double kMostSeconds = 1e9;
+    if (seconds && *seconds >= 0 && *seconds <= kMostSeconds) {
+      point.timed_lines = 1;
+      point.total = point.least = point.most = Nanoseconds{std::llround(*seconds * 1e9)};
+    }
+  }
   point.learning_rate = after(", lr ");
-  point.left = left_of(text);
+  if (whole) point.left = left_of(text);
   point.grad_norm = after("grad norm ");
   point.loss_scale = after("loss scale ");
   if (const std::size_t tokens = text.find(" tokens/s"); tokens != std::string_view::npos) {

@@ -18,6 +18,9 @@ class OutReader {
  public:
   // `offset`: of the line in the file. The number of the line is node.out.lines.
   void line(NodeLog& node, std::string_view text, std::int64_t offset);
+  // The last line of a file, which has no newline and gets none: only lines whose fields have ends of their
+  // own count. Half of a setting's value would be a wrong one.
+  void unfinished_line(NodeLog& node, std::string_view text, std::int64_t offset);
   // The file was replaced: forgets all that came from it.
   void restart(NodeLog& node);
 

@@ -53,6 +53,12 @@ void merge_samples(DeviceSample& into, DeviceSample&& next) {
   into.samples += next.samples;
 }
 
+// As text.find(), for the few bytes between two marks: a call of memchr costs more.
+std::size_t find_near(std::string_view text, char mark, std::size_t from) {
+  while (from < text.size() && text[from] != mark) ++from;
+  return from < text.size() ? from : std::string_view::npos;
+}
+
 // The fields between commas; nothing when there are fewer than wanted.
 template <std::size_t kMost>
 std::size_t split_fields(std::string_view text, std::array<std::string_view, kMost>& fields) {
@@ -76,7 +82,17 @@ std::optional<std::int64_t> take_time(std::string_view& text) {
   return time;
 }
 
+void keep_recent(DeviceLog& device) {
+  if (device.recent.size() > kRecentSamples)
+    device.recent.erase(device.recent.begin(),
+                        device.recent.end() - static_cast<std::ptrdiff_t>(kRecentSamples));
+}
+
 }  // namespace
+
+void SampleReader::settle(NodeLog& node) {
+  for (DeviceLog& device : node.devices) keep_recent(device);
+}
 
 void SampleReader::restart(NodeLog& node) {
   *this = SampleReader();
@@ -84,37 +100,44 @@ void SampleReader::restart(NodeLog& node) {
 }
 
 bool SampleReader::parse_gpustat(std::string_view text, Parsed& parsed) {
-  const std::size_t close = text.find(']');
+  const std::size_t close = find_near(text, ']', 0);
   if (close == std::string_view::npos) return false;
   const auto index = number_in<std::int64_t>(text.substr(1, close - 1));
-  const std::size_t first = text.find('|', close), second = text.find('|', first + 1);
-  if (!index || *index < 0 || first == std::string_view::npos || second == std::string_view::npos)
-    return false;
-  const std::size_t third = text.find('|', second + 1);
-  if (third == std::string_view::npos) return false;
+  if (!index || *index < 0) return false;
+  std::array<std::size_t, 3> bars{};
+  std::size_t before = close;
+  for (std::size_t& bar : bars) {
+    bar = find_near(text, '|', before + 1);
+    if (bar == std::string_view::npos) return false;
+    before = bar;
+  }
+  const auto [first, second, third] = bars;
   parsed.index = *index;
   parsed.name = trimmed_text(text.substr(close + 1, first - close - 1));
   const std::string_view state = text.substr(first + 1, second - first - 1);
-  const std::size_t comma = state.find(',');
+  const std::size_t comma = find_near(state, ',', 0);
   if (comma == std::string_view::npos) return false;
   std::string_view degrees = trimmed_text(state.substr(0, comma));
-  for (const std::string_view unit : {"'C", "°C", "C"})
-    if (degrees.ends_with(unit)) {
-      degrees.remove_suffix(unit.size());
-      break;
-    }
+  if (degrees.ends_with('C')) {
+    degrees.remove_suffix(1);
+    for (const std::string_view sign : {std::string_view("'"), std::string_view("°")})
+      if (degrees.ends_with(sign)) {
+        degrees.remove_suffix(sign.size());
+        break;
+      }
+  }
   parsed.sample.temperature = figure(degrees, kMostDegrees);
   std::string_view percent = state.substr(comma + 1);
-  percent = percent.substr(0, percent.find('%'));
+  percent = percent.substr(0, find_near(percent, '%', 0));
   parsed.sample.utilisation = figure(percent, kMostPercent);
   const std::string_view memory = text.substr(second + 1, third - second - 1);
-  const std::size_t slash = memory.find('/');
+  const std::size_t slash = find_near(memory, '/', 0);
   if (slash == std::string_view::npos) return false;
   parsed.sample.memory_used = bytes_of_megabytes(memory.substr(0, slash));
   std::string_view total = trimmed_text(memory.substr(slash + 1));
   if (total.ends_with("MB")) total.remove_suffix(2);
   parsed.memory_total = bytes_of_megabytes(total);
-  parsed.sample.process_seen = text.find('(', third) != std::string_view::npos;
+  parsed.sample.process_seen = find_near(text, '(', third) != std::string_view::npos;
   return true;
 }
 
@@ -189,7 +212,7 @@ void SampleReader::add(NodeLog& node, const Parsed& parsed) {
   last_time_ = parsed.sample.time;
   last_index_ = parsed.index;
   const auto place = std::ranges::find_if(node.devices, [&](const DeviceLog& device) {
-    return device.kind == parsed.kind && device.index == parsed.index;
+    return device.index == parsed.index && device.kind == parsed.kind;
   });
   std::size_t at = static_cast<std::size_t>(place - node.devices.begin());
   if (place == node.devices.end()) {
@@ -211,7 +234,9 @@ void SampleReader::add(NodeLog& node, const Parsed& parsed) {
   if (parsed.memory_total) device.memory_total = parsed.memory_total;
   device.last = parsed.sample;
   device.last.sequence = sequence_;
-  if (device.recent.size() >= kRecentSamples) device.recent.erase(device.recent.begin());
+  // Room for many, so that the few that stay are moved seldom; settle() leaves kRecentSamples.
+  constexpr std::size_t kRoom = 8 * kRecentSamples;
+  if (device.recent.size() >= kRoom) keep_recent(device);
   device.recent.push_back(device.last);
   limits_[at].add(device.samples, device.last, merge_samples);
 }

@@ -20,6 +20,8 @@ namespace nadi {
 class SampleReader {
  public:
   void line(NodeLog& node, std::string_view text);
+  // After the last line for now: DeviceLog::recent has more than kRecentSamples until then.
+  static void settle(NodeLog& node);
   void restart(NodeLog& node);
 
  private:

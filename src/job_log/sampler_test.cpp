@@ -13,10 +13,14 @@
 namespace nadi {
 namespace {
 
-// Samples for a second or so, with `tools` in front of PATH.
+// Samples until the third sample has begun, with `tools` in front of PATH.
 NodeLog sample(const TemporaryFolder& folder, const std::string& tools) {
   write_text(folder / "run.sh", std::string(sampler_function()) +
-                                    "sleep 0.7 &\n"
+                                    "(tries=0; count=0\n"
+                                    "while [ $tries -lt 300 ] && [ \"${count:-0}\" -lt 3 ]; do\n"
+                                    "  sleep 0.1; tries=$((tries + 1))\n"
+                                    "  count=$(grep -c '^cpu' \"$1\" 2>/dev/null || true)\n"
+                                    "done) &\n"
                                     "nadi_sample \"$1\" 0.3 $!\n");
   std::filesystem::create_directories(folder / "job");
   const std::string command = "PATH=" + tools + ":/usr/bin:/bin sh -eu " + (folder / "run.sh").string() +

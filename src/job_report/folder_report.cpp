@@ -103,6 +103,7 @@ void ask_scheduler(const SubmittedJob& submitted, const fs::path& folder, JobRec
 
 JobRecord read_record(const std::vector<fs::path>& folders, const FolderReportOptions& options) {
   JobRecord record;
+  if (options.old_settings) record.asked = asked_settings(*options.old_settings);
   for (const fs::path& folder : folders) {
     if (const std::optional<JobFile> job = read_job_of(folder); job && record.asked.empty())
       record.asked = asked_settings(*job);

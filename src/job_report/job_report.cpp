@@ -30,6 +30,12 @@ std::optional<std::int64_t> positive_setting(const std::vector<SettingRow>& rows
   return value && *value >= 1 ? value : std::nullopt;
 }
 
+void count_micro_batches(JobSplit& split) {
+  if (!split.global_batch || !split.data || !split.micro_batch) return;
+  const std::int64_t together = *split.data * *split.micro_batch;
+  if (*split.global_batch % together == 0) split.micro_batches = *split.global_batch / together;
+}
+
 JobSplit split_of(const std::vector<SettingRow>& rows, const std::vector<IterationPoint>& points) {
   const auto setting = [&](std::string_view name) { return positive_setting(rows, name); };
   JobSplit split{.world_size = setting("WORLD_SIZE"),
@@ -51,11 +57,36 @@ JobSplit split_of(const std::vector<SettingRow>& rows, const std::vector<Iterati
       split.tensor.value_or(1) * split.context.value_or(1) * split.pipeline.value_or(1);
   if (!split.data && split.world_size && *split.world_size % model_ranks == 0)
     split.data = *split.world_size / model_ranks;
-  if (split.global_batch && split.data && split.micro_batch) {
-    const std::int64_t together = *split.data * *split.micro_batch;
-    if (*split.global_batch % together == 0) split.micro_batches = *split.global_batch / together;
-  }
+  count_micro_batches(split);
   return split;
+}
+
+// nadi train prints none of it: what the log does not say, the plan does that the job follows, if that has as
+// many ranks.
+void complete_split(JobReport& report) {
+  if (!report.prediction) return;
+  const JobPrediction& plan = *report.prediction;
+  JobSplit& split = report.split;
+  if (split.world_size != plan.tensor * plan.context * plan.data * plan.pipeline) return;
+  bool taken = false;
+  const auto take = [&](std::optional<std::int64_t>& place, std::int64_t value) {
+    taken = taken || !place;
+    place = place.value_or(value);
+  };
+  take(split.tensor, plan.tensor);
+  if (plan.context > 1) take(split.context, plan.context);
+  take(split.data, plan.data);
+  take(split.pipeline, plan.pipeline);
+  take(split.micro_batch, plan.micro_batch);
+  take(split.global_batch, plan.global_batch);
+  take(split.seq_length, plan.seq_length);
+  if (split.model.empty()) {
+    split.model = std::filesystem::path(plan.model).stem().string();
+    taken = true;
+  }
+  count_micro_batches(split);
+  if (taken)
+    report.notes.emplace_back("what the log does not say of degrees, batches and model is that of the plan");
 }
 
 void add_node(JobReport& report, const JobLog& log, const NodeLog& node) {
@@ -223,8 +254,8 @@ void add_notes(JobReport& report, const JobLog& log) {
   const auto note = [&](std::int64_t count, std::string_view one, std::string_view many) {
     if (count > 0) report.notes.push_back(format("{} {}", with_thousands(count), count == 1 ? one : many));
   };
-  note(damaged, "line was cut or damaged: its figures are not here",
-       "lines were cut or damaged: their figures are not here");
+  note(damaged, "line was cut or damaged: what stood behind the cut is not here",
+       "lines were cut or damaged: what stood behind the cuts is not here");
   note(long_lines, "line was longer than 64 KiB: only its beginning was read",
        "lines were longer than 64 KiB: only their beginnings were read");
   note(errors_left_out, "line of an error fits none of the first 256 groups of its node",
@@ -286,6 +317,8 @@ JobReport make_job_report(const JobReportInputs& inputs) {
                    .errors = log.errors,
                    .scheduler = inputs.scheduler};
   report.split = split_of(report.settings, report.points);
+  if (inputs.plan) report.prediction = predict_job(*inputs.plan);
+  complete_split(report);
   report.title = title_of(report);
   report.steady = steady_time(report.points);
   for (const NodeLog& node : log.nodes) {
@@ -300,7 +333,6 @@ JobReport make_job_report(const JobReportInputs& inputs) {
   find_missing_nodes(report);
   add_throughput(report);
   add_timers(report, log);
-  if (inputs.plan) report.prediction = predict_job(*inputs.plan);
   add_notes(report, log);
   return report;
 }

@@ -353,6 +353,7 @@ std::string job_report_json(const JobReport& report, const JobReportJsonOptions&
       {"memory", memory_json(report)},
       {"devices", devices_json(report.devices)},
       {"timers", timers_json(report.timers)},
+      {"timeline", options.timeline},
       {"errors", errors_json(report)},
       {"warnings", report.warnings},
       {"findings", findings_json(report)},

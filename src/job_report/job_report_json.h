@@ -4,12 +4,15 @@
 
 #include <string>
 
+#include "nadi/base/json.h"
+
 namespace nadi {
 
 struct JobReport;
 
 struct JobReportJsonOptions {
   const JobReport* compared_with = nullptr;  // another job
+  Json timeline = nullptr;                   // job_timeline_json() of draw/; pages have it apart
   bool indent = true;                        // else one line, for pages
 };
 

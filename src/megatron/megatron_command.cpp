@@ -69,13 +69,14 @@ class CommandLines {
 
 class MegatronWriter {
  public:
-  MegatronWriter(const ModelConfig& config, const PlanFile& file, const Cluster& cluster)
-      : config_(config), file_(file), cluster_(cluster), partition_(resolved_partition(config, file.plan)) {}
-
-  MegatronCommand write() {
+  MegatronWriter(const ModelConfig& config, const PlanFile& file)
+      : config_(config), file_(file), partition_(resolved_partition(config, file.plan)) {
     result_.partition = list_text(counted_layers(partition_));
     result_.layout = layout_text(partition_);
-    lines_.line(torchrun());
+  }
+
+  MegatronCommand write(const Cluster& cluster) {
+    lines_.line(torchrun(cluster));
     lines_.line(shape());
     lines_.line(variety());
     lines_.line(split());
@@ -87,10 +88,76 @@ class MegatronWriter {
     return std::move(result_);
   }
 
+  MegatronPlanFlags flags() {
+    MegatronPlanFlags all;
+    for (const std::vector<std::string>& words : {shape(), variety(), split(), batch(), computation()})
+      for (const std::string& word : words) add_given(word, all.flags);
+    for (MegatronPlanFlag& flag : left_out())
+      if (std::ranges::find(all.flags, flag.name, &MegatronPlanFlag::name) == all.flags.end())
+        all.flags.push_back(std::move(flag));
+    name_what_differs();
+    all.notes = std::move(result_.notes);
+    all.problems = std::move(result_.problems);
+    return all;
+  }
+
  private:
+  // "--seq-length 1024 --bf16": values have no spaces; a layout is quoted for the shell.
+  static void add_given(std::string_view text, std::vector<MegatronPlanFlag>& flags) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find(' '), text.size());
+      std::string word(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+      std::erase(word, '\'');
+      if (word.starts_with("--"))
+        flags.push_back({.name = std::move(word)});
+      else
+        flags.back().values.push_back(std::move(word));
+    }
+  }
+
+  // What the command may go without.
+  std::vector<MegatronPlanFlag> left_out() const {
+    using Use = MegatronPlanFlag::Use;
+    std::vector<MegatronPlanFlag> flags;
+    const auto absent = [&](std::initializer_list<const char*> names, const std::string& instead) {
+      for (const char* const name : names)
+        flags.push_back({.name = name, .use = Use::kAbsent, .instead = instead});
+    };
+    const auto usual = [&](const char* name, std::vector<std::string> values) {
+      flags.push_back({.name = name, .use = Use::kDefault, .values = std::move(values)});
+    };
+    usual("--kv-channels", {format("{}", config_.head_width)});
+    usual("--position-embedding-type", {"learned_absolute"});
+    usual("--normalization", {"LayerNorm"});
+    usual("--norm-epsilon", {format("{}", config_.norm_epsilon)});
+    usual("--attention-dropout", {format("{}", config_.attention_dropout)});
+    usual("--hidden-dropout", {format("{}", config_.residual_dropout)});
+    usual("--context-parallel-size", {"1"});
+    usual("--optimizer", {"adam"});
+    usual("--attention-backend", {"auto", "flash", "fused"});
+    absent({"--group-query-attention", "--num-query-groups"}, format("{} heads of keys", config_.kv_heads));
+    absent({"--use-rope-scaling", "--swiglu", "--disable-bias-linear", "--add-qkv-bias",
+            "--untie-embeddings-and-output-weights", "--sequence-parallel"},
+           "");
+    absent({"--use-distributed-optimizer"}, "an optimizer that is whole on each rank");
+    absent({"--num-virtual-stages-per-pipeline-rank", "--num-layers-per-virtual-pipeline-stage",
+            "--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers",
+            "--pipeline-model-parallel-layout", "--account-for-embedding-in-pipeline-split",
+            "--account-for-loss-in-pipeline-split"},
+           "the layers " + result_.layout);
+    absent({"--bf16", "--fp16"}, format("{}", to_string(file_.dtype)));
+    absent({"--fp8-format"}, "");
+    absent({"--recompute-granularity", "--recompute-method", "--recompute-num-layers"}, "");
+    // The same as --recompute-granularity selective.
+    if (file_.recompute.granularity != Recompute::Granularity::kSelective)
+      absent({"--recompute-activations"}, "");
+    return flags;
+  }
+
   // torchrun numbers ranks node by node, in the order of the nodes.
-  std::vector<std::string> torchrun() {
-    const std::vector<NodeRanks> nodes = nodes_in_order_of_ranks(cluster_, placed_devices(file_));
+  std::vector<std::string> torchrun(const Cluster& cluster) {
+    const std::vector<NodeRanks> nodes = nodes_in_order_of_ranks(cluster, placed_devices(file_));
     std::vector<std::string> words{"torchrun"};
     const bool same =
         std::ranges::all_of(nodes, [&](const NodeRanks& node) { return node.ranks == nodes.front().ranks; });
@@ -104,11 +171,11 @@ class MegatronWriter {
                          : "--nproc-per-node $RANKS_OF_NODE");
     if (!same) result_.notes.emplace_back("RANKS_OF_NODE differs from node to node: see the placement");
     words.emplace_back(config_.architecture == Architecture::kBert ? "pretrain_bert.py" : "pretrain_gpt.py");
-    check_nodes(nodes);
+    check_nodes(nodes, cluster);
     return words;
   }
 
-  void check_nodes(const std::vector<NodeRanks>& nodes) {
+  void check_nodes(const std::vector<NodeRanks>& nodes, const Cluster& cluster) {
     std::vector<std::int32_t> seen;
     for (const NodeRanks& node : nodes) seen.push_back(node.node);
     std::ranges::sort(seen);
@@ -116,7 +183,7 @@ class MegatronWriter {
       result_.problems.emplace_back(
           "ranks of a node do not follow one another; torchrun numbers them node by node");
     for (const NodeRanks& node : nodes)
-      if (cluster_.devices[static_cast<std::size_t>(cluster_.node(node.node).device)].type ==
+      if (cluster.devices[static_cast<std::size_t>(cluster.node(node.node).device)].type ==
           DeviceType::kCpu) {
         result_.problems.emplace_back("Megatron-LM runs on GPUs, and the plan is for CPUs");
         break;
@@ -247,7 +314,6 @@ class MegatronWriter {
 
   const ModelConfig& config_;
   const PlanFile& file_;
-  const Cluster& cluster_;
   std::vector<std::int64_t> partition_;
   CommandLines lines_;
   MegatronCommand result_;
@@ -256,7 +322,11 @@ class MegatronWriter {
 }  // namespace
 
 MegatronCommand megatron_command(const ModelConfig& config, const PlanFile& file, const Cluster& cluster) {
-  return MegatronWriter(config, file, cluster).write();
+  return MegatronWriter(config, file).write(cluster);
+}
+
+MegatronPlanFlags megatron_plan_flags(const ModelConfig& config, const PlanFile& file) {
+  return MegatronWriter(config, file).flags();
 }
 
 }  // namespace nadi

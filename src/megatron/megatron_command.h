@@ -38,4 +38,26 @@ struct MegatronCommand {
 // The plan fits the model, and its devices are those of the cluster (check_plan_file(), check_devices()).
 MegatronCommand megatron_command(const ModelConfig& config, const PlanFile& file, const Cluster& cluster);
 
+// A flag about which a plan decides.
+struct MegatronPlanFlag {
+  enum class Use {
+    kGiven,    // the plan's command has it, with the one of `values`; none: a switch
+    kDefault,  // the command goes without it, since Megatron-LM then does any of `values`
+    kAbsent,   // the command must go without it
+  };
+  std::string name;
+  Use use = Use::kGiven;
+  std::vector<std::string> values = {};
+  std::string instead = {};  // kAbsent: what the plan has in its place; "": nothing
+};
+
+struct MegatronPlanFlags {
+  std::vector<MegatronPlanFlag> flags;  // each once; those of kGiven in the order of the command
+  std::vector<std::string> notes, problems;
+};
+
+// What the command says about the model, the split, the batch and the computation: everything but who starts
+// it, data and the number of steps. The plan fits the model.
+MegatronPlanFlags megatron_plan_flags(const ModelConfig& config, const PlanFile& file);
+
 }  // namespace nadi

@@ -81,6 +81,7 @@ std::optional<IterationLine> parse_iteration_line(std::string_view text) {
     const auto [name, value] = next_field(rest);
     if (!whole || name.empty()) continue;  // "lm loss: 1.0" may be the beginning of 1.0E+01
     if (name.starts_with("elapsed time per iteration")) {
+      if (timed) break;  // another writer's line follows on this one
       const auto milliseconds = number_of<double>(value);
       if (!milliseconds) return std::nullopt;
       line.seconds_per_iteration = *milliseconds / kMillisecondsPerSecond;

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "nadi/base/format.h"
-#include "nadi/base/shorten.h"
 #include "nadi/job_report/job_comparison.h"
 #include "nadi/job_report/job_report.h"
 #include "nadi/report/report_facts.h"
 #include "nadi/report/report_table.h"
+#include "nadi/terminal/full_screen.h"
 #include "nadi/terminal/printable.h"
 
 namespace nadi {
@@ -32,9 +32,8 @@ std::string plural(std::int64_t count, std::string_view one, std::string_view ma
 
 // A sentence of ours that may hold a text of a log.
 std::string safe_sentence(const std::string& text) {
-  const bool plain =
-      std::ranges::all_of(text, [](unsigned char c) { return c >= 0x20 && c != 0x7F && c < 0x80; });
-  return plain ? text : printable(text);
+  constexpr std::size_t kLongestSentence = 2000;
+  return screen_text(text, kLongestSentence);
 }
 
 std::string joined(const std::vector<std::string>& texts, std::size_t most) {
@@ -175,7 +174,7 @@ ReportTable error_table(const JobReport& report) {
                                 {"text", "text", CellKind::kText}}};
   for (const ErrorGroup& group : report.errors)
     table.rows.push_back({group.count, std::string(to_string(group.sort)), joined(group.nodes, 3),
-                          shorten_middle(group.text, kLongestErrorShown)});
+                          group.text.substr(0, kLongestErrorShown)});
   return table;
 }
 

@@ -83,6 +83,7 @@ std::string TrainLog::throughput_text() const {
 }
 
 void TrainLog::step(const StepReport& report) {
+  ++steps_since_line_;
   tokens_since_line_ += report.tokens;
   samples_since_line_ += report.global_batch;
   seconds_since_line_ += report.seconds;
@@ -102,10 +103,13 @@ void TrainLog::step(const StepReport& report) {
     return;
   const std::string scale = report.loss_scale ? format(", loss scale {}", *report.loss_scale) : "";
   const std::string norm = report.grad_norm ? format(", grad norm {:.3f}", *report.grad_norm) : "";
-  line(lines_, format("step {}/{}, epoch {}: loss {:.4f}, lr {:.3e}{}{}, {:.0f} tokens/s{}, {} left",
-                      report.step, report.total_steps, report.epoch, report.loss, report.learning_rate, norm,
-                      scale, static_cast<double>(tokens_since_line_) / seconds_since_line_, throughput_text(),
-                      clock_text(left)));
+  line(lines_,
+       format("step {}/{}, epoch {}: loss {:.4f}, lr {:.3e}{}{}, {:.4g} s/step, {:.0f} tokens/s{}, {} left",
+              report.step, report.total_steps, report.epoch, report.loss, report.learning_rate, norm, scale,
+              seconds_since_line_ / static_cast<double>(steps_since_line_),
+              static_cast<double>(tokens_since_line_) / seconds_since_line_, throughput_text(),
+              clock_text(left)));
+  steps_since_line_ = 0;
   tokens_since_line_ = 0;
   samples_since_line_ = 0;
   seconds_since_line_ = 0;

@@ -56,6 +56,7 @@ class TrainLog : public TrainListener {
   std::optional<GpuThroughput> throughput_;
   Nanoseconds started_at_ = {};
   std::int64_t first_step_ = 0;
+  std::int64_t steps_since_line_ = 0;
   std::int64_t tokens_since_line_ = 0;
   std::int64_t samples_since_line_ = 0;
   double seconds_since_line_ = 0;

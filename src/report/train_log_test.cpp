@@ -69,11 +69,13 @@ TEST_F(TrainLogTest, PrintsLinesWhereNobodyWatches) {
     plain.step(report(step));
   }
   // The first, every fourth and the last.
-  EXPECT_EQ(out_.str(),
-            "step 1/10, epoch 1: loss 2.5000, lr 1.000e-04, grad norm 1.250, 2000 tokens/s, 0:09 left\n"
-            "step 4/10, epoch 1: loss 2.5000, lr 1.000e-04, grad norm 1.250, 2000 tokens/s, 0:06 left\n"
-            "step 8/10, epoch 1: loss 2.5000, lr 1.000e-04, grad norm 1.250, 2000 tokens/s, 0:02 left\n"
-            "step 10/10, epoch 1: loss 2.5000, lr 1.000e-04, grad norm 1.250, 2000 tokens/s, 0:00 left\n");
+  EXPECT_EQ(
+      out_.str(),
+      "step 1/10, epoch 1: loss 2.5000, lr 1.000e-04, grad norm 1.250, 0.5 s/step, 2000 tokens/s, 0:09 left\n"
+      "step 4/10, epoch 1: loss 2.5000, lr 1.000e-04, grad norm 1.250, 0.5 s/step, 2000 tokens/s, 0:06 left\n"
+      "step 8/10, epoch 1: loss 2.5000, lr 1.000e-04, grad norm 1.250, 0.5 s/step, 2000 tokens/s, 0:02 left\n"
+      "step 10/10, epoch 1: loss 2.5000, lr 1.000e-04, grad norm 1.250, 0.5 s/step, 2000 tokens/s, 0:00 "
+      "left\n");
   EXPECT_EQ(err_.str(), "");
 }
 
@@ -85,7 +87,7 @@ TEST_F(TrainLogTest, TellsNoNormThatWasNotTaken) {
   StepReport unclipped = report(1);
   unclipped.grad_norm.reset();
   shown.step(unclipped);
-  EXPECT_THAT(out_.str(), HasSubstr("lr 1.000e-04, 2000 tokens/s"));
+  EXPECT_THAT(out_.str(), HasSubstr("lr 1.000e-04, 0.5 s/step, 2000 tokens/s"));
 }
 
 TEST_F(TrainLogTest, SaysWhatAGpuDoes) {

@@ -76,6 +76,7 @@ std::string state_word(const WatchedState& state) {
     return std::string(to_string(state.status->state));
   if (state.progress.done) return "done";
   if (state.log.nodes.empty()) return "nothing written yet";
+  if (state.progress.ended_about) return "ended";
   return state.runs ? "running" : "ended or silent";
 }
 
@@ -117,9 +118,8 @@ void print_watch(const WatchedState& state, std::ostream& out, const ReportStyle
     if (status.elapsed.count() > 0) out << ", " << job_time_text(status.elapsed);
     if (status.limit) out << " of " << job_time_text(*status.limit);
     out << "\n";
-  } else if (!state.status_problem.empty()) {
-    out << "scheduler: " << state.status_problem << "\n";
   }
+  if (!state.status_problem.empty()) out << "scheduler: " << state.status_problem << "\n";
   for (const HealthFinding& finding : state.findings) {
     out << format("{}: {}\n", to_string(finding.severity), screen_text(finding.text, style.width * 4));
     for (const HealthEvidence& evidence : finding.evidence)
@@ -143,7 +143,7 @@ void print_watch(const WatchedState& state, std::ostream& out, const ReportStyle
     out << table.to_string(style.colour);
   }
   if (const std::int64_t lines = left_out(state.log); lines > 0)
-    out << format("damaged lines that were left out: {}\n", lines);
+    out << format("lines that were cut or damaged: {}\n", lines);
 }
 
 Json watch_json(const WatchedState& state) {
@@ -189,6 +189,7 @@ Json watch_json(const WatchedState& state) {
           {"time", state.now.time_since_epoch().count()},
           {"state", state_word(state)},
           {"scheduler_state", status ? Json(status->said) : Json(nullptr)},
+          {"scheduler_problem", state.status_problem.empty() ? Json(nullptr) : Json(state.status_problem)},
           {"reason", status && !status->reason.empty() ? Json(status->reason) : Json(nullptr)},
           {"exit_code", status && status->exit_code ? Json(*status->exit_code) : Json(nullptr)},
           {"elapsed_s", status ? Json(status->elapsed.count()) : Json(nullptr)},

@@ -20,7 +20,7 @@ struct WatchedState {
   const JobLog& log;
   std::string title = {};  // id and name, or the folder
   std::optional<JobStatus> status = {};
-  std::string status_problem = {};  // why the scheduler says nothing
+  std::string status_problem = {};  // why the scheduler says nothing, or what it left out
   JobProgress progress = {};
   std::vector<HealthFinding> findings = {};
   bool runs = false;
@@ -36,7 +36,8 @@ std::string finding_line(const HealthFinding& finding);
 void print_watch(const WatchedState& state, std::ostream& out, const ReportStyle& style);
 Json watch_json(const WatchedState& state);
 
-// "running" by the scheduler, else what the log tells: "running", "done", "ended".
+// "running" by the scheduler, else what the log tells: "running", "done", "ended" (long ago, nobody knows
+// how), "ended or silent".
 std::string state_word(const WatchedState& state);
 
 // The screen: what the user has chosen, and the size.

@@ -43,8 +43,11 @@ class WatchScreen : public testing::Test {
   }
 
   WatchedState state() {
-    const JobObservation seen{.log = log_,
-                              .now = std::chrono::sys_seconds{std::chrono::seconds(2'000'000'000)}};
+    // An hour after the files were written.
+    const JobObservation seen{
+        .log = log_,
+        .now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()) +
+               std::chrono::hours(1)};
     return {.log = log_,
             .title = "job 12 (gpt2)",
             .progress = progress_of(seen),

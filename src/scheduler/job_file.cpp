@@ -74,6 +74,20 @@ void check_processes(const JobFile& job) {
         mount.find('\n') != std::string::npos)
       throw usage_error(format("the mount {} is not SRC:DST or SRC:DST:ro", quote_for_message(mount)),
                         "commas and newlines are for no runtime");
+  if (job.container.kind == ContainerKind::kNone) return;
+  if (job.outputs.string().find_first_of(":,") != std::string::npos)
+    throw usage_error(format("the folder {} has a colon or a comma and cannot be mounted into a container",
+                             quote_for_message(job.outputs.string())),
+                      "another folder of \"outputs\"");
+  // Ranks that do not see one another would train alone, each of them the whole model.
+  const bool sees_pmix =
+      job.container.kind == ContainerKind::kPyxis || job.container.kind == ContainerKind::kApptainer;
+  if (job.scheduler == SchedulerKind::kSlurm && job.run.kind == JobRunKind::kTrain && job.ranks() > 1 &&
+      !sees_pmix)
+    throw usage_error(format("'train' on {} ranks in containers of {}: the ranks find one another through "
+                             "PMIx, which does not reach into these",
+                             job.ranks(), to_string(job.container.kind)),
+                      "pyxis or apptainer");
 }
 
 void check_profile(const JobFile& job) {

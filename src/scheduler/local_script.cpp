@@ -156,6 +156,7 @@ std::string local_script(const JobFile& job) {
     script.line("enroot create -n \"nadi-$JOB_ID\" -- {} || exit", shell_quote(job.container.image));
   }
   add_local_start(script, job);
+  if (job.container.kind == ContainerKind::kEnroot) script.line("enroot remove -f \"nadi-$JOB_ID\"");
   script.part("How it ended.");
   script.line("how=done");
   script.line("if ((code != 0)); then how=failed; fi");

@@ -18,14 +18,17 @@ std::string word_text(const std::string& word, const JobFile& job) {
   return text;
 }
 
-// In lines that end with a backslash where one would be long.
+// The words of an array of bash, on several lines where one would be long. A flag and the word after it stay
+// together, so that a reader (and a search) finds them side by side however long the paths are.
 std::string word_list(const std::vector<std::string>& words, const JobFile& job, std::string_view indent) {
   constexpr std::size_t kWidth = 100;
   std::string text;
   std::size_t width = 0;
+  bool after_flag = false;
   for (const std::string& word : words) {
     const std::string quoted = word_text(word, job);
-    if (width > 0 && width + quoted.size() > kWidth) {
+    const bool is_flag = word.starts_with("--");
+    if (width > 0 && width + quoted.size() > kWidth && (is_flag || !after_flag)) {
       text += "\n" + std::string(indent);
       width = 0;
     } else if (!text.empty()) {
@@ -33,6 +36,7 @@ std::string word_list(const std::vector<std::string>& words, const JobFile& job,
     }
     text += quoted;
     width += quoted.size() + 1;
+    after_flag = is_flag;
   }
   return text;
 }
@@ -69,6 +73,12 @@ std::string container_words(const JobFile& job) {
       mounts("-m", true);
       for (const std::string& name : passed_names(job)) add(format("-e {}", name));
       add("\"nadi-$JOB_ID\"");
+      // It has no flag for the folder. That of the submission need not be in the image.
+      if (!folder.empty())
+        add(format("sh -c {} {}",
+                   shell_quote(container.folder.empty() ? R"(cd -- "$0" 2>/dev/null; exec "$@")"
+                                                        : R"(cd -- "$0" && exec "$@")"),
+                   shell_quote(folder)));
       return words;
     case ContainerKind::kApptainer:
       words = "apptainer exec";
@@ -128,25 +138,28 @@ std::vector<std::string> profiler_flags(const JobFile& job) {
   }
   if (!job.profile.trace) return words;
   const StepRange steps = *job.profile.trace->steps;
-  if (job.run.kind == JobRunKind::kMegatron) {
+  const std::vector<std::int64_t>& ranks = job.profile.trace->ranks;
+  // `nadi train` takes Megatron-LM's flags, too; its own trace all ranks.
+  if (job.run.kind == JobRunKind::kMegatron || !ranks.empty()) {
     words = {
         "--profile",          "--use-pytorch-profiler", "--profile-step-start", format("{}", steps.first - 1),
-        "--profile-step-end", format("{}", steps.last), "--tensorboard-dir",    "${JOB_FOLDER}/trace"};
-    if (!job.profile.trace->ranks.empty()) words.emplace_back("--profile-ranks");
-    for (const std::int64_t rank : job.profile.trace->ranks) words.push_back(format("{}", rank));
+        "--profile-step-end", format("{}", steps.last)};
+    if (!ranks.empty()) words.emplace_back("--profile-ranks");
+    for (const std::int64_t rank : ranks) words.push_back(format("{}", rank));
     return words;
   }
   const std::int64_t warmup = std::min<std::int64_t>(1, steps.first - 1);
-  words = {"--enable-tracing",
-           "--trace-wait",
-           format("{}", steps.first - 1 - warmup),
-           "--trace-warmup",
-           format("{}", warmup),
-           "--trace-active",
-           format("{}", steps.last - steps.first + 1),
-           "--trace-output-dir",
-           "${JOB_FOLDER}/trace"};
-  return words;
+  return {"--enable-tracing",   "--trace-wait",   format("{}", steps.first - 1 - warmup),    "--trace-warmup",
+          format("{}", warmup), "--trace-active", format("{}", steps.last - steps.first + 1)};
+}
+
+// A folder for each start: `nadi train` overwrites nothing.
+void add_trace_folder(ScriptText& script, const JobFile& job) {
+  script.line("  local trace=\"$JOB_FOLDER/trace\"");
+  script.line("  if ((RESTART_COUNT > 0)); then trace+=.start$RESTART_COUNT; fi");
+  script.line("  mkdir -p -- \"$trace\"");
+  script.line("  command+=({} \"$trace\")",
+              job.run.kind == JobRunKind::kMegatron ? "--tensorboard-dir" : "--trace-output-dir");
 }
 
 bool has_flag(const std::vector<std::string>& words, std::string_view flag) {
@@ -253,7 +266,7 @@ void add_rank_function(ScriptText& script, const JobFile& job, const RankSource&
   const std::vector<std::string> flags = profiler_flags(job);
   words.insert(words.end(), flags.begin(), flags.end());
   script.line("  local command=({})", word_list(words, job, "                 "));
-  if (job.profile.trace) script.line("  mkdir -p -- \"$JOB_FOLDER/trace\"");
+  if (job.profile.trace) add_trace_folder(script, job);
   if (job.profile.nsys) add_profiler(script, job, "nsys");
   if (job.profile.ncu) add_profiler(script, job, "ncu");
   const std::string container = container_words(job);

@@ -43,7 +43,8 @@ bool has_ended(JobState state);              // from kDone on, except for kUnkno
 using JobTime = std::chrono::sys_seconds;
 
 struct JobStatus {
-  std::string id;  // of the leader; "12_3" for a run of an array
+  std::string id;           // of the leader; "12_3" for a run of an array
+  std::string number = {};  // by which Slurm tells rows apart: 13 for the second component of job 12
   std::string name = {};
   JobState state = JobState::kUnknown;
   std::string said = {};    // the state as the scheduler says it: "CANCELLED by 0"
@@ -107,6 +108,8 @@ class Scheduler {
   virtual SubmittedJob submit(const JobFile& job, const SubmitOptions& options) = 0;
   virtual std::vector<JobStatus> list(const ListOptions& options) = 0;
   virtual JobStatus status(const std::string& id) = 0;
+  // What the last list() or status() could not say, in sentences for the user; empty when it said all.
+  virtual std::vector<std::string> notes() const { return {}; }
   virtual void cancel(const std::string& id) = 0;
   // Submits the job of a folder again; the new one continues where the old one saved.
   virtual SubmittedJob resume(const std::filesystem::path& folder, const ResumeOptions& options) = 0;

@@ -14,12 +14,12 @@
 namespace nadi {
 namespace {
 
-// In the order in which they are asked for.
-enum class QueueField {
-  kRawId,
+// Both programs are asked for the same things in the same order; kOwn is what only one of them says.
+enum class RowField {
+  kNumber,
   kId,
   kState,
-  kReason,
+  kOwn,  // squeue: the reason; sacct: how it ended
   kElapsed,
   kLimit,
   kPartition,
@@ -33,24 +33,7 @@ enum class QueueField {
 };
 constexpr std::array<std::string_view, 14> kQueueFields{"%A", "%i", "%T", "%r", "%M", "%l", "%P",
                                                         "%u", "%N", "%V", "%S", "%e", "%j", "%A"};
-
-enum class AccountField {
-  kRawId,
-  kId,
-  kState,
-  kExit,
-  kElapsed,
-  kLimit,
-  kPartition,
-  kUser,
-  kNodes,
-  kSubmitted,
-  kStarted,
-  kEnded,
-  kName,
-  kLast
-};
-constexpr std::size_t kAccountFields = 14;
+constexpr std::size_t kFields = kQueueFields.size();
 constexpr std::string_view kSacctFormat =
     "JobIDRaw,JobID,State,ExitCode,ElapsedRaw,TimelimitRaw,Partition,User,NodeList,Submit,Start,End,JobName,"
     "JobIDRaw";
@@ -65,58 +48,75 @@ std::int64_t number_of(std::string_view text) {
   return number;
 }
 
-// Cuts an answer into rows of `fields` fields, of which the last is a number and ends with its line. `unread`
-// counts where that is not so, and reading goes on with the next line.
-template <class OnRow>
-std::int64_t for_each_row(std::string_view answer, std::string_view separator, std::size_t fields,
-                          const OnRow& on_row) {
-  std::int64_t unread = 0;
-  std::vector<std::string_view> row;
+// A line as it is shown to a user: the drawn separator says nothing.
+std::string with_plain_separators(std::string_view line, std::string_view separator) {
+  std::string text;
+  for (std::size_t found = line.find(separator); found != std::string_view::npos;
+       found = line.find(separator)) {
+    text += line.substr(0, found);
+    text += '|';
+    line.remove_prefix(found + separator.size());
+  }
+  text += line;
+  return text;
+}
+
+using RowTexts = std::vector<std::string_view>;
+
+std::string_view at(const RowTexts& row, RowField field) {
+  return row[static_cast<std::size_t>(field)];
+}
+
+// What both programs say in the same way. Nothing when the row makes no sense.
+std::optional<JobStatus> read_shared(const RowTexts& row) {
+  const auto nodes = expand_node_list(at(row, RowField::kNodes));
+  if (!parse_slurm_id(at(row, RowField::kId)) || !nodes) return std::nullopt;
+  JobStatus job;
+  job.id = at(row, RowField::kId);
+  job.number = at(row, RowField::kNumber);
+  job.name = at(row, RowField::kName);
+  job.said = at(row, RowField::kState);
+  job.state = parse_slurm_state(job.said);
+  job.partition = at(row, RowField::kPartition);
+  job.user = at(row, RowField::kUser);
+  job.nodes = *nodes;
+  job.submitted = parse_slurm_time(at(row, RowField::kSubmitted));
+  job.started = parse_slurm_time(at(row, RowField::kStarted));
+  if (has_ended(job.state)) job.ended = parse_slurm_time(at(row, RowField::kEnded));
+  return job;
+}
+
+// Cuts an answer into rows, of which the last field is a number and ends with its line. Where that is not so,
+// or where the row makes no sense, reading goes on with the next line.
+template <class ReadOwn>
+SlurmRows read_rows(std::string_view answer, std::string_view separator, const ReadOwn& read_own) {
+  SlurmRows rows;
+  RowTexts row;
   while (!answer.empty()) {
     row.clear();
     std::string_view rest = answer;
-    while (row.size() + 1 < fields) {
+    while (row.size() + 1 < kFields) {
       const std::size_t end = rest.find(separator);
       if (end == std::string_view::npos) break;
       row.push_back(rest.substr(0, end));
       rest.remove_prefix(end + separator.size());
     }
-    const std::size_t end = rest.find('\n');
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view last = rest.substr(0, end);
-    if (row.size() + 1 == fields && is_number(last) && row.front() == last) {
-      row.push_back(last);
-      on_row(row);
-      answer = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-      continue;
+    const bool whole = row.size() + 1 == kFields && is_number(last) && row.front() == last;
+    row.push_back(last);
+    std::optional<JobStatus> job = whole ? read_shared(row) : std::nullopt;
+    const std::string_view line = answer.substr(0, answer.find('\n'));
+    if (job) {
+      read_own(row, *job);
+      rows.jobs.push_back(std::move(*job));
+    } else if (++rows.unread == 1) {
+      rows.first_unread = with_plain_separators(line, separator);
     }
-    ++unread;
-    const std::size_t line = answer.find('\n');
-    answer = line == std::string_view::npos ? std::string_view() : answer.substr(line + 1);
+    answer = whole ? rest.substr(std::min(end + 1, rest.size()))
+                   : answer.substr(std::min(line.size() + 1, answer.size()));
   }
-  return unread;
-}
-
-template <class Field>
-std::string_view at(const std::vector<std::string_view>& row, Field field) {
-  return row[static_cast<std::size_t>(field)];
-}
-
-// What both programs say in the same way. False when the row makes no sense.
-template <class Field>
-bool read_shared(const std::vector<std::string_view>& row, JobStatus& job) {
-  const auto nodes = expand_node_list(at(row, Field::kNodes));
-  if (!parse_slurm_id(at(row, Field::kId)) || !nodes) return false;
-  job.id = at(row, Field::kId);
-  job.name = at(row, Field::kName);
-  job.said = at(row, Field::kState);
-  job.state = parse_slurm_state(job.said);
-  job.partition = at(row, Field::kPartition);
-  job.user = at(row, Field::kUser);
-  job.nodes = *nodes;
-  job.submitted = parse_slurm_time(at(row, Field::kSubmitted));
-  job.started = parse_slurm_time(at(row, Field::kStarted));
-  if (has_ended(job.state)) job.ended = parse_slurm_time(at(row, Field::kEnded));
-  return true;
+  return rows;
 }
 
 // How a component's state counts among those of its job: the highest is the job's.
@@ -218,43 +218,25 @@ std::string_view sacct_format() {
 }
 
 SlurmRows parse_squeue(std::string_view answer, std::string_view separator) {
-  SlurmRows rows;
-  const auto on_row = [&](const std::vector<std::string_view>& row) {
-    JobStatus job;
-    if (!read_shared<QueueField>(row, job)) {
-      ++rows.unread;
-      return;
-    }
-    const std::string_view reason = at(row, QueueField::kReason);
+  return read_rows(answer, separator, [](const RowTexts& row, JobStatus& job) {
+    const std::string_view reason = at(row, RowField::kOwn);
     if (reason != "None") job.reason = reason;
-    job.elapsed = parse_slurm_duration(at(row, QueueField::kElapsed)).value_or(std::chrono::seconds(0));
-    job.limit = parse_slurm_duration(at(row, QueueField::kLimit));
-    rows.jobs.push_back(std::move(job));
-  };
-  rows.unread += for_each_row(answer, separator, kQueueFields.size(), on_row);
-  return rows;
+    job.elapsed = parse_slurm_duration(at(row, RowField::kElapsed)).value_or(std::chrono::seconds(0));
+    job.limit = parse_slurm_duration(at(row, RowField::kLimit));
+  });
 }
 
 SlurmRows parse_sacct(std::string_view answer, std::string_view separator) {
-  SlurmRows rows;
-  const auto on_row = [&](const std::vector<std::string_view>& row) {
-    JobStatus job;
-    const auto exit = parse_slurm_exit(at(row, AccountField::kExit));
-    if (!read_shared<AccountField>(row, job)) {
-      ++rows.unread;
-      return;
-    }
+  return read_rows(answer, separator, [](const RowTexts& row, JobStatus& job) {
+    const auto exit = parse_slurm_exit(at(row, RowField::kOwn));
     if (exit && has_ended(job.state)) {
       job.exit_code = exit->code;
       job.signal = exit->signal;
     }
-    job.elapsed = std::chrono::seconds(number_of(at(row, AccountField::kElapsed)));
-    if (const std::string_view limit = at(row, AccountField::kLimit); is_number(limit))
+    job.elapsed = std::chrono::seconds(number_of(at(row, RowField::kElapsed)));
+    if (const std::string_view limit = at(row, RowField::kLimit); is_number(limit))
       job.limit = std::chrono::minutes(number_of(limit));
-    rows.jobs.push_back(std::move(job));
-  };
-  rows.unread += for_each_row(answer, separator, kAccountFields, on_row);
-  return rows;
+  });
 }
 
 JobStatus joined_job(std::string id, std::vector<JobStatus> components) {

@@ -21,7 +21,8 @@ namespace nadi {
 
 struct SlurmRows {
   std::vector<JobStatus> jobs = {};
-  std::int64_t unread = 0;  // rows that are not as they should be, and were left out
+  std::int64_t unread = 0;        // rows that are not as they should be, and were left out
+  std::string first_unread = {};  // the first of them, with '|' between its fields
 };
 
 // What to ask for. The separator holds no '%' and no character of a number.

@@ -70,6 +70,8 @@ TEST(SlurmRows, DamagedRowsAreCounted) {
       "|");
   EXPECT_THAT(rows.jobs, SizeIs(1));
   EXPECT_EQ(rows.unread, 3);
+  EXPECT_EQ(rows.first_unread, "squeue: warning: something");
+  EXPECT_EQ(parse_squeue("1<~>x<~>\n", "<~>").first_unread, "1|x|");
 }
 
 TEST(SlurmRows, SacctWithEachRunOfARequeuedJob) {

@@ -10,6 +10,7 @@
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/message_text.h"
 #include "nadi/base/natural_order.h"
 #include "nadi/base/temporary_folder.h"
 #include "nadi/scheduler/job_folder.h"
@@ -34,17 +35,19 @@ void check_id(const std::string& id) {
                     "ids of Slurm are numbers: 12, 12_3 for a run of an array");
 }
 
-// The newest row of each id, in the order of the ids. What squeue says counts: accounts are written later.
+// The newest row of each job, in the order of the ids. What squeue says counts: accounts are written later.
+// For seconds they may even have a job by its number alone, without the id of the heterogeneous job or the
+// array that it is a part of, and under the name "allocation". So rows are matched by their numbers.
 std::vector<JobStatus> newest(const std::vector<JobStatus>& accounts, const std::vector<JobStatus>& queue) {
-  std::map<std::string, JobStatus, decltype(&natural_less)> jobs(&natural_less);
+  std::map<std::string, JobStatus> jobs;
   std::map<std::string, std::int64_t> runs;
   for (const JobStatus& row : accounts) {
-    ++runs[row.id];
-    jobs.insert_or_assign(row.id, row);
+    ++runs[row.number];
+    jobs.insert_or_assign(row.number, row);
   }
-  for (auto& [id, job] : jobs) job.restarts = runs[id] - 1;
+  for (auto& [number, job] : jobs) job.restarts = runs[number] - 1;
   for (const JobStatus& row : queue) {
-    const auto [place, is_new] = jobs.try_emplace(row.id, row);
+    const auto [place, is_new] = jobs.try_emplace(row.number, row);
     if (is_new) continue;
     const JobStatus account = std::exchange(place->second, row);
     JobStatus& job = place->second;
@@ -56,7 +59,8 @@ std::vector<JobStatus> newest(const std::vector<JobStatus>& accounts, const std:
     }
   }
   std::vector<JobStatus> list;
-  for (auto& [id, job] : jobs) list.push_back(std::move(job));
+  for (auto& [number, job] : jobs) list.push_back(std::move(job));
+  std::ranges::sort(list, natural_less, &JobStatus::id);
   return list;
 }
 
@@ -135,6 +139,9 @@ std::vector<JobStatus> SlurmScheduler::list(const ListOptions& options) {
     question.since = time_now() - kRemembered;
     accounts = client_.accounts(question);
   }
+  notes_.clear();
+  note_unread("squeue", queue);
+  if (accounts) note_unread("sacct", *accounts);
   std::vector<JobStatus> jobs = newest(accounts ? accounts->jobs : std::vector<JobStatus>(), queue.jobs);
   if (!options.ended) std::erase_if(jobs, [](const JobStatus& job) { return has_ended(job.state); });
   jobs = with_components(std::move(jobs));
@@ -160,7 +167,11 @@ JobStatus SlurmScheduler::status(const std::string& id) {
   const SlurmRows queue = client_.queue(question);
   const auto accounts = client_.accounts(question);
   const std::vector<JobStatus> runs = accounts ? accounts->jobs : std::vector<JobStatus>();
+  notes_.clear();
+  note_unread("squeue", queue);
+  if (accounts) note_unread("sacct", *accounts);
   std::vector<JobStatus> rows = newest(runs, queue.jobs);
+  if (rows.empty() && !notes_.empty()) throw environment_error(notes_.front());
   if (rows.empty())
     throw usage_error(format("Slurm knows no job {}", id),
                       accounts ? "'nadi job list --all' shows those of the last week"
@@ -176,7 +187,27 @@ JobStatus SlurmScheduler::status(const std::string& id) {
     }
   if (const auto folder = find_job_folder(id, outputs_)) job.folder = *folder;
   job.failed_nodes = failed_nodes(job, runs);
+  note_missing_parts(job);
   return job;
+}
+
+void SlurmScheduler::note_unread(std::string_view program, const SlurmRows& rows) {
+  if (rows.unread == 0) return;
+  const bool one = rows.unread == 1;
+  notes_.push_back(format("{} row{} of {} could not be read and {} left out; the first: {}", rows.unread,
+                          one ? "" : "s", program, one ? "is" : "are", quote_for_message(rows.first_unread)));
+}
+
+void SlurmScheduler::note_missing_parts(const JobStatus& job) {
+  const auto submitted = job.folder.empty() ? std::nullopt : read_submitted_job(job.folder);
+  // Neither a part of the job nor a run of a sweep has parts of its own.
+  if (!submitted || submitted->id != job.id) return;
+  const std::size_t all = submitted->component_ids.size(),
+                    known = std::max<std::size_t>(job.components.size(), 1);
+  if (known >= all) return;
+  notes_.push_back(
+      format("Slurm tells of {} of the {} parts of job {}; its accounts are written some time later", known,
+             all, job.id));
 }
 
 std::vector<std::string> SlurmScheduler::failed_nodes(const JobStatus& job,

@@ -21,6 +21,8 @@ class SlurmScheduler : public Scheduler {
   std::vector<JobStatus> list(const ListOptions& options) override;
   // Of an array, the runs are components.
   JobStatus status(const std::string& id) override;
+  // Rows of Slurm that could not be read, and parts of a job that its accounts do not have yet.
+  std::vector<std::string> notes() const override { return notes_; }
   // Error (usage) for a job that has ended.
   void cancel(const std::string& id) override;
   SubmittedJob resume(const std::filesystem::path& folder, const ResumeOptions& options) override;
@@ -30,8 +32,11 @@ class SlurmScheduler : public Scheduler {
   // The ids that one job of ours has in Slurm: several where groups of nodes are jobs of their own.
   std::vector<std::string> ids_of(const std::string& id) const;
   std::vector<std::string> failed_nodes(const JobStatus& job, const std::vector<JobStatus>& runs);
+  void note_unread(std::string_view program, const SlurmRows& rows);
+  void note_missing_parts(const JobStatus& job);
 
   SlurmClient client_;
+  std::vector<std::string> notes_;
   std::filesystem::path outputs_;
 };
 

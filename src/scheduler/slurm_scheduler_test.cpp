@@ -87,6 +87,67 @@ TEST(SlurmScheduler, CountsRestartsOfAJobThatSlurmHasForgotten) {
   EXPECT_THAT(job.failed_nodes, IsEmpty());  // it is back, and nobody said that it failed
 }
 
+// As Slurm 22.05.8 answered within a second of the end of a heterogeneous job: slurmdbd had heard of the end
+// of its first component before it had heard of the job.
+TEST(SlurmScheduler, AccountsThatLagBehindAreMatchedByNumber) {
+  constexpr std::string_view kRow =
+      "{}|{}|{}|{}|0:02|10:00|slow|root|{}|1794858702|1794858702|1794859302|{}|{}\n";
+  AnsweringSlurm slurm;
+  slurm.out["squeue"] = format(fmt::runtime(kRow), 7, "7+0", "COMPLETED", "None", "n1", "mixed", 7) +
+                        format(fmt::runtime(kRow), 8, "7+1", "COMPLETED", "None", "n[3-4]", "mixed", 8);
+  slurm.out["sacct"] = "7|7|COMPLETED|0:0|0||||None assigned|1794858702|1794858702|1794858703|allocation|7\n";
+  SlurmScheduler scheduler = slurm.scheduler("none");
+  const JobStatus job = scheduler.status("7");
+  EXPECT_EQ(job.name, "mixed");
+  EXPECT_EQ(job.state, JobState::kDone);
+  EXPECT_THAT(job.nodes, ElementsAre("n1", "n3", "n4"));
+  ASSERT_THAT(job.components, SizeIs(2));
+  EXPECT_EQ(job.components[0].id, "7+0");
+  EXPECT_EQ(job.components[1].id, "7+1");
+  EXPECT_THAT(scheduler.notes(), IsEmpty());
+  EXPECT_THAT(scheduler.list({.ended = true}), SizeIs(1));
+  // An array of which accounts still have the row of all its runs.
+  slurm.out["squeue"] = format(fmt::runtime(kRow), 20, "20_1", "RUNNING", "None", "n3", "sweep", 20) +
+                        format(fmt::runtime(kRow), 21, "20_0", "RUNNING", "None", "n3", "sweep", 21);
+  slurm.out["sacct"] =
+      "20|20_[0-1]|PENDING|0:0|0|10|slow|root|None assigned|1794858702|Unknown|Unknown|sweep|20\n";
+  const JobStatus sweep = scheduler.status("20");
+  EXPECT_EQ(sweep.state, JobState::kRunning);
+  ASSERT_THAT(sweep.components, SizeIs(2));
+  EXPECT_EQ(sweep.components[0].id, "20_0");
+}
+
+TEST(SlurmScheduler, SaysWhatIsMissingInTheAnswer) {
+  AnsweringSlurm slurm;
+  const TemporaryFolder outputs;
+  JobFile job{
+      .name = "n", .run = {.words = {"true"}}, .groups = {JobNodes{}, JobNodes{}}, .outputs = outputs.path()};
+  slurm.ids = {"7"};
+  SlurmScheduler scheduler = slurm.scheduler(outputs);
+  scheduler.submit(job, {});
+  slurm.out["sacct"] = account("7", "COMPLETED", "n1");
+  scheduler.status("7");
+  EXPECT_THAT(scheduler.notes(), ElementsAre(HasSubstr("tells of 1 of the 2 parts of job 7")));
+  slurm.out["squeue"] = row("9", "RUNNING", "n1") + "\x1b[31m|odd\n5|5|half\n";
+  EXPECT_THAT(scheduler.list({}), SizeIs(1));
+  EXPECT_THAT(scheduler.notes(),
+              ElementsAre("2 rows of squeue could not be read and are left out; the first: '\\x1b[31m|odd'"));
+  slurm.out["squeue"] = row("9", "RUNNING", "n1");
+  scheduler.list({});
+  EXPECT_THAT(scheduler.notes(), IsEmpty());
+  // What cannot be read at all is no job that Slurm does not know.
+  slurm.out["squeue"] = "odd\n";
+  slurm.out["sacct"] = "";
+  try {
+    scheduler.status("9");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+    EXPECT_THAT(error.what(),
+                HasSubstr("1 row of squeue could not be read and is left out; the first: 'odd'"));
+  }
+}
+
 TEST(SlurmScheduler, NamesTheNodeThatIsDown) {
   AnsweringSlurm slurm;
   slurm.out["squeue"] = row("7", "NODE_FAIL", "n[3-4]");

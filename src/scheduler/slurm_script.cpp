@@ -155,8 +155,7 @@ class SlurmWriter {
     // Slurm itself queues a job again when one of its nodes fails, and does not count.
     if (job_.requeue.max_restarts > 0) {
       script_.line("if ((RESTART_COUNT > {})); then", job_.requeue.max_restarts);
-      script_.line("  say 'queued again too often: {} restarts are allowed'; exit 1",
-                   job_.requeue.max_restarts);
+      script_.line("  say 'queued again too often: max_restarts is {}'; exit 1", job_.requeue.max_restarts);
       script_.line("fi");
     }
   }
@@ -287,6 +286,7 @@ class SlurmWriter {
       script_.line(
           "create_container() {{ enroot remove -f \"nadi-$JOB_ID\" 2>/dev/null; enroot create -n "
           "\"nadi-$JOB_ID\" -- \"$image\"; }}");
+      script_.line("remove_container() {{ enroot remove -f \"nadi-$JOB_ID\"; }}");
       add_srun(
           "", "$(declare -f create_container); create_container", [](const JobNodes&) { return TaskShape{}; },
           " || exit");
@@ -314,6 +314,10 @@ class SlurmWriter {
     if (job_.sample_every.count() > 0)
       script_.line("kill \"$sampler\" 2>/dev/null; wait \"$sampler\" 2>/dev/null");
     script_.line("trap '' USR1");
+    if (job_.container.kind == ContainerKind::kEnroot)
+      add_srun(
+          "", "$(declare -f remove_container); remove_container", [](const JobNodes&) { return TaskShape{}; },
+          "");
   }
 
   void add_end() {

@@ -12,6 +12,7 @@
 #include "nadi/job/find_program.h"
 #include "nadi/scheduler/hostile_texts_for_tests.h"
 #include "nadi/scheduler/local_script.h"
+#include "nadi/scheduler/run_script_for_tests.h"
 #include "nadi/testing/temporary_variable.h"
 #include "nadi/testing/text_files.h"
 #include "nadi/testing/working_folder.h"
@@ -19,17 +20,9 @@
 namespace nadi {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-JobFile command_job(std::vector<std::string> words) {
-  JobFile job;
-  job.run = {.kind = JobRunKind::kCommand, .words = std::move(words)};
-  job.outputs = fs::current_path() / "jobs";
-  return job;
-}
 
 JobFile mixed_job() {
   JobFile job = command_job({"hostname"});
@@ -148,6 +141,17 @@ TEST(SlurmScript, TrainingIsResumedAndSavesOnASignal) {
   EXPECT_THAT(slurm_scripts(job)[0].text, HasSubstr("scancel --signal=TERM \"$SLURM_JOB_ID\""));
 }
 
+// Wherever a line of the command ends, which the length of the program's path decides.
+TEST(SlurmScript, AFlagStaysWithItsValue) {
+  for (std::size_t length = 1; length <= 110; ++length) {
+    JobFile job = command_job({"gpt2", "--max-steps", "2", "--save-dir", "out"});
+    job.run.kind = JobRunKind::kTrain;
+    job.run.program = "/" + std::string(length, 'n');
+    EXPECT_THAT(slurm_scripts(job)[0].text, AllOf(HasSubstr("--max-steps 2"), HasSubstr("--save-dir out")))
+        << length;
+  }
+}
+
 TEST(SlurmScript, ProfilersGetAFileForEachRank) {
   JobFile job = command_job({"pretrain_gpt.py"});
   job.run.kind = JobRunKind::kMegatron;
@@ -165,34 +169,6 @@ TEST(SlurmScript, ProfilersGetAFileForEachRank) {
               HasSubstr("ncu --target-processes all --profile-from-start off -o"));
 }
 
-// A folder with programs of Slurm's names, and a run of the script with them. The rank is number 0 on n1.
-class RunScript : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!find_program("bash")) GTEST_SKIP() << "no bash on PATH";
-    write_program("scontrol",
-                  "case \"$*\" in 'show hostnames'*) echo n1 ;; *requeue*) echo \"$*\" >>said.txt ;; "
-                  "*) echo 'NodeName=n1 NodeAddr=10.0.0.1 x=y' ;; esac");
-    write_program("srun",
-                  "overlap=0; while [ \"$1\" != bash ]; do [ \"$1\" = --overlap ] && overlap=1; shift; done\n"
-                  "[ $overlap = 1 ] && exit 0\n"
-                  "export SLURM_PROCID=0 SLURM_LOCALID=0 SLURMD_NODENAME=n1\nexec \"$@\"");
-  }
-  void write_program(const std::string& name, const std::string& body) {
-    write_text("bin/" + name, "#!/bin/bash\n" + body + "\n");
-    fs::permissions("bin/" + name, fs::perms::owner_all);
-  }
-  int run(const JobFile& job) {
-    check_job(job);
-    write_text("script.sh", slurm_scripts(job)[0].text);
-    const int status = std::system(
-        "PATH=\"$PWD/bin:$PATH\" SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n1 SLURM_ARRAY_TASK_ID=1 bash script.sh "
-        ">slurm.txt 2>&1");
-    return WEXITSTATUS(status);
-  }
-  WorkingFolder folder_;
-};
-
 TEST_F(RunScript, HostileWordsReachTheCommand) {
   std::vector<std::string> words{"printf", "<%s>\\n"};
   std::string expected;
@@ -204,10 +180,10 @@ TEST_F(RunScript, HostileWordsReachTheCommand) {
   }
   JobFile job = command_job(words);
   job.name = "'; touch " + std::string(kHostileMark) + "; $(touch " + kHostileMark + ")";
-  job.outputs = fs::current_path() / "out put's $(touch hostile_was_here) `x` %j";
+  job.outputs = std::filesystem::current_path() / "out put's $(touch hostile_was_here) `x` %j";
   ASSERT_EQ(run(job), 0) << read_text("slurm.txt");
   EXPECT_THAT(read_text(job.outputs / "7" / "n1.out"), HasSubstr(expected));
-  EXPECT_FALSE(fs::exists(kHostileMark)) << "a text was executed";
+  EXPECT_FALSE(std::filesystem::exists(kHostileMark)) << "a text was executed";
 }
 
 TEST_F(RunScript, SettingsInEffectStandAtTheHead) {
@@ -218,7 +194,7 @@ TEST_F(RunScript, SettingsInEffectStandAtTheHead) {
                     HasSubstr("NNODES: 1\n"), HasSubstr("WORLD_SIZE: 1\n"),
                     HasSubstr("MASTER_ADDR: 10.0.0.1\n"), HasSubstr("\n0 1 10.0.0.1\n")));
   EXPECT_EQ(read_text("jobs/7/n1.err"), "SLURM_RESTART_COUNT: 0\noops\n");
-  EXPECT_TRUE(fs::is_symlink("jobs/7/slurm.txt"));
+  EXPECT_TRUE(std::filesystem::is_symlink("jobs/7/slurm.txt"));
 }
 
 TEST_F(RunScript, AFailedRankIsRestartedAndCounted) {
@@ -231,7 +207,7 @@ TEST_F(RunScript, AFailedRankIsRestartedAndCounted) {
   EXPECT_EQ(read_text("said.txt"), "requeue 7\n");  // no third one
   const TemporaryVariable more("SLURM_RESTART_COUNT", "3");
   EXPECT_EQ(run(job), 1);
-  EXPECT_THAT(read_text("slurm.txt"), HasSubstr("queued again too often: 2 restarts are allowed"));
+  EXPECT_THAT(read_text("slurm.txt"), HasSubstr("queued again too often: max_restarts is 2"));
 }
 
 TEST_F(RunScript, TheSignalBeforeTheEndReachesTheRanks) {
@@ -249,7 +225,7 @@ TEST_F(RunScript, ARunOfASweepHasItsValues) {
   job.sweep.values = {{"A", {"1", "2"}}, {"B", {"it's", "$(touch hostile_was_here)"}}};
   EXPECT_EQ(run(job), 0) << read_text("slurm.txt");  // run 1 of 4
   EXPECT_THAT(read_text("jobs/7/n1.out"), HasSubstr("a=1 b=$(touch hostile_was_here)\n"));
-  EXPECT_FALSE(fs::exists(kHostileMark));
+  EXPECT_FALSE(std::filesystem::exists(kHostileMark));
 }
 
 }  // namespace

@@ -80,7 +80,9 @@ std::string screen_text(std::string_view text, std::size_t columns) {
     const bool latin = end - at == 2 && ((byte == 0xC2 && static_cast<unsigned char>(text[at + 1]) > 0xA0 &&
                                           static_cast<unsigned char>(text[at + 1]) != 0xAD) ||
                                          (byte >= 0xC3 && byte <= 0xC8));
-    shown += latin ? std::string(text.substr(at, 2)) : "?";
+    // The sign for what was left out, which we write ourselves.
+    const bool ellipsis = text.substr(at, end - at) == "\u2026";
+    shown += latin || ellipsis ? std::string(text.substr(at, end - at)) : "?";
     at = end;
   }
   return shown;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <iostream>
 #include <string_view>
 
 #include "nadi/terminal/output_stream.h"
@@ -21,8 +22,8 @@ constexpr std::size_t kMost = 200;  // above this lines are hard to follow
 
 std::size_t output_width(const std::ostream& out) {
   const auto* stream = dynamic_cast<const OutputStream*>(&out);
-  if (stream == nullptr) return kUsual;
-  const int descriptor = stream->descriptor();
+  if (stream == nullptr && &out != &std::cerr) return kUsual;
+  const int descriptor = stream == nullptr ? STDERR_FILENO : stream->descriptor();
   std::size_t width = 0;
   if (const char* said = std::getenv("COLUMNS")) {
     const std::string_view text(said);

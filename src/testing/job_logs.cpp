@@ -565,6 +565,13 @@ class JobLogsWriter {
     if (spec_.samples == JobSamples::kNvidiaSmi) {
       text = format("{}, {}, {}, {}, {}, {}", written.gpu, spec_.gpu, text_of(written.celsius, "[N/A]"),
                     text_of(written.percent, "[N/A]"), written.used_megabytes, spec_.gpu_megabytes);
+    } else if (spec_.samples == JobSamples::kOwn) {
+      const std::int64_t time =
+          kStartSecond + std::llround(static_cast<double>(written.number) * spec_.sample_seconds);
+      text =
+          format("gpu {} {}, {}, {}, {}, {}, {}, 0x{:016x}, {}, {}.50", time, written.gpu, spec_.gpu,
+                 text_of(written.celsius, "[N/A]"), text_of(written.percent, "[N/A]"), written.used_megabytes,
+                 spec_.gpu_megabytes, starting ? 1 : 4, starting ? 210 : 1695, starting ? 20 : 150);
     } else {
       text = format("[{}] {:<16} |{:>3}{}, {:>3} % | {:>5} / {:>5} MB |", written.gpu, spec_.gpu,
                     text_of(written.celsius, "??"),

@@ -31,6 +31,7 @@ enum class JobSamples : std::uint8_t {
   kGpustatDegrees,     // the same with "°C", as newer versions write it
   kGpustatWithHeader,  // and with a line of host, date and driver before each sample
   kNvidiaSmi,          // "0, NVIDIA A10, 49, 0, 0, 22731", with "[N/A]" where something is missing
+  kOwn,                // of our own sampler: "gpu TIME 0, NVIDIA A10, 49, 0, 0, 22731, REASONS, MHZ, WATTS"
 };
 
 struct JobLogsSpec {

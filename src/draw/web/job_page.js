@@ -153,7 +153,7 @@ function predictionSection(report) {
   const ratio = prediction.measured_over_predicted;
   const cards = [jobCard('Predicted step', timeOrDash(predicted), prediction.simulated_ns !== null ? `simulated on ${prediction.cluster}` : 'as the plan file says'),
     jobCard('Measured step', timeOrDash(prediction.measured_ns), 'steady iterations'),
-    jobCard('Measured / predicted', ratio === null ? '\u2013' : ratio.toFixed(3), ratio === null ? '' : ratio >= 1 ? `${formatShare(ratio - 1)} slower than predicted` : `${formatShare(1 - ratio)} faster than predicted`)];
+    jobCard('Measured / predicted', ratio === null ? '\u2013' : ratio >= 10 ? ratio.toFixed(1) : ratio.toFixed(3), ratio === null ? '' : ratio >= 2 ? `${ratio.toFixed(1)} times as long as predicted` : ratio >= 1 ? `${formatShare(ratio - 1)} slower than predicted` : `${formatShare(1 - ratio)} faster than predicted`)];
   const rows = prediction.stages.map((stage) => ({cells: [stage.stage, timeOrDash(stage.forward_ns), timeOrDash(stage.measured_forward_ns), timeOrDash(stage.backward_ns), timeOrDash(stage.measured_backward_ns), timeOrDash(stage.bubble_ns), formatBytes(stage.memory_bytes)]}));
   return section('prediction', 'Prediction', element('p', {class: 'muted'}, `Plan ${oneLine(prediction.plan, 300)}, model ${oneLine(prediction.model, 100)}.`), element('div', {class: 'cards'}, ...cards),
       prediction.other_settings.length > 0 ? element('p', {class: 'bad-note'}, `The job does not follow the plan: ${prediction.other_settings.join('; ')}. The prediction is for other settings.`) : null,
@@ -239,7 +239,7 @@ function settingsSection(report) {
   const differing = settings.filter((setting) => setting.differs).length;
   // Values of scripts, or of the program; with their nodes where they are several.
   const valueText = (setting, by) => {
-    if (setting.own_to_node) return by === 'script' ? 'differs by node' : '\u2013';
+    if (setting.own_to_node) return by === 'script' ? 'each node has its own' : '\u2013';
     const values = setting.in_effect.filter((value) => value.by === by);
     if (values.length === 0) return '\u2013';
     return values.length === 1 ? values[0].value : values.map((value) => `${value.value} (${nameList(value.nodes, 3)})`).join('; ');

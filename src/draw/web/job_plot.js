@@ -81,7 +81,10 @@ export class JobPlot {
     for (const tick of axisTicks(first, last, false)) {
       if (!Number.isInteger(tick) || this.x(tick) < free) continue;
       free = this.x(tick) + 56;
-      svg.append(svgElement('text', {x: this.x(tick), y: bottom + 17, class: 'tick middle'}, this.options.xText?.(tick) ?? tick.toLocaleString('en-US')));
+      const text = this.options.xText?.(tick) ?? tick.toLocaleString('en-US');
+      // A digit has some 7 pixels; what would not fit in the middle of its tick ends at the right edge.
+      const fits = this.x(tick) + text.length * 3.5 < width;
+      svg.append(svgElement('text', {x: fits ? this.x(tick) : width - 2, y: bottom + 17, class: fits ? 'tick middle' : 'tick end'}, text));
     }
     svg.append(svgElement('text', {x: (left + right) / 2, y: height - 5, class: 'axis middle'}, this.options.xName));
     for (const line of this.options.lines ?? []) {
