@@ -120,14 +120,15 @@ function(nadi_precompile_tests name)
   target_precompile_headers(${name} REUSE_FROM nadi_test_headers)
 endfunction()
 
-# nadi_test(graph_test SOURCES shape_test.cpp ALONE op_test.cpp LINK graph [FULL | LABEL cuda])
+# nadi_test(graph_test SOURCES shape_test.cpp ALONE op_test.cpp LINK graph [FULL | LABEL cuda] [MEASURING pattern ...])
 # Tests carry the label `fast` unless FULL is given, then `full`, or another label, which is part of their names, too:
-# the same test may be there without it.
+# the same test may be there without it. Those that match a pattern of GoogleTest's under MEASURING time this machine
+# themselves: they are `full`, and have it for themselves, since they measure again as long as others disturb them.
 function(nadi_test name)
   if(NOT NADI_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "FULL" "LABEL" "SOURCES;ALONE;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "FULL" "LABEL" "SOURCES;ALONE;LINK;MEASURING" ${ARGN})
   nadi_compile_alone(${ARG_ALONE})
   add_executable(${name} ${ARG_SOURCES} ${ARG_ALONE})
   nadi_compile_folder_alone(${name})
@@ -144,7 +145,14 @@ function(nadi_test name)
   else()
     set(label fast)
   endif()
-  gtest_discover_tests(${name} ${prefix} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label})
+  if(NOT ARG_MEASURING)
+    gtest_discover_tests(${name} ${prefix} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label})
+    return()
+  endif()
+  list(JOIN ARG_MEASURING ":" measuring)
+  gtest_discover_tests(${name} ${prefix} TEST_FILTER "-${measuring}" DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label})
+  gtest_discover_tests(${name} ${prefix} TEST_FILTER "${measuring}" TEST_LIST ${name}_MEASURING DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS full PROCESSORS 2)
 endfunction()
 
 # nadi_sanitized_test(sanitized_reader TESTS reader_test.cpp SOURCES reader.cpp ../base/error.cpp FOLDERS trace base)

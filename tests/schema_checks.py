@@ -21,7 +21,7 @@ except ImportError:
 kInputError = 3  # exit code
 
 
-def put(values, **members):
+def put(values, /, **members):
     values.update(members)
 
 
@@ -69,7 +69,8 @@ class SchemaChecks:
             self.expect_valid(what, json.load(file))
 
     def refused_alike(self, base, wrong, right, command):
-        """`wrong` and `right` have a change of `base` by what it is; `command` reads the changed file."""
+        """`wrong` and `right` have a change of `base` by what it is; `command` reads the changed file, whose path
+        stands in place of the word "FILE", or at the end."""
         path = os.path.join(self.folder, "changed.json")
         for changes, good in ((wrong, False), (right, True)):
             for what, change in changes.items():
@@ -77,7 +78,8 @@ class SchemaChecks:
                 change(changed)
                 with open(path, "w") as file:
                     json.dump(changed, file)
-                problems, read_back = self.problems(changed), self.run(*command, path)
+                words = [path if word == "FILE" else word for word in command]
+                problems, read_back = self.problems(changed), self.run(*words, *([] if path in words else [path]))
                 if (not problems) != good:
                     self.fail(f"{what}: {'refused' if good else 'valid'} by the schema: {problems}")
                 if read_back.returncode != (0 if good else kInputError):

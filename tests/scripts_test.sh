@@ -76,3 +76,18 @@ os.execvp(words[0], words)' "$@"
 fi
 
 finish
+
+# Tuning of the large model, small: two trials of two ranks, then one more of the same study, which keeps the sizes.
+if command -v mpirun >/dev/null; then
+  small=(NODES=1 GPUS=2 TP=1 PP=1 LAYERS=2 HIDDEN=64 FFN=128 HEADS=4 GROUPS_OF_QUERIES=2 SEQ=32 BATCH=4 ITERS=3 DTYPE=fp32
+    DEVICE=cpu THREADS=1 MODEL=- CLUSTER=-)
+  study=tune.journal
+  expect 0 env "${small[@]}" STUDY=$study TRIALS=2 "$source/scripts/run_tune.sh" --constant num_layers=2 --constant num_heads=4 \
+    --constant num_kv_heads=2 --metric-warmup 1 --param recompute=none
+  grep -q '2 trials, 2 complete' out || fail "run_tune.sh: $(cat out err)"
+  expect 0 env STUDY=$study TRIALS=3 "$source/scripts/run_tune.sh"
+  grep -q '3 trials, 3 complete' out || fail "run_tune.sh does not go on: $(cat out err)"
+  expect 2 "$source/scripts/train_70b.sh" - -
+else
+  echo "note: there is no mpirun: run_tune.sh is not tried"
+fi

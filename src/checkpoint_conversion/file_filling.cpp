@@ -165,6 +165,28 @@ std::span<const std::byte> bytes_of_task(BlockCopy& copy, const FillTask& task) 
   return copy.bytes(*task.tensor, task.block, task.dtype);
 }
 
+// On several threads, with the source read ahead: `use` gets the task, the number of its thread, and a
+// function that gives the bytes of the task.
+template <typename Use>
+void for_each_task(const WholeModel& model, std::span<const FillTask> tasks, const FillOptions& options,
+                   const Use& use) {
+  ReadAhead read_ahead(model, tasks);
+  std::vector<BlockCopy> copies(static_cast<std::size_t>(options.threads), BlockCopy(model));
+  std::int64_t total = 0;
+  for (const FillTask& task : tasks) total += task.bytes();
+  run_tasks({.tasks = tasks.size(),
+             .threads = options.threads,
+             .total = Bytes{total},
+             .run =
+                 [&](std::size_t number, std::size_t thread) {
+                   const FillTask& task = tasks[number];
+                   read_ahead.advance(number);
+                   use(task, thread, [&] { return bytes_of_task(copies[thread], task); });
+                   return Bytes{task.bytes()};
+                 },
+             .progress = options.progress});
+}
+
 std::vector<std::size_t> tasks_by_file(std::span<const FillTask> tasks, std::size_t files) {
   std::vector<std::size_t> counts(files);
   for (const FillTask& task : tasks) ++counts[task.file];
@@ -236,21 +258,12 @@ void fill_files(const WholeModel& model, std::span<const TargetFile> files, Atom
     open.back()->start();
     open.back()->finish();
   }
-  ReadAhead read_ahead(model, tasks);
-  std::vector<BlockCopy> copies(static_cast<std::size_t>(options.threads), BlockCopy(model));
-  run_tasks({.tasks = tasks.size(),
-             .threads = options.threads,
-             .total = filled_bytes(files),
-             .run =
-                 [&](std::size_t task, std::size_t thread) {
-                   read_ahead.advance(task);
-                   FileBeingFilled& file = *open[tasks[task].file];
-                   file.start();
-                   file.write(tasks[task], bytes_of_task(copies[thread], tasks[task]));
-                   file.end_task();
-                   return Bytes{tasks[task].bytes()};
-                 },
-             .progress = options.progress});
+  for_each_task(model, tasks, options, [&](const FillTask& task, std::size_t, const auto& bytes) {
+    FileBeingFilled& file = *open[task.file];
+    file.start();
+    file.write(task, bytes());
+    file.end_task();
+  });
 }
 
 void check_files(const WholeModel& model, std::span<const TargetFile> files, const fs::path& folder,
@@ -263,21 +276,10 @@ void check_files(const WholeModel& model, std::span<const TargetFile> files, con
     for (const ReadyBytes& ready : file.ready)
       written.back()->compare(ready.offset, std::as_bytes(std::span(ready.bytes)), buffer);
   }
-  ReadAhead read_ahead(model, tasks);
-  std::vector<BlockCopy> copies(static_cast<std::size_t>(options.threads), BlockCopy(model));
   std::vector<std::vector<std::byte>> buffers(static_cast<std::size_t>(options.threads));
-  run_tasks({.tasks = tasks.size(),
-             .threads = options.threads,
-             .total = filled_bytes(files),
-             .run =
-                 [&](std::size_t task, std::size_t thread) {
-                   read_ahead.advance(task);
-                   const FillTask& part = tasks[task];
-                   written[part.file]->compare(part.offset, bytes_of_task(copies[thread], part),
-                                               buffers[thread]);
-                   return Bytes{part.bytes()};
-                 },
-             .progress = options.progress});
+  for_each_task(model, tasks, options, [&](const FillTask& task, std::size_t thread, const auto& bytes) {
+    written[task.file]->compare(task.offset, bytes(), buffers[thread]);
+  });
 }
 
 }  // namespace nadi

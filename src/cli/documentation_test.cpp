@@ -269,7 +269,35 @@ void expect_output(Sample sample, const std::string& out) {
   EXPECT_TRUE(skipping || at == lines.size()) << sample.command << ": more lines than shown";
 }
 
-// README.md and the pages of docs/ that have commands, by their path in the project.
+TEST(JsonPage, ListsKeysOfReports) {
+  const WorkingFolder folder;
+  write_job_logs("log2", {.nodes = 3,
+                          .missing_nodes = {1},
+                          .pipeline = 3,
+                          .newer_lines = true,
+                          .timers = JobTimers::kAll,
+                          .samples = JobSamples::kOwn,
+                          .failing_node = 0,
+                          .other_settings_node = 2});
+  write_job_logs("log2", {.job = 7, .nodes = 3, .pipeline = 3, .micro_batch = 4});
+  write_text("log2/10932251/slurm.txt", "said\n");
+  fs::remove("log2/10932251/n060.gpu");
+  write_text("plan.json", R"({"nadi_plan": 1, "model": "gpt2-tiny",
+      "step": {"seq_length": 256, "global_batch_size": 24, "micro_batch_size": 2, "dtype": "fp32"},
+      "plan": {"tp": 1, "dp": 4, "pp": 3}, "cluster": "dgx-a100x2"})");
+  std::set<std::string> printed;
+  const std::string command = "job report log2/10932251 --compare log2/7 --plan plan.json";
+  for (std::string key : printed_keys(command)) {
+    for (const std::string part : {"comparison.steady.", "comparison.points."})
+      if (key.starts_with(part)) key = part + "KEY" + (part.ends_with("points.") ? "[]" : "");
+    printed.insert(key);
+  }
+  // What this job does not have.
+  printed.insert({"nodes[].problems[]", "scheduler.facts.NAME", "validations[].iteration",
+                  "validations[].loss", "timeline.notes[]", "notes[]"});
+  EXPECT_EQ(printed, documented_keys("nadi job report --json"));
+}
+
 TEST(JsonPage, ListsKeysOfWatchedJobs) {
   const WorkingFolder folder;
   write_job_logs("log2", {.iterations = 50, .failing_node = 1, .other_settings_node = 0});
@@ -280,6 +308,7 @@ TEST(JsonPage, ListsKeysOfWatchedJobs) {
   EXPECT_EQ(keys, documented_keys("nadi job watch --json"));
 }
 
+// README.md and the pages of docs/ that have commands, by their path in the project.
 std::vector<std::string> pages_with_commands() {
   std::vector<std::string> pages{"README.md"};
   for (const auto& entry : fs::directory_iterator(kSource / "docs")) {

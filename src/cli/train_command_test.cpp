@@ -41,9 +41,8 @@ std::ptrdiff_t entries(const fs::path& folder) {
 TEST_F(TrainCommandTest, SaysWhatItDoes) {
   const CliRun done = train({{"--max-steps", ""}, {"--num-epochs", "2"}, {"--save-dir", "out"}});
   EXPECT_EQ(done.code, 0);
-  EXPECT_THAT(done.out,
-              ContainsRegex("^step 1/10, epoch 1: loss [0-9.]+, lr 1\\.000e-02, grad norm [0-9.]+, [0-9]+ "
-                            "tokens/s, [0-9:]+ left\n"));
+  EXPECT_THAT(done.out, ContainsRegex("^step 1/10, epoch 1: loss [0-9.]+, lr 1\\.000e-02, grad norm [0-9.]+, "
+                                      "[0-9.e-]+ s/step, [0-9]+ tokens/s, [0-9:]+ left\n"));
   EXPECT_EQ(lines_starting_with(done.out, "step 10/10, epoch 2: loss "), 1);
   for (const char* epoch : {"1", "2"})
     EXPECT_THAT(done.out, ContainsRegex(std::string("\nEpoch ") + epoch +

@@ -230,6 +230,7 @@ class Trainer {
     if (recorder_) recorder_->set_metadata("global_batch_size", format("{}", size));
     mark_profiler_range(now.fed.number);
     now.begun = seconds_now();
+    if (!step_began_) step_began_ = now.begun;  // the step before has been finished just now
     const StartedStep started = run_program(
         now.fed, recorder_ ? recorder_->begin_step(now.fed.number, *now.fed.program->program) : nullptr);
     now.ticket = started.ticket;
