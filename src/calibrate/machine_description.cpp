@@ -12,13 +12,17 @@ namespace {
 // Ops that take less than this say more about the clock than about the device.
 constexpr Nanoseconds kLongEnough{20'000};
 
-// The best rate that kernels reach of an amount. Those of less than kLongEnough do not count.
+// The best rate that kernels reach of an amount. Those of less than kLongEnough do not count, unless no kernel
+// takes as long: a tiny model still has a peak, that of its longest kernel.
 template <typename Amount>
 double best_rate(std::span<const MeasuredOp> kernels, const Amount& amount_of) {
+  Nanoseconds longest{};
+  for (const MeasuredOp& op : kernels)
+    if (amount_of(op) > 0) longest = std::max(longest, op.time);
+  const Nanoseconds least = std::clamp(longest, Nanoseconds{1}, kLongEnough);
   double best = 0;
   for (const MeasuredOp& op : kernels)
-    if (op.time >= kLongEnough)
-      best = std::max(best, static_cast<double>(amount_of(op)) / to_seconds(op.time));
+    if (op.time >= least) best = std::max(best, static_cast<double>(amount_of(op)) / to_seconds(op.time));
   return best;
 }
 
