@@ -12,8 +12,8 @@ namespace {
 // Ops that take less than this say more about the clock than about the device.
 constexpr Nanoseconds kLongEnough{20'000};
 
-// The best rate that kernels reach of an amount. Those of less than kLongEnough do not count, unless no kernel
-// takes as long: a tiny model still has a peak, that of its longest kernel.
+// The best rate that kernels reach of an amount. Those of less than kLongEnough do not count, unless no
+// kernel takes as long: a tiny model still has a peak, that of its longest kernel.
 template <typename Amount>
 double best_rate(std::span<const MeasuredOp> kernels, const Amount& amount_of) {
   Nanoseconds longest{};
