@@ -190,7 +190,7 @@ std::optional<SuccessClassifier> success_model(const GaussianProcessQuestion& qu
   return SuccessClassifier::fit(inputs_of(question.space, history, trials), success);
 }
 
-// Adds the logarithm of the probability that the value is at most `threshold`.
+// The logarithm of the probability that the value is at most `threshold`. Adds to the gradient.
 double log_probability_below(const GaussianProcess& process, double threshold, std::span<const double> point,
                              std::span<double> gradient) {
   GaussianGradient slopes;
@@ -200,13 +200,13 @@ double log_probability_below(const GaussianProcess& process, double threshold, s
   }
   const GaussianPrediction at = process.predict(point, slopes);
   const double z = (threshold - at.mean) / at.deviation;
-  // pdf / cdf; above 0 the density vanishes before its ratio does.
-  const double slope = z > 0 ? std::exp(log_normal_pdf(z)) / normal_cdf(z) : 1 / normal_mills_ratio(z);
+  const LogNormalCdf below = log_normal_cdf(z);
   for (std::size_t d = 0; d < gradient.size(); ++d)
-    gradient[d] += -(slopes.mean[d] + z * slopes.deviation[d]) / at.deviation * slope;
-  return z > 0 ? std::log1p(-normal_cdf(-z)) : log_normal_pdf(z) + std::log(normal_mills_ratio(z));
+    gradient[d] -= (slopes.mean[d] + z * slopes.deviation[d]) / at.deviation * below.slope;
+  return below.value;
 }
 
+// Adds to the gradient.
 double log_expected_improvement(const GaussianProcess& process, double best, std::span<const double> point,
                                 std::span<double> gradient) {
   GaussianGradient slopes;
@@ -309,12 +309,12 @@ std::optional<std::vector<double>> propose_by_gaussian_process(const GaussianPro
   for (std::size_t i = 0; i < std::min<std::size_t>(5, modelled.trials.size()); ++i)
     problem.best_points.push_back(history.trials[modelled.trials[i]].point);
   for (std::size_t d = 0; d < question.space.size(); ++d) problem.lengths.push_back(process.length(d));
-  const double worth_a_failure = std::log(kWorthAFailure * process.prior_deviation());
+  const double log_worth = std::log(kWorthAFailure * process.prior_deviation());
   problem.rate = [&](std::span<const double> point, std::span<double> gradient) {
     std::fill(gradient.begin(), gradient.end(), 0.0);
     double value = 0;
     if (found_feasible) value += log_expected_improvement(process, best, point, gradient);
-    if (found_feasible && success) add_to_improvement(worth_a_failure, value, gradient);
+    if (found_feasible && success) add_to_improvement(log_worth, value, gradient);
     if (constraints.process)
       value += log_probability_below(*constraints.process, constraints.threshold, point, gradient);
     if (success) value += log_worth_of_chance(*success, point, gradient);
