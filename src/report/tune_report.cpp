@@ -59,7 +59,7 @@ std::string state_text(const StudyTrial& trial) {
 }
 
 std::string counts_text(const StudyView& view) {
-  std::string text = format("{} trials", view.trials.size());
+  std::string text = format("{} trial{}", view.trials.size(), view.trials.size() == 1 ? "" : "s");
   for (const TrialState state : {TrialState::kComplete, TrialState::kPruned, TrialState::kFail,
                                  TrialState::kRunning, TrialState::kWaiting}) {
     const auto count = std::ranges::count(view.trials, state, &StudyTrial::state);
@@ -68,18 +68,13 @@ std::string counts_text(const StudyView& view) {
   return text;
 }
 
-// The trials of the front, the best in the first objective first.
+// The trials of the front.
 ReportTable front_table(const StudyView& view) {
   ReportTable table{.name = "front", .title = "Front"};
   table.columns.push_back({"trial", "trial", CellKind::kCount});
   for (const std::string& name : view.objectives) table.columns.push_back({name, name, CellKind::kFigure});
   table.columns.push_back({"setting", "setting", CellKind::kText});
-  std::vector<std::int64_t> numbers = view.best;
-  std::ranges::stable_sort(numbers, {}, [&](std::int64_t number) {
-    const double value = view.trials[static_cast<std::size_t>(number)].values[0];
-    return view.maximizes(0) ? -value : value;
-  });
-  for (const std::int64_t number : numbers) {
+  for (const std::int64_t number : view.best) {
     const StudyTrial& trial = view.trials[static_cast<std::size_t>(number)];
     std::vector<ReportCell> row{trial.number};
     for (const double value : trial.values) row.push_back(nadi::value_text(value));

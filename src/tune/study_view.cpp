@@ -59,8 +59,10 @@ std::vector<std::int64_t> best_numbers(const StudyView& view) {
     numbers.push_back(trial.number);
   }
   if (points.empty()) return {};
+  std::vector<std::size_t> front = pareto_front(points);
+  std::ranges::stable_sort(front, {}, [&](std::size_t i) { return points[i][0]; });
   std::vector<std::int64_t> best;
-  for (const std::size_t i : pareto_front(points)) best.push_back(numbers[i]);
+  for (const std::size_t i : front) best.push_back(numbers[i]);
   if (view.study.directions.size() == 1) best.resize(1);  // the first of equal ones
   return best;
 }
@@ -124,8 +126,10 @@ std::optional<TrialCommand> command_of_trial(const StudyView& view, const StudyT
   const SpacePoints points(view.tune->space);
   const auto point = points.point_of(trial);
   if (!point) return std::nullopt;
-  return command_for(view.tune->trial.command, view.tune->space, points.setting_of(*point),
-                     {.number = trial.number});
+  return command_for(
+      view.tune->trial.command, view.tune->space, points.setting_of(*point),
+      {.number = trial.number,
+       .folder = trials_folder_of(view.file, view.study.name) / trial_folder_name(trial.number)});
 }
 
 }  // namespace nadi

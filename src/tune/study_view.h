@@ -27,8 +27,9 @@ struct StudyView {
   std::vector<StudyTrial> trials = {};
   std::vector<std::string> objectives = {};  // names
   std::vector<ViewParameter> parameters = {};
-  std::vector<std::int64_t> best =
-      {};  // numbers: one, or the front of several objectives; none if nothing is complete
+  // Numbers: one, or the front of several objectives, the best in the first of them first; none if nothing is
+  // complete.
+  std::vector<std::int64_t> best = {};
   std::optional<std::int64_t> baseline = {};  // its trial, once it is complete
 
   bool maximizes(std::size_t objective) const {

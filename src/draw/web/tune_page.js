@@ -102,7 +102,7 @@ class TunePage {
     const facts = [['setting', trial.setting], ...trial.values.map((value, at) => [this.data.objectives[at].name, figureText(value)]),
       ['state', trial.outcome === '' ? trial.state : trial.outcome], ['reason', trial.reason], ['role', trial.role],
       ['took', trial.begin === null || trial.end === null ? '' : secondsText(trial.end - trial.begin)]].filter(([, text]) => text !== '');
-    this.card.replaceChildren(element('p', {class: 'card-head'}, `Trial ${trial.number}` + (trial.best ? ', the best' : '')),
+    this.card.replaceChildren(element('p', {class: 'card-head'}, `Trial ${trial.number}` + (!trial.best ? '' : this.data.objectives.length > 1 ? ', on the front' : ', the best')),
         element('table', null, element('tbody', null, ...facts.map(([name, text]) => element('tr', null, element('th', {scope: 'row'}, name), element('td', {class: 'name'}, oneLine(text, 240)))))));
     const {offsetWidth: width} = this.card;
     const x = event.pageX + 16 + width > document.documentElement.clientWidth ? event.pageX - 16 - width : event.pageX + 16;
