@@ -270,6 +270,21 @@ TEST_F(TuneCommandTest, WorkersRunTrialsAtATime) {
   for (const Json& trial : study("w.journal")["trials"]) EXPECT_EQ(trial["values"]["metric"], 1.0);
 }
 
+TEST_F(TuneCommandTest, AMetricThatTellsNothingApartIsNoted) {
+  const CliRun same = run(tune("--trials 3 --default n=5 --study e.journal", "expr {{n}} - {{n}} + 7"));
+  ASSERT_EQ(same.code, 0) << same.err;
+  EXPECT_THAT(same.err, HasSubstr("note: metric is the same in all complete trials"));
+  EXPECT_THAT(same.out, HasSubstr("baseline: metric 7 with n=5 (trial 0); no trial is better\n"));
+  EXPECT_THAT(tuned("--trials 3 --study d.journal").err, Not(HasSubstr("the same in all")));
+}
+
+TEST_F(TuneCommandTest, ABaselineThatFailsIsNamed) {
+  const CliRun done = run_words({"tune", "--param", "n=0,1,2", "--default", "n=0", "--trials", "3", "--study",
+                                 "b.journal", "--", "sh", "-c", "[ {{n}} -gt 0 ]"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("\nbaseline: no value with n=0 (trial 0): exit code 1\n"));
+}
+
 TEST_F(TuneCommandTest, ResumingHasTheStudysTrialsAndTheSameLimit) {
   ASSERT_EQ(tuned("--trials 2 --study r.journal").code, 0);
   EXPECT_THAT(run("tune resume r.journal").out, HasSubstr("2 trials"));

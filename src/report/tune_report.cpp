@@ -8,6 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
 #include "nadi/base/version.h"
+#include "nadi/tune/study_history.h"
 #include "nadi/tune/value_text.h"
 
 namespace nadi {
@@ -86,14 +87,22 @@ ReportTable front_table(const StudyView& view) {
 
 // "baseline: loss 10 with n=20 (trial 0); the best is 90.0% lower"; "" without a baseline.
 std::string improvement_text(const StudyView& view) {
-  if (!view.baseline) return "";
+  if (!view.baseline) {
+    for (const StudyTrial& trial : view.trials)
+      if (is_finished(trial.state) && counts_as_trial(trial) && text_attribute(trial, kRole) == "baseline")
+        return format("baseline: no value with {} (trial {}): {}", setting_text(trial), trial.number,
+                      text_attribute(trial, kReason).value_or(std::string(to_string(trial.state))));
+    return "";
+  }
   const StudyTrial& baseline = view.trials[static_cast<std::size_t>(*view.baseline)];
   std::string values;
   std::string gains;
+  const bool is_best = view.objectives.size() == 1 && view.best[0] == *view.baseline;
+  if (is_best) gains = "; no trial is better";
   for (std::size_t i = 0; i < view.objectives.size(); ++i) {
     values += format("{}{} {}", i == 0 ? "" : ", ", view.objectives[i], nadi::value_text(baseline.values[i]));
     const auto gain = view.improvement(i);
-    if (!gain) continue;
+    if (!gain || is_best) continue;
     gains += format("{}the best{} is {:.1f}% {}", gains.empty() ? "; " : ", ",
                     view.objectives.size() == 1 ? "" : " " + view.objectives[i], 100 * std::abs(*gain),
                     view.maximizes(i) == (*gain >= 0) ? "higher" : "lower");

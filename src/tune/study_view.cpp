@@ -114,6 +114,20 @@ StudyView view_of_study(StudyStorage& storage, StudyId study, const std::string&
   return view;
 }
 
+std::vector<std::string> objectives_without_differences(const StudyView& view) {
+  constexpr std::size_t kFewest = 3;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < view.objectives.size(); ++i) {
+    std::vector<double> values;
+    for (const StudyTrial& trial : view.trials)
+      if (trial.state == TrialState::kComplete && i < trial.values.size()) values.push_back(trial.values[i]);
+    if (values.size() >= kFewest &&
+        std::ranges::all_of(values, [&](double value) { return value == values.front(); }))
+      names.push_back(view.objectives[i]);
+  }
+  return names;
+}
+
 std::string setting_text(const StudyTrial& trial) {
   std::string text;
   for (const TrialParameter& parameter : trial.parameters)

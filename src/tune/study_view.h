@@ -43,6 +43,9 @@ struct StudyView {
 
 StudyView view_of_study(StudyStorage& storage, StudyId study, const std::string& file);
 
+// Names of objectives that have the same value in all complete trials, of three or more.
+std::vector<std::string> objectives_without_differences(const StudyView& view);
+
 // "micro_batch=4 layers=12", with inactive parameters left out and numbers to six digits, to be read; the
 // value itself is in the command of the trial.
 std::string setting_text(const StudyTrial& trial);
