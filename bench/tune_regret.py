@@ -3,6 +3,7 @@
 
   PYTHONPATH=<folder of Optuna's sources> bench/tune_regret.py build/release/bench/tune_regret
   ... --problems branin,hartmann6 --seeds 0-100 --trials 100 --cache results.json
+  ... --sampler cmaes --against cmaes --trials 300    both CMA-ES; Optuna needs the package cmaes for its own
 
 Regret is the true value of the best observed trial less the minimum. A cache keeps Optuna's values between runs, by its
 version: what is printed then says so. Without Optuna only our own samplers are run.
@@ -30,6 +31,11 @@ def suggest(trial, entry):
     return trial.suggest_categorical(name, list(range(entry[2])))
 
 
+# With Optuna's own settings.
+OPTUNA_SAMPLERS = {"default": lambda optuna, seed: optuna.samplers.TPESampler(seed=seed),
+                   "cmaes": lambda optuna, seed: optuna.samplers.CmaEsSampler(seed=seed)}
+
+
 def run_optuna(optuna, problem, seed, trials, sampler):
     space, function, minimum, noise = PROBLEMS[problem]
     source = random.Random(seed)
@@ -45,7 +51,7 @@ def run_optuna(optuna, problem, seed, trials, sampler):
         truth.append(value)
         return value + noise * source.gauss(0, 1) if noise else value
 
-    study = optuna.create_study(sampler=sampler(seed))
+    study = optuna.create_study(sampler=sampler(optuna, seed))
     study.optimize(objective, n_trials=trials)
     return truth[study.best_trial.number] - minimum
 
@@ -53,14 +59,12 @@ def run_optuna(optuna, problem, seed, trials, sampler):
 def optuna_regrets(problem, seeds, trials, cache, cache_path, which):
     import optuna
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    samplers = {"default": lambda seed: optuna.samplers.TPESampler(seed=seed),
-                "random": lambda seed: optuna.samplers.RandomSampler(seed=seed)}
     key = f"{optuna.__version__} {which} {problem} {trials}"
     known = cache.setdefault(key, {})
     for seed in seeds:
         if str(seed) not in known:
             start = time.time()
-            known[str(seed)] = run_optuna(optuna, problem, seed, trials, samplers[which])
+            known[str(seed)] = run_optuna(optuna, problem, seed, trials, OPTUNA_SAMPLERS[which])
             known["seconds"] = known.get("seconds", 0) + time.time() - start
             if cache_path:
                 with open(cache_path + ".new", "w") as file:
@@ -108,6 +112,7 @@ def main():
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--cache", help="file with Optuna's regrets, read and extended")
     parser.add_argument("--sampler", default="default", help="our sampler")
+    parser.add_argument("--against", default="default", choices=list(OPTUNA_SAMPLERS), help="Optuna's sampler")
     options = parser.parse_args()
     first, last = (int(text) for text in options.seeds.split("-"))
     seeds = list(range(first, last + 1))
@@ -120,7 +125,8 @@ def main():
         version = optuna.__version__
     except ImportError:
         version = None
-    print(f"median regret after {options.trials} trials, seeds {first} to {last}; Optuna {version or 'not found'}")
+    print(f"median regret after {options.trials} trials, seeds {first} to {last}; our sampler: {options.sampler}; "
+          f"Optuna {version or 'not found'}, sampler: {options.against}")
     print(f"{'problem':<16} {'ours':>12} {'optuna':>12} {'random':>12} {'ours/optuna':>12} {'ours/random':>12}", flush=True)
     measured = []
     for problem in options.problems.split(","):
@@ -130,7 +136,7 @@ def main():
             ours = statistics.median(our_regrets(options.program, problem, seeds, options.trials, options.sampler))
             chance = statistics.median(our_regrets(options.program, problem, seeds, options.trials, "random"))
         if version:
-            theirs = statistics.median(optuna_regrets(problem, seeds, options.trials, cache, options.cache, "default"))
+            theirs = statistics.median(optuna_regrets(problem, seeds, options.trials, cache, options.cache, options.against))
         print(f"{problem:<16} {ours:12.5g} {theirs:12.5g} {chance:12.5g} {ours / theirs:12.3f} {ours / chance:12.3f}", flush=True)
         if problem in MEASURED:
             measured.append(ours / theirs)

@@ -87,6 +87,10 @@ if command -v mpirun >/dev/null; then
   grep -q '2 trials, 2 complete' out || fail "run_tune.sh: $(cat out err)"
   expect 0 env STUDY=$study TRIALS=3 "$source/scripts/run_tune.sh"
   grep -q '3 trials, 3 complete' out || fail "run_tune.sh does not go on: $(cat out err)"
+  expect 0 env "${small[@]}" METRIC=time STUDY=time.journal TRIALS=1 "$source/scripts/run_tune.sh" --constant num_layers=2 \
+    --constant num_heads=4 --constant num_kv_heads=2 --metric-warmup 1
+  grep -q 'best: ms [1-9]' out || fail "run_tune.sh by time: $(cat out err)"
+  expect 2 env METRIC=speed STUDY=new.journal "$source/scripts/run_tune.sh"
   expect 2 "$source/scripts/train_70b.sh" - -
 else
   echo "note: there is no mpirun: run_tune.sh is not tried"

@@ -38,10 +38,11 @@ base = {
         "lr": {"range": [1e-5, 1e-2], "log": True, "flag": "--lr"},
         "overlap": {"values": [False, True], "flag": "--overlap", "flag_off": "--no-overlap"},
         "threads": {"values": [1, 2], "environment": "OMP_NUM_THREADS"},
+        "mode": {"values": ["plain", "fast"], "words": {"fast": ["--overlap", "--buckets", "4"]}},
     },
     "derived": {"data": "gpus // tensor"},
     "constraints": ["gpus % tensor == 0", {"expression": "layers <= 32", "because": "there are no more"}],
-    "plan": {"tp": "tensor"},
+    "plan": {"tp": "tensor", "partition": "name"},
 }
 
 
@@ -75,6 +76,8 @@ wrong = {
     "a constant that is a list": lambda s: put(s["constants"], gpus=[8]),
     "a constraint without an expression": lambda s: put(s, constraints=[{"because": "so"}]),
     "a misspelt key of a constraint": lambda s: put(s, constraints=[{"expression": "tensor > 0", "why": "so"}]),
+    "words that are no list": lambda s: put(parameter(s, "mode"), words={"fast": "--overlap"}),
+    "words that are numbers": lambda s: put(parameter(s, "mode"), words={"fast": [4]}),
     "an unknown part of a plan": lambda s: put(s["plan"], ep="tensor"),
 }
 right = {

@@ -19,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kDefaultStudyName = "tune";
-
 // A study that is there is gone on with by resume, which asks for nothing; only a new name begins another.
 StudyId new_study(StudyStorage& storage, const std::string& name, const TuneStudy& tune,
                   const fs::path& path) {
@@ -80,7 +78,7 @@ class TuneCommand : public Command {
 
   void run(const Flags& flags, Console& console) const override {
     if (follows_another_rank(console)) return;
-    const TuneStudy tune = resolve_tune(flags, console);
+    const TuneStudy tune = resolve_tune(flags);
     const fs::path path = fs::absolute(flags.text("--study").value_or(std::string(default_study_file())));
     const std::string name = flags.text("--name").value_or(std::string(kDefaultStudyName));
     const TunerOptions options = resolve_tuner(flags, path, name, console);

@@ -67,7 +67,13 @@ TEST_F(TuneCommandTest, SeveralObjectivesHaveAFront) {
               HasSubstr("front: 5 trials that no other beats in all objectives\ntrial  a  b  setting\n"));
   EXPECT_THAT(done.err, HasSubstr("trial 4: a"));
   EXPECT_THAT(done.err, HasSubstr(", on the front so far | n="));
-  EXPECT_EQ(study("two.journal")["best"].size(), 5u);
+  const Json json = study("two.journal");
+  ASSERT_EQ(json["best"].size(), 5u);
+  const Json first = json["trials"][json["best"][0].get<std::size_t>()];
+  EXPECT_EQ(first["values"]["a"], 1.0) << "the best in the first objective comes first";
+  const CliRun best = run("tune best two.journal");
+  EXPECT_EQ(best.out, "n=1\n");
+  EXPECT_THAT(best.err, ContainsRegex("note: 5 trials are on the front; trial [0-9] is the best in a"));
 }
 
 TEST_F(TuneCommandTest, ThePrunersSettingsAreKeptAndActAgain) {
@@ -228,13 +234,15 @@ TEST_F(TuneCommandTest, NamesLogsAndOutput) {
   EXPECT_THAT(shown.out, HasSubstr("n: 1 to 9"));
   EXPECT_FALSE(fs::exists("s.journal"));
   ASSERT_EQ(tuned("--trials 1 --study s.journal --name one").code, 0);
-  EXPECT_TRUE(fs::exists("s.trials/00000.log"));
+  EXPECT_TRUE(fs::exists("s.one.trials/00000.log")) << "another study of the file has logs of its own";
   const CliRun second = tuned("--trials 1 --study s.journal --name two --json");
   ASSERT_EQ(second.code, 0) << second.err;
   EXPECT_EQ(Json::parse(second.out)["study"], "two");
   EXPECT_EQ(run("tune show s.journal").code, 2) << "which of the two?";
   EXPECT_THAT(run("tune show s.journal --name two").out, HasSubstr("Study 'two'"));
-  fs::remove_all("s.trials");
+  EXPECT_TRUE(fs::exists("s.two.trials/00000.log"));
+  ASSERT_EQ(tuned("--trials 1 --study u.journal").code, 0);
+  EXPECT_TRUE(fs::exists("u.trials/00000.log"));
   ASSERT_EQ(tuned("--trials 1 --study t.journal --no-logs").code, 0);
   EXPECT_FALSE(fs::exists("t.trials"));
 }
@@ -260,6 +268,28 @@ TEST_F(TuneCommandTest, WorkersRunTrialsAtATime) {
                                  "1 && exit 0; sleep 0.05; done; echo 9"});
   ASSERT_EQ(done.code, 0) << done.err;
   for (const Json& trial : study("w.journal")["trials"]) EXPECT_EQ(trial["values"]["metric"], 1.0);
+}
+
+TEST_F(TuneCommandTest, AMetricThatTellsNothingApartIsNoted) {
+  const CliRun same = run(tune("--trials 3 --default n=5 --study e.journal", "expr {{n}} - {{n}} + 7"));
+  ASSERT_EQ(same.code, 0) << same.err;
+  EXPECT_THAT(same.err, HasSubstr("note: metric is the same in all complete trials"));
+  EXPECT_THAT(same.out, HasSubstr("baseline: metric 7 with n=5 (trial 0); no trial is better\n"));
+  EXPECT_THAT(tuned("--trials 3 --study d.journal").err, Not(HasSubstr("the same in all")));
+}
+
+TEST_F(TuneCommandTest, ABaselineThatFailsIsNamed) {
+  const CliRun done = run_words({"tune", "--param", "n=0,1,2", "--default", "n=0", "--trials", "3", "--study",
+                                 "b.journal", "--", "sh", "-c", "[ {{n}} -gt 0 ]"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("\nbaseline: no value with n=0 (trial 0): exit code 1\n"));
+}
+
+TEST_F(TuneCommandTest, ResumingHasTheStudysTrialsAndTheSameLimit) {
+  ASSERT_EQ(tuned("--trials 2 --study r.journal").code, 0);
+  EXPECT_THAT(run("tune resume r.journal").out, HasSubstr("2 trials"));
+  EXPECT_THAT(run("tune resume --help").out, Not(HasSubstr("50")));
+  EXPECT_THAT(run("tune resume r.journal --trials 1000001").err, HasSubstr("the limit is 1000000"));
 }
 
 class TunePlanTest : public testing::Test {
@@ -349,10 +379,56 @@ TEST_F(TunePlanTest, APlanThatTheSpaceDoesNotHaveIsRefused) {
 }
 
 TEST_F(TunePlanTest, WhatTheSpaceCannotSayIsNoted) {
+  // A space that has no part for the layers of a stage.
+  write_text("space.json", R"({
+    "parameters": {"stages": {"values": [1, 2], "flag": "--pp"}, "micro": {"values": [1, 2], "flag": "--micro"}},
+    "plan": {"pp": "stages", "micro_batch_size": "micro"}})");
+  write_plan(kStepOf8, R"("pp": 2, "partition": [1, 3])");
+  const CliRun shown = run("tune --space space.json --plan plan.json --dry-run -- train");
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.err, HasSubstr("note: plan.json spreads layers as 1-3; the trials spread them as 2-2"));
+  EXPECT_THAT(shown.out, HasSubstr("plan: train --pp 2 --micro 2\n"));
+  // Megatron has no flags for virtual stages with layers of their own beside that of their number.
+  write_plan(kStepOf8,
+             R"("pp": 2, "virtual_stages": 2, "schedule": "interleaved", "partition": [2, 1, 1, 0])");
+  const CliRun chunks = dry("--plan plan.json");
+  ASSERT_EQ(chunks.code, 0) << chunks.err;
+  EXPECT_THAT(chunks.err, HasSubstr("spreads layers as 2-1-1-0; the trials spread them as 1-1-1-1"));
+}
+
+TEST_F(TunePlanTest, UnevenLayersOfAPlanAreAChoice) {
   write_plan(kStepOf8, R"("pp": 2, "partition": [1, 3])");
   const CliRun shown = dry("--plan plan.json");
   ASSERT_EQ(shown.code, 0) << shown.err;
-  EXPECT_THAT(shown.err, HasSubstr("note: plan.json spreads layers as 1-3; the trials spread them as 2-2"));
+  EXPECT_EQ(shown.err, "");
+  EXPECT_THAT(shown.out, HasSubstr("\npartition: even, 1-3\n"));
+  EXPECT_THAT(shown.out,
+              HasSubstr("plan: train --tensor-model-parallel-size 1 --pipeline-model-parallel-size 2 "
+                        "--decoder-first-pipeline-num-layers 1 --decoder-last-pipeline-num-layers 3 "
+                        "--context-parallel-size 1 --micro-batch-size 2"));
+  // Four layers do not divide over three stages, but 1-2-1 are three.
+  write_plan(kStepOf8, R"("pp": 3, "partition": [1, 2, 1])");
+  const CliRun three = dry("--plan plan.json --param pipeline=1,3");
+  ASSERT_EQ(three.code, 0) << three.err;
+  EXPECT_THAT(three.out, HasSubstr("--pipeline-model-parallel-size 3 --decoder-first-pipeline-num-layers 1 "
+                                   "--decoder-last-pipeline-num-layers 1"));
+  // A first stage without layers needs a layout.
+  write_plan(kStepOf8, R"("pp": 2, "partition": [0, 4])");
+  const CliRun empty = dry("--plan plan.json");
+  ASSERT_EQ(empty.code, 0) << empty.err;
+  EXPECT_THAT(empty.out, HasSubstr("--pipeline-model-parallel-layout 'E|t*4L'"));
+  EXPECT_THAT(empty.err, HasSubstr("note: the layers 0-4 of plan.json are given by"));
+}
+
+TEST_F(TunePlanTest, AStudyKeepsThePartition) {
+  write_plan(kStepOf8, R"("pp": 2, "partition": [1, 3])");
+  const CliRun done =
+      run("tune --preset megatron --param context=1 --plan plan.json --trials 1 --study p.journal -- true");
+  ASSERT_EQ(done.code, 0) << done.err;
+  const CliRun again = run("tune resume p.journal --trials 3");
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(run("tune best p.journal --trial 0 --emit flags").out,
+              HasSubstr("--decoder-first-pipeline-num-layers 1 --decoder-last-pipeline-num-layers 3"));
 }
 
 }  // namespace

@@ -264,12 +264,8 @@ CommandTemplate resolve_command(const Flags& flags) {
 
 // What expressions of presets may ask for.
 void set_known_constants(const PlannedRun& planned, TuneSpace& space) {
-  const auto has = [&](std::string_view name) {
-    return std::ranges::find(space.constants, name, &std::pair<std::string, ParameterValue>::first) !=
-           space.constants.end();
-  };
   const auto set = [&](std::string_view name, std::int64_t value) {
-    if (has(name) && value > 0) space.set_constant(name, value);
+    if (space.find_constant(name) != nullptr && value > 0) space.set_constant(name, value);
   };
   set("cores", std::max(1U, std::thread::hardware_concurrency()));
   set("gpus", planned.gpus);
@@ -292,6 +288,7 @@ TuneSpace resolve_tune_space(const Flags& flags, const PlannedRun& planned) {
     throw usage_error("there is nothing to tune",
                       "--param NAME=VALUES, --space FILE or --preset NAME says what");
   set_known_constants(planned, space);
+  add_planned_partition(planned, space);
   for (const std::string& text : flags.texts("--constant")) {
     const auto [name, value] = assignment_of_text(text, "--constant");
     space.set_constant(name, value);
@@ -318,12 +315,12 @@ void add_study_name_flag(Flags& flags) {
       {.names = {"--name"}, .value = "NAME", .help = "which study of the file", .fallback = "the only one"});
 }
 
-void add_tuning_flags(Flags& flags) {
+void add_tuning_flags(Flags& flags, std::string trials_fallback) {
   constexpr std::string_view kGroup = "how long, and how many at once";
   flags.add({.names = {"--trials"},
              .value = "N",
              .help = "trials of the study in all, by all who work on it",
-             .fallback = format("{}", kDefaultTrials),
+             .fallback = std::move(trials_fallback),
              .group = kGroup});
   flags.add({.names = {"--time-limit"},
              .value = "TIME",
@@ -364,7 +361,7 @@ void add_tune_flags(Flags& flags) {
   flags.add({.names = {"--name"},
              .value = "NAME",
              .help = "its name in the file",
-             .fallback = "tune",
+             .fallback = std::string(kDefaultStudyName),
              .group = kGroup});
   flags.add({.names = {"--sampler"},
              .value = "NAME",
@@ -377,7 +374,7 @@ void add_tune_flags(Flags& flags) {
   add_limit_flags(flags);
   add_pruner_flags(flags);
   add_planner_flags(flags);
-  add_tuning_flags(flags);
+  add_tuning_flags(flags, format("{}", kDefaultTrials));
   flags.add({.names = {"--dry-run"},
              .help = "print the space and the first commands, and run nothing",
              .group = "output"});
@@ -385,8 +382,14 @@ void add_tune_flags(Flags& flags) {
                     "--default", "--study", "--workers", "--timeout", "--repeat", "--json"});
 }
 
-TuneStudy resolve_tune(const Flags& flags, Console& console) {
-  (void)console;
+std::optional<std::int64_t> trials_flag(const Flags& flags) {
+  const auto trials = flags.integer("--trials");
+  if (trials && *trials > kMostTrials)
+    throw usage_error(format("--trials {}; the limit is {}", *trials, kMostTrials));
+  return trials;
+}
+
+TuneStudy resolve_tune(const Flags& flags) {
   TuneStudy tune;
   tune.planned = resolve_planned(flags);
   tune.space = resolve_tune_space(flags, tune.planned);
@@ -400,9 +403,7 @@ TuneStudy resolve_tune(const Flags& flags, Console& console) {
   if (const auto name = flags.text("--sampler")) tune.sampler.name = *name;
   tune.sampler.seed = static_cast<std::uint64_t>(flags.integer("--seed", 0).value_or(0));
   tune.pruner = resolve_pruner(flags, tune.sampler.seed);
-  tune.trials = flags.integer("--trials").value_or(kDefaultTrials);
-  if (tune.trials > kMostTrials)
-    throw usage_error(format("--trials {}; the limit is {}", tune.trials, kMostTrials));
+  tune.trials = trials_flag(flags).value_or(kDefaultTrials);
   tune.baseline =
       flags.given("--default") ||
       (!tune.planned.any() && std::ranges::any_of(tune.space.parameters, [](const TuneParameter& parameter) {
@@ -421,7 +422,7 @@ TunerOptions resolve_tuner(const Flags& flags, const std::filesystem::path& stor
   options.workers = static_cast<int>(workers);
   options.time_limit = duration_flag(flags, "--time-limit");
   options.most_failures = flags.integer("--max-failures").value_or(options.most_failures);
-  options.trials_folder = std::filesystem::path(storage).replace_extension(".trials");
+  options.trials_folder = trials_folder_of(storage, study);
   options.keep_logs = !flags.given("--no-logs");
   options.interrupted = [&console] { return console.interrupted(); };
   return options;

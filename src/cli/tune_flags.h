@@ -18,10 +18,12 @@ struct Console;
 void add_tune_flags(Flags& flags);
 
 // Error (usage) for what makes no sense; (input) for files.
-TuneStudy resolve_tune(const Flags& flags, Console& console);
+TuneStudy resolve_tune(const Flags& flags);
 
 // What `tune` and `tune resume` share: --workers, --trials, --time-limit, --max-failures, --no-logs, --json.
-void add_tuning_flags(Flags& flags);
+// Without --trials there are as many as `trials_fallback` says.
+void add_tuning_flags(Flags& flags, std::string trials_fallback);
+std::optional<std::int64_t> trials_flag(const Flags& flags);
 TunerOptions resolve_tuner(const Flags& flags, const std::filesystem::path& storage, const std::string& study,
                            Console& console);
 

@@ -1,8 +1,10 @@
 #include "nadi/cli/tune_planner.h"
 
 #include <algorithm>
+#include <array>
 #include <ostream>
 #include <string>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -11,7 +13,9 @@
 #include "nadi/cli/plan_question_flags.h"
 #include "nadi/cli/prediction_flags.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/megatron/megatron_command.h"
 #include "nadi/model/compute_dtypes.h"
+#include "nadi/model/config_file.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/plan/plan_file.h"
 #include "nadi/terminal/console.h"
@@ -19,10 +23,20 @@
 namespace nadi {
 namespace {
 
-std::string partition_text(const std::vector<std::int64_t>& layers) {
-  std::string text;
-  for (const std::int64_t each : layers) text += format("{}{}", text.empty() ? "" : "-", each);
-  return text;
+constexpr std::string_view kLayoutFlag = "--pipeline-model-parallel-layout";
+constexpr std::array<std::string_view, 3> kPartitionFlags{"--decoder-first-pipeline-num-layers",
+                                                          "--decoder-last-pipeline-num-layers", kLayoutFlag};
+
+std::vector<std::string> partition_words(const ModelConfig& config, const PlanFile& file) {
+  std::vector<std::string> words;
+  for (const MegatronPlanFlag& flag : megatron_plan_flags(config, file).flags) {
+    if (flag.use != MegatronPlanFlag::Use::kGiven ||
+        std::ranges::find(kPartitionFlags, flag.name) == kPartitionFlags.end())
+      continue;
+    words.push_back(flag.name);
+    words.insert(words.end(), flag.values.begin(), flag.values.end());
+  }
+  return words;
 }
 
 }  // namespace
@@ -93,6 +107,32 @@ PlannedRun resolve_planned(const Flags& flags) {
   return planned;
 }
 
+void add_planned_partition(const PlannedRun& planned, TuneSpace& space) {
+  const std::string name = space.plan.partition;
+  if (planned.plan_file.empty() || space.find_constant(name) == nullptr ||
+      space.find(space.plan.pp) == nullptr)
+    return;
+  const PlanFile file = read_plan_file(planned.plan_file);
+  if (file.plan.partition.empty() || file.plan.virtual_stages > 1) return;
+  const std::string layers = partition_value(file.plan.partition);
+  if (layers == kEvenPartition) return;
+  const ModelConfig config = load_model_config(planned.model);
+  check_plan_file(file, planned.plan_file, config);
+  const std::string even(kEvenPartition);
+  TuneParameter parameter{.name = name, .fallback = even};
+  parameter.distribution =
+      std::make_shared<const ParameterDistribution>(CategoricalDistribution{.choices = {even, layers}});
+  parameter.words.emplace(layers, partition_words(config, file));
+  std::erase_if(space.constants, [&](const auto& constant) { return constant.first == name; });
+  // Behind the number of stages: what follows is decided under both.
+  const auto stages = std::ranges::find(space.parameters, space.plan.pp, &TuneParameter::name);
+  space.parameters.insert(stages + 1, std::move(parameter));
+  space.constraints.push_back(
+      {.expression = Expression::parse(
+           format("{} == '{}' or {} == {}", name, even, space.plan.pp, file.plan.pp), planned.plan_file),
+       .because = format("{} are layers of {} stages", layers, file.plan.pp)});
+}
+
 TunePlanner::TunePlanner(const TuneStudy& tune, Console& console) : tune_(tune) {
   if (!tune.planned.any()) return;
   const PlannedRun& planned = tune.planned;
@@ -116,8 +156,9 @@ TunePlanner::TunePlanner(const TuneStudy& tune, Console& console) : tune_(tune) 
 std::optional<std::vector<double>> TunePlanner::plan_of_file(Console& console) const {
   const std::string& path = tune_.planned.plan_file;
   if (path.empty()) return std::nullopt;
-  const PlanFile file = read_plan_file(path);
+  PlanFile file = read_plan_file(path);
   check_plan_file(file, path, question_->config);
+  note_partition(file, console);
   std::vector<double> point;
   try {
     point = guide_->point_of_plan(file.plan, file.micro_batch_size, file.recompute);
@@ -128,12 +169,6 @@ std::optional<std::vector<double>> TunePlanner::plan_of_file(Console& console) c
   if (const auto why = points_->violated(point))
     throw usage_error(format("the space does not have the plan of {}: {}", path, *why),
                       "'nadi plan --even' spreads layers as Megatron does");
-  Plan even = file.plan;
-  even.partition.clear();
-  const std::vector<std::int64_t> spread = resolved_partition(question_->config, even);
-  if (!file.plan.partition.empty() && file.plan.partition != spread)
-    console.info() << format("note: {} spreads layers as {}; the trials spread them as {}\n", path,
-                             partition_text(file.plan.partition), partition_text(spread));
   const std::vector<DeviceId> devices = placed_devices(file);
   for (std::size_t rank = 0; rank < devices.size(); ++rank)
     if (static_cast<std::size_t>(devices[rank]) != rank) {
@@ -145,6 +180,25 @@ std::optional<std::vector<double>> TunePlanner::plan_of_file(Console& console) c
   if (const auto why = guide_->refusal(point))
     console.info() << format("note: by the planner's estimate the plan of {} cannot run: {}\n", path, *why);
   return point;
+}
+
+// Takes a partition that the space does not have out of the plan.
+void TunePlanner::note_partition(PlanFile& file, Console& console) const {
+  const std::string& path = tune_.planned.plan_file;
+  const TuneParameter* parameter = tune_.space.find(tune_.space.plan.partition);
+  if (parameter != nullptr) {
+    for (const auto& [layers, words] : parameter->words)
+      if (std::ranges::find(words, kLayoutFlag) != words.end())
+        console.info() << format(
+            "note: the layers {} of {} are given by {}, which Megatron-LM has since Megatron Core 0.13\n",
+            layers, path, kLayoutFlag);
+    return;
+  }
+  const std::vector<std::int64_t> planned = std::exchange(file.plan.partition, {});
+  const std::vector<std::int64_t> spread = resolved_partition(question_->config, file.plan);
+  if (!planned.empty() && planned != spread)
+    console.info() << format("note: {} spreads layers as {}; the trials spread them as {}\n", path,
+                             fmt::join(planned, "-"), fmt::join(spread, "-"));
 }
 
 }  // namespace nadi

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "nadi/plan/plan_file.h"
 #include "nadi/plan/plan_question.h"
 #include "nadi/tune/plan_guide.h"
 #include "nadi/tune/tune_study.h"
@@ -18,6 +19,11 @@ void add_planner_flags(Flags& flags);
 // Error (usage) for flags that contradict each other; (input) for the file of --plan.
 PlannedRun resolve_planned(const Flags& flags);
 
+// Layers that the plan of --plan spreads unevenly become a choice of a space that has a constant for the
+// partition: evenly, or as the plan does, with Megatron's flags for it. Not for plans with virtual stages,
+// for which Megatron has no flags beside that of virtual stages.
+void add_planned_partition(const PlannedRun& planned, TuneSpace& space);
+
 // For a space of plans. The study must stay where it is.
 class TunePlanner {
  public:
@@ -28,10 +34,12 @@ class TunePlanner {
 
   // The plan of --plan as a point of the space, to be tried before all others; nothing without --plan. Reads
   // the file: for the start of a study. Error (usage) where the space does not have the plan. What the space
-  // cannot say of a plan is noted: how layers are spread over stages, and on which devices ranks are.
+  // cannot say of a plan is noted: how layers are spread over virtual stages, and on which devices ranks are.
   std::optional<std::vector<double>> plan_of_file(Console& console) const;
 
  private:
+  void note_partition(PlanFile& file, Console& console) const;
+
   const TuneStudy& tune_;
   std::optional<PlanQuestion> question_;
   std::optional<SpacePoints> points_;

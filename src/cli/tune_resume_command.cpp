@@ -20,7 +20,7 @@ class TuneResumeCommand : public Command {
   void add_flags(Flags& flags) const override {
     flags.set_positional({.name = "STUDY", .help = "the file of a study that 'nadi tune' began"});
     add_study_name_flag(flags);
-    add_tuning_flags(flags);
+    add_tuning_flags(flags, "as many as before");
   }
 
   void run(const Flags& flags, Console& console) const override {
@@ -34,7 +34,7 @@ class TuneResumeCommand : public Command {
       const Study study = storage->study(id);
       name = study.name;
       tune = tune_study_of(study, path.string());
-      if (const auto trials = flags.integer("--trials")) {
+      if (const auto trials = trials_flag(flags)) {
         tune.trials = *trials;
         storage->set_study_attributes(id, AttributeOwner::kUser,
                                       {{std::string(kTuneAttribute), tune_study_json(tune)}});

@@ -83,6 +83,9 @@ void run_tuning(const TuneStudy& tune, TunerOptions options, const TunePlanner& 
     console.info() << "note: " << why << "\n";
   if (summary.from_memory > 0)
     console.info() << format("note: {} trials took their values from memory\n", summary.from_memory);
+  for (const std::string& name : objectives_without_differences(view))
+    console.info() << format("note: {} is the same in all complete trials: it does not tell settings apart\n",
+                             name);
   if (output.json)
     console.out << dump_json(study_json(view));
   else

@@ -56,13 +56,19 @@ class TuneBestCommand : public Command {
                        "appended to the command",
                .fallback = "setting",
                .choices = {kEmitted.begin(), kEmitted.end()}});
-    flags.add({.names = {"--trial"}, .value = "N", .help = "of this trial instead", .fallback = "the best"});
+    flags.add({.names = {"--trial"},
+               .value = "N",
+               .help = "of this trial instead",
+               .fallback = "the best; of several objectives, in the first"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
   }
 
   void run(const Flags& flags, Console& console) const override {
     const StudyView view = given_study(flags);
     const StudyTrial& trial = chosen(flags, view);
+    if (view.best.size() > 1 && !flags.given("--trial"))
+      console.info() << format("note: {} trials are on the front; trial {} is the best in {}\n",
+                               view.best.size(), trial.number, view.objectives[0]);
     if (flags.given("--json")) {
       Json json = trial_json(view, trial);
       const auto command = command_of_trial(view, trial);

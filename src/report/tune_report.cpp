@@ -8,6 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
 #include "nadi/base/version.h"
+#include "nadi/tune/study_history.h"
 #include "nadi/tune/value_text.h"
 
 namespace nadi {
@@ -59,7 +60,7 @@ std::string state_text(const StudyTrial& trial) {
 }
 
 std::string counts_text(const StudyView& view) {
-  std::string text = format("{} trials", view.trials.size());
+  std::string text = format("{} trial{}", view.trials.size(), view.trials.size() == 1 ? "" : "s");
   for (const TrialState state : {TrialState::kComplete, TrialState::kPruned, TrialState::kFail,
                                  TrialState::kRunning, TrialState::kWaiting}) {
     const auto count = std::ranges::count(view.trials, state, &StudyTrial::state);
@@ -68,18 +69,13 @@ std::string counts_text(const StudyView& view) {
   return text;
 }
 
-// The trials of the front, the best in the first objective first.
+// The trials of the front.
 ReportTable front_table(const StudyView& view) {
   ReportTable table{.name = "front", .title = "Front"};
   table.columns.push_back({"trial", "trial", CellKind::kCount});
   for (const std::string& name : view.objectives) table.columns.push_back({name, name, CellKind::kFigure});
   table.columns.push_back({"setting", "setting", CellKind::kText});
-  std::vector<std::int64_t> numbers = view.best;
-  std::ranges::stable_sort(numbers, {}, [&](std::int64_t number) {
-    const double value = view.trials[static_cast<std::size_t>(number)].values[0];
-    return view.maximizes(0) ? -value : value;
-  });
-  for (const std::int64_t number : numbers) {
+  for (const std::int64_t number : view.best) {
     const StudyTrial& trial = view.trials[static_cast<std::size_t>(number)];
     std::vector<ReportCell> row{trial.number};
     for (const double value : trial.values) row.push_back(nadi::value_text(value));
@@ -91,14 +87,22 @@ ReportTable front_table(const StudyView& view) {
 
 // "baseline: loss 10 with n=20 (trial 0); the best is 90.0% lower"; "" without a baseline.
 std::string improvement_text(const StudyView& view) {
-  if (!view.baseline) return "";
+  if (!view.baseline) {
+    for (const StudyTrial& trial : view.trials)
+      if (is_finished(trial.state) && counts_as_trial(trial) && text_attribute(trial, kRole) == "baseline")
+        return format("baseline: no value with {} (trial {}): {}", setting_text(trial), trial.number,
+                      text_attribute(trial, kReason).value_or(std::string(to_string(trial.state))));
+    return "";
+  }
   const StudyTrial& baseline = view.trials[static_cast<std::size_t>(*view.baseline)];
   std::string values;
   std::string gains;
+  const bool is_best = view.objectives.size() == 1 && view.best[0] == *view.baseline;
+  if (is_best) gains = "; no trial is better";
   for (std::size_t i = 0; i < view.objectives.size(); ++i) {
     values += format("{}{} {}", i == 0 ? "" : ", ", view.objectives[i], nadi::value_text(baseline.values[i]));
     const auto gain = view.improvement(i);
-    if (!gain) continue;
+    if (!gain || is_best) continue;
     gains += format("{}the best{} is {:.1f}% {}", gains.empty() ? "; " : ", ",
                     view.objectives.size() == 1 ? "" : " " + view.objectives[i], 100 * std::abs(*gain),
                     view.maximizes(i) == (*gain >= 0) ? "higher" : "lower");

@@ -35,6 +35,13 @@ double normal_mills_ratio(double z) {
   return normal_cdf(z) / std::exp(log_normal_pdf(z));
 }
 
+LogNormalCdf log_normal_cdf(double z) {
+  // Above 0 the density vanishes before its ratio does.
+  if (z > 0) return {std::log1p(-normal_cdf(-z)), std::exp(log_normal_pdf(z)) / normal_cdf(z)};
+  const double ratio = normal_mills_ratio(z);
+  return {log_normal_pdf(z) + std::log(ratio), 1 / ratio};
+}
+
 double normal_quantile(double probability) {
   // A start from the logarithm of the tail, then Newton's method with Halley's correction on the smaller
   // side.
@@ -59,9 +66,9 @@ double log_normal_mass(double a, double b) {
   if (a > 0) return log_normal_mass(-b, -a);
   if (b > 0) return std::log(normal_cdf(b) - normal_cdf(a));
   // Both below 0: log cdf(b) + log(1 - cdf(a) / cdf(b)), the ratio by Mills' ratios.
-  const double log_b = log_normal_pdf(b) + std::log(normal_mills_ratio(b));
+  const double log_b = log_normal_cdf(b).value;
   if (std::isinf(a)) return log_b;
-  const double log_a = log_normal_pdf(a) + std::log(normal_mills_ratio(a));
+  const double log_a = log_normal_cdf(a).value;
   return log_b + std::log(-std::expm1(log_a - log_b));
 }
 

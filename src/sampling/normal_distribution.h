@@ -19,6 +19,13 @@ double truncated_normal_quantile(double share, double a, double b);
 // cdf(z) / pdf(z), for any z.
 double normal_mills_ratio(double z);
 
+// log(cdf(z)), exact in both tails.
+struct LogNormalCdf {
+  double value;
+  double slope;  // pdf(z) / cdf(z)
+};
+LogNormalCdf log_normal_cdf(double z);
+
 // log(pdf(z) + z cdf(z)): the logarithm of the expected improvement in units of the deviation, where z is how
 // many deviations the mean is better than the best. Exact far below 0, too, where the sum itself is lost to
 // rounding.

@@ -24,6 +24,16 @@ TEST(NormalDistribution, MassAgreesWithNumericIntegration) {
   }
 }
 
+TEST(NormalDistribution, LogarithmOfTheDistributionHasItsSlope) {
+  for (const double z : {-40.0, -12.1, -3.0, 0.0, 0.5, 4.0, 9.0}) {
+    constexpr double kStep = 1e-5;
+    const double slope = (log_normal_cdf(z + kStep).value - log_normal_cdf(z - kStep).value) / (2 * kStep);
+    EXPECT_NEAR(log_normal_cdf(z).slope, slope, 1e-6 * std::max(1.0, slope)) << z;
+  }
+  EXPECT_NEAR(log_normal_cdf(-1).value, std::log(0.15865525393145707), 1e-14);
+  EXPECT_EQ(log_normal_cdf(40).value, 0);
+}
+
 TEST(NormalDistribution, TruncatedQuantilesStayInside) {
   for (const auto& [a, b] : {std::pair{-1.0, 2.0}, {5.0, 6.0}, {-50.0, -49.0}, {40.0, 41.0}}) {
     double last = a;

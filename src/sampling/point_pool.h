@@ -3,8 +3,7 @@
 //   const PointPool pool(space);                        // lists the points of a small finite space, once
 //   TriedPoints tried(history);
 //   auto point = pool.draw(random, tried);              // nothing: the space is exhausted
-//   point = pool.fresh(proposal, random, tried);        // the proposal, or the nearest that is valid and
-//   untried
+//   point = pool.fresh(proposal, random, tried);        // the proposal, or the nearest valid, untried one
 #pragma once
 
 #include <cstdint>

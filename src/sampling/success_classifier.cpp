@@ -1,10 +1,11 @@
-// Expectation propagation, with T the precisions of the sites, C the covariance K after the sites,
-// B = I + T^1/2 K T^1/2:
+// Expectation propagation. T are the precisions of the sites, K is the prior's covariance, C the covariance
+// after the sites, B = I + T^1/2 K T^1/2, y is 1 for a success and -1 for a failure.
 //
-//   cavity of trial i: what is known of f_i without its own site; z = y mean / (1 + variance)^1/2
-//   its site is set so that the product has the mean and variance of cavity times cdf(y f); C loses a
-//   rank-one term at a point: mean k'(shift - T^1/2 B^-1 T^1/2 K shift), variance k(0) - k' T^1/2 B^-1 T^1/2
-//   k
+// - The cavity of trial i is what is known of f_i without its own site: z = y mean / (1 + variance)^1/2.
+// - The site of trial i is set so that cavity times site has the mean and variance of cavity times cdf(y f).
+//   C changes by a term of rank one.
+// - At a point with covariances k to the trials, the mean is k'(shift - T^1/2 B^-1 T^1/2 K shift) and the
+//   variance k(0) - k' T^1/2 B^-1 T^1/2 k.
 //
 // K has a constant besides Matern's covariance: the level of f, with a prior of its own, so that a study of
 // which most trials fail does not take an unknown point for an even chance.
@@ -29,20 +30,6 @@ constexpr int kMostSweeps = 10;
 // Tried with the largest evidence winning.
 constexpr std::array kScales{16.0, 256.0, 4096.0, 65536.0};
 constexpr std::array kLengthFactors{2.0, 2.0};  // one on the other
-
-struct LogCdf {
-  double value;
-  double slope;  // pdf / cdf
-};
-
-LogCdf log_normal_cdf(double z) {
-  if (z > 0) {
-    const double cdf = normal_cdf(z);
-    return {std::log1p(-normal_cdf(-z)), std::exp(log_normal_pdf(z)) / cdf};
-  }
-  const double ratio = normal_mills_ratio(z);
-  return {log_normal_pdf(z) + std::log(ratio), 1 / ratio};
-}
 
 }  // namespace
 
@@ -143,7 +130,7 @@ void SuccessClassifier::propagate(const std::vector<bool>& success) {
       const double sign = success[i] ? 1 : -1;
       const double root = std::sqrt(1 + cavity_variance);
       const double z = sign * cavity_mean / root;
-      const LogCdf at = log_normal_cdf(z);
+      const LogNormalCdf at = log_normal_cdf(z);
       const double new_mean = cavity_mean + sign * cavity_variance * at.slope / root;
       const double new_variance =
           cavity_variance * (1 - cavity_variance * at.slope * (z + at.slope) / (root * root));
@@ -205,7 +192,7 @@ double SuccessClassifier::log_probability(std::span<const double> point, std::sp
   const double variance = std::max(0.0, kLevelVariance + scale_ - explained);
   const double deviation = std::sqrt(1 + variance);
   const double z = mean / deviation;
-  const LogCdf at = log_normal_cdf(z);
+  const LogNormalCdf at = log_normal_cdf(z);
   if (!gradient.empty()) {
     std::fill(gradient.begin(), gradient.end(), 0.0);
     const std::size_t dimensions = inputs_.parameters;

@@ -1,8 +1,8 @@
 // What is known of a study when a sampler or a pruner is asked: its trials as points and values.
 //
 //   TrialHistory history{.maximize = {false}};
-//   history.trials.push_back({.number = 0, .outcome = TrialOutcome::kComplete, .point = {0.1, 3}, .values =
-//   {7.2}});
+//   history.trials.push_back(
+//       {.number = 0, .outcome = TrialOutcome::kComplete, .point = {0.1, 3}, .values = {7.2}});
 //
 // A history is a view: whoever keeps the study makes one from it. Samplers and pruners keep nothing between
 // calls, so any process that sees the same trials comes to the same suggestion.

@@ -2,14 +2,14 @@
 // any number of workers at once.
 //
 //   const auto storage = open_study_storage("study.db", {.mode = StorageMode::kCreate});
-//   const StudyId study = storage->open_or_create_study({.name = "threads", .directions =
-//   {StudyDirection::kMinimize}});
+//   const StudyId study = storage->open_or_create_study({.name = "threads"});
 //   // Ask: one transaction.
-//   TrialId trial = storage->claim_waiting_trial(study).value_or(*storage->create_trial(study, {.parameters =
-//   ...})); storage->update_trial(trial, {.intermediate_values = {{step, loss}}});
+//   std::optional<TrialId> trial = storage->claim_waiting_trial(study);
+//   if (!trial) trial = storage->create_trial(study, {.parameters = ...});
+//   storage->update_trial(*trial, {.intermediate_values = {{step, loss}}});
 //   // Tell: one transaction.
-//   storage->update_trial(trial, {.user_attributes = {{"log", "\"trial-7.log\""}},
-//                                 .state = TrialState::kComplete, .values = {loss}});
+//   storage->update_trial(*trial, {.user_attributes = {{"log", "\"trial-7.log\""}},
+//                                  .state = TrialState::kComplete, .values = {loss}});
 //   for (const StudyTrial& each : storage->trials(study)) ...
 //
 // Every call that writes is one transaction: done as a whole or, with an Error, not at all. What a call wrote

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <regex>
 
@@ -135,6 +136,9 @@ std::string metric_text(const MetricSpec& metric) {
 
 double reduced(MetricReduction reduction, std::span<const double> figures) {
   check(!figures.empty(), "a reduction of no figures");
+  const auto is_nan = [](double figure) { return std::isnan(figure); };
+  if (reduction != MetricReduction::kLast && std::ranges::any_of(figures, is_nan))
+    return std::numeric_limits<double>::quiet_NaN();
   const auto count = static_cast<double>(figures.size());
   switch (reduction) {
     case MetricReduction::kLast:
@@ -184,7 +188,7 @@ void MetricReader::add(std::size_t metric, double figure) {
   }
   figures.push_back(figure);
   const auto warmup = static_cast<std::size_t>(metrics_[metric].warmup);
-  if (metric != 0 || figures.size() <= warmup || !std::isfinite(figure)) return;
+  if (metric != 0 || figures.size() <= warmup) return;
   const std::span<const double> counted = std::span(figures).subspan(warmup);
   // The running mean and median of long runs cost too much at every figure; a pruner looks at some of them.
   constexpr std::size_t kEvery = 2000;

@@ -6,13 +6,13 @@
 //   const MetricResult result = reader.result({.exit_code = 0, .seconds = 12.5});
 //
 // Sources:
-//   PATTERN or pattern:PATTERN   a regular expression (ECMAScript's); its first group is the figure. Each
-//   match counts json:KEY.KEY                 the figure in each line of the output that is a JSON object
-//   with this key; where no line
-//                                is one, in the output as a whole
-//   json:FILE#KEY.KEY            the figure in a file that the trial writes; {{folder}} may be in its name
-//   runtime                      seconds from the start of the command to its end
-//   exit-code                    the command's
+//   PATTERN, pattern:PATTERN   a regular expression (ECMAScript's); its first group is the figure of each
+//                              line that matches
+//   json:KEY.KEY               the figure in each line of the output that is a JSON object with this key;
+//                              where no line is one, in the output as a whole
+//   json:FILE#KEY.KEY          the figure in a file that the trial writes; {{folder}} may be in its name
+//   runtime                    seconds from the start of the command to its end
+//   exit-code                  the command's
 // NAME=SOURCE gives it a name, where SOURCE begins with pattern:, json:, runtime or exit-code.
 //
 // Of the figures of a source, the first `warmup` are dropped and the rest becomes one by `reduction`.
@@ -57,7 +57,8 @@ MetricSpec metric_of_text(std::string_view text);
 // What metric_of_text() takes, with name and source.
 std::string metric_text(const MetricSpec& metric);
 
-// Not empty. Error (input) for a harmonic mean of what is not positive.
+// Not empty. NaN where a figure is NaN, except for kLast. Error (input) for a harmonic mean of what is not
+// positive.
 double reduced(MetricReduction reduction, std::span<const double> figures);
 
 struct TrialFacts {
@@ -81,7 +82,8 @@ class MetricReader {
   void on_line(std::string_view line, bool is_error = false);
 
   // What the first metric would be with the figures so far, and how many there are after the warm-up; nothing
-  // before the first. Metrics that are known at the end only never have one.
+  // before the first. The value is NaN after a match that is no number, such as "nan". Metrics that are known
+  // at the end only never have one.
   struct Intermediate {
     std::int64_t step = 0;  // from 1
     double value = 0;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "nadi/base/error.h"
 #include "nadi/base/temporary_folder.h"
 #include "nadi/testing/text_files.h"
@@ -43,6 +45,13 @@ TEST(Metric, FiguresBecomeOne) {
   EXPECT_THROW(reduced(MetricReduction::kHarmonicMean, std::vector<double>{1, 0}), Error);
 }
 
+TEST(Metric, AFigureThatIsNoNumberLeavesTheLastAloneKnown) {
+  for (const ReductionEntry& entry : metric_reductions())
+    EXPECT_EQ(std::isnan(reduced(entry.reduction, std::vector<double>{1, std::nan(""), 2, 3})),
+              entry.reduction != MetricReduction::kLast)
+        << entry.name;
+}
+
 MetricResult read_lines(const MetricSpec& metric, const std::vector<std::string>& lines,
                         const TrialFacts& facts = {}) {
   MetricReader reader({&metric, 1});
@@ -80,6 +89,17 @@ TEST(Metric, IntermediateValuesAreWhatTheMetricWouldBe) {
   EXPECT_EQ(fresh[1].step, 2);
   EXPECT_EQ(fresh[1].value, 3);
   EXPECT_TRUE(reader.take_intermediate().empty());
+}
+
+TEST(Metric, ALossThatIsNoNumberIsAnIntermediateValue) {
+  const MetricSpec metric = metric_of_text("loss: ([0-9.a-z]+)");
+  MetricReader reader({&metric, 1});
+  reader.on_line("loss: 2");
+  reader.on_line("loss: nan");
+  const auto fresh = reader.take_intermediate();
+  ASSERT_EQ(fresh.size(), 2u);
+  EXPECT_EQ(fresh[1].step, 2);
+  EXPECT_TRUE(std::isnan(fresh[1].value)) << "pruners end such a trial";
 }
 
 TEST(Metric, JsonInLinesInTheWholeOutputAndInFiles) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -33,6 +34,7 @@ constexpr std::array kPlanMembers{
     &PlanParameters::recompute,
     &PlanParameters::recompute_method,
     &PlanParameters::recompute_layers,
+    &PlanParameters::partition,
 };
 
 std::vector<double> values_to_look_at(const ParameterDistribution& distribution) {
@@ -76,6 +78,22 @@ Recompute::Granularity granularity_of(const std::string& name) {
        {Recompute::Granularity::kNone, Recompute::Granularity::kSelective, Recompute::Granularity::kFull})
     if (name == to_string(granularity)) return granularity;
   throw usage_error(format("the planner knows no recomputation '{}'", name), "none, selective, full");
+}
+
+// Of "12-12-8".
+std::vector<std::int64_t> partition_of(std::string_view text) {
+  std::vector<std::int64_t> layers;
+  while (true) {
+    const std::size_t end = std::min(text.find('-'), text.size());
+    std::int64_t each = 0;
+    const auto [stop, problem] = std::from_chars(text.data(), text.data() + end, each);
+    if (problem != std::errc() || stop != text.data() + end)
+      throw usage_error(format("'{}' is no number of layers", text.substr(0, end)),
+                        format("{}, or layers of each stage: 12-12-8", kEvenPartition));
+    layers.push_back(each);
+    if (end == text.size()) return layers;
+    text.remove_prefix(end + 1);
+  }
 }
 
 // Reads the parts of a plan from a setting.
@@ -139,7 +157,7 @@ PlanGuide::PlanGuide(const PlanQuestion& question, const SpacePoints& points, co
 PlanGuide::~PlanGuide() = default;
 
 std::optional<PlanCandidate> PlanGuide::candidate(std::span<const double> point, std::string& why) const {
-  const TuneSetting setting = points_.parameters_of(point);
+  const TuneSetting setting = points_.setting_of(point);
   const PlanReader read{points_.space().plan, setting};
   PlanCandidate candidate;
   Plan& plan = candidate.plan;
@@ -171,6 +189,9 @@ std::optional<PlanCandidate> PlanGuide::candidate(std::span<const double> point,
                                      : Recompute::Method::kUniform;
     candidate.recompute.layers = static_cast<std::int32_t>(read.whole(&PlanParameters::recompute_layers, 1));
   }
+  if (const std::string layers = read.text(&PlanParameters::partition, kEvenPartition);
+      layers != kEvenPartition)
+    plan.partition = partition_of(layers);
   candidate.nodes = nodes_;
   const StepRequest request = request_of(question_, candidate);
   if (why_infeasible(question_.config, request, plan)) {
@@ -284,7 +305,8 @@ std::vector<double> PlanGuide::point_of_plan(const Plan& plan, std::int64_t micr
                        const ParameterValue& otherwise) {
     const TuneParameter* parameter = name.empty() ? nullptr : points_.space().find(name);
     if (parameter == nullptr) {
-      if (value != otherwise)
+      const ParameterValue* constant = points_.space().find_constant(name);
+      if (!same_value(value, constant == nullptr ? otherwise : *constant))
         throw usage_error(format("the plan has {} {}, and no parameter is for it", part, to_text(value)));
       return;
     }
@@ -313,7 +335,16 @@ std::vector<double> PlanGuide::point_of_plan(const Plan& plan, std::int64_t micr
     set("recompute_method", names.recompute_method, std::string(to_string(recompute.method)), uniform);
     set("recompute_layers", names.recompute_layers, std::int64_t{recompute.layers}, kOne);
   }
+  const std::vector<std::int64_t>& layers = plan.partition;
+  if (!names.partition.empty() && !layers.empty())
+    set("partition", names.partition, partition_value(layers), std::string(kEvenPartition));
   return points_.point_of(setting);
+}
+
+std::string partition_value(const std::vector<std::int64_t>& layers) {
+  if (std::ranges::all_of(layers, [&](std::int64_t each) { return each == layers.front(); }))
+    return std::string(kEvenPartition);
+  return format("{}", fmt::join(layers, "-"));
 }
 
 }  // namespace nadi

@@ -6,7 +6,8 @@
 //   const auto first = guide.ranked();                      // points, the planner's best plan first
 //
 // Which parameter is which part of a plan is said by the space (TuneSpace::plan). Data parallelism is what
-// the GPUs leave: gpus / (tp pp cp). Layers are spread evenly over stages. Times are estimates
+// the GPUs leave: gpus / (tp pp cp). Layers are spread evenly over stages where the space does not say
+// otherwise. Times are estimates
 // (plan/plan_estimate.h); the best of them are simulated (plan/plan_confirmation.h) and ranked by that.
 //
 // Plans with context parallelism are checked against the model, but neither estimated nor refused for memory:
@@ -34,6 +35,9 @@ struct GuideOptions {
   std::int64_t simulated = 10;  // of the best by estimate
   std::int64_t most_points = 200'000;
 };
+
+// The value of a space for the layers of each stage: kEvenPartition, or "12-12-8".
+std::string partition_value(const std::vector<std::int64_t>& layers);
 
 class PlanGuide {
  public:

@@ -5,6 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/nearest.h"
 #include "nadi/tune/tune_space.h"
 #include "nadi/tune/value_text.h"
 
@@ -17,8 +18,8 @@ constexpr std::size_t kMostChoices = 10'000;
 
 constexpr std::array<std::string_view, 8> kSpaceKeys{
     "nadi_tune_space", "about", "constants", "parameters", "derived", "constraints", "plan", "$schema"};
-constexpr std::array<std::string_view, 10> kParameterKeys{
-    "values", "range", "step", "log", "default", "when", "flag", "flag_off", "environment", "omit"};
+constexpr std::array<std::string_view, 11> kParameterKeys{
+    "values", "range", "step", "log", "default", "when", "flag", "flag_off", "environment", "omit", "words"};
 constexpr std::string_view kAboutKey = "about";
 
 struct PlanKey {
@@ -36,6 +37,7 @@ constexpr std::array kPlanKeys{
     PlanKey{"recompute", &PlanParameters::recompute},
     PlanKey{"recompute_method", &PlanParameters::recompute_method},
     PlanKey{"recompute_layers", &PlanParameters::recompute_layers},
+    PlanKey{"partition", &PlanParameters::partition},
 };
 
 ParameterValue value_of_json(const JsonValue& value) {
@@ -121,6 +123,14 @@ TuneParameter parameter_of_json(std::string_view name, const JsonValue& value) {
   parameter.environment = text_or_none(value, "environment");
   if (const auto omit = value.find("omit"))
     for (const JsonValue& each : omit->elements()) parameter.omitted.push_back(value_of_json(each));
+  if (const auto words = value.find("words"))
+    for (const auto& [text, list] : words->items()) {
+      if (!has_value_named(*parameter.distribution, text))
+        throw error_at(list, format("'{}' is none of the values of '{}'", text, name),
+                       format("its values: {}", values_text(*parameter.distribution)));
+      std::vector<std::string>& appended = parameter.words[std::string(text)];
+      for (const JsonValue& word : list.elements()) appended.push_back(word.as_string());
+    }
   parameter.about = text_or_none(value, kAboutKey);
   return parameter;
 }
@@ -165,8 +175,10 @@ TuneSpace space_of_json(const JsonValue& root) {
     plan->refuse_keys_except(known);
     for (const PlanKey& key : kPlanKeys)
       if (const auto name = plan->find(key.key)) {
-        if (space.find(name->as_string()) == nullptr)
-          throw error_at(*name, format("no parameter '{}'", name->as_string()));
+        const std::string& text = name->as_string();
+        if (space.find(text) == nullptr && space.find_constant(text) == nullptr)
+          throw error_at(*name, format("no parameter and no constant '{}'", text),
+                         did_you_mean(text, space.names()));
         space.plan.*key.member = name->as_string();
       }
   }
@@ -205,6 +217,7 @@ Json json_of_parameter(const TuneParameter& parameter) {
   add("flag_off", parameter.flag_off);
   add("environment", parameter.environment);
   for (const ParameterValue& value : parameter.omitted) json["omit"].push_back(json_of_value(value));
+  for (const auto& [text, words] : parameter.words) json["words"][text] = words;
   add("about", parameter.about);
   return json;
 }

@@ -2,8 +2,8 @@
 //
 //   const SpacePoints points(space);
 //   const SearchSpace search = points.search_space();     // for samplers; `points` must outlive it
-//   const auto setting = points.setting_of(point);        // names and values, with constants and derived
-//   ones if (const auto why = points.violated(point)) ...
+//   const auto setting = points.setting_of(point);        // by name, with constants and derived values
+//   if (const auto why = points.violated(point)) ...
 //
 // A point has a number for each parameter, in the order of the space: the value, or the index of a choice;
 // NaN for a parameter that has no value in the trial (sampling/search_space.h).

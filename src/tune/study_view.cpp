@@ -59,8 +59,10 @@ std::vector<std::int64_t> best_numbers(const StudyView& view) {
     numbers.push_back(trial.number);
   }
   if (points.empty()) return {};
+  std::vector<std::size_t> front = pareto_front(points);
+  std::ranges::stable_sort(front, {}, [&](std::size_t i) { return points[i][0]; });
   std::vector<std::int64_t> best;
-  for (const std::size_t i : pareto_front(points)) best.push_back(numbers[i]);
+  for (const std::size_t i : front) best.push_back(numbers[i]);
   if (view.study.directions.size() == 1) best.resize(1);  // the first of equal ones
   return best;
 }
@@ -112,6 +114,20 @@ StudyView view_of_study(StudyStorage& storage, StudyId study, const std::string&
   return view;
 }
 
+std::vector<std::string> objectives_without_differences(const StudyView& view) {
+  constexpr std::size_t kFewest = 3;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < view.objectives.size(); ++i) {
+    std::vector<double> values;
+    for (const StudyTrial& trial : view.trials)
+      if (trial.state == TrialState::kComplete && i < trial.values.size()) values.push_back(trial.values[i]);
+    if (values.size() >= kFewest &&
+        std::ranges::all_of(values, [&](double value) { return value == values.front(); }))
+      names.push_back(view.objectives[i]);
+  }
+  return names;
+}
+
 std::string setting_text(const StudyTrial& trial) {
   std::string text;
   for (const TrialParameter& parameter : trial.parameters)
@@ -124,8 +140,10 @@ std::optional<TrialCommand> command_of_trial(const StudyView& view, const StudyT
   const SpacePoints points(view.tune->space);
   const auto point = points.point_of(trial);
   if (!point) return std::nullopt;
-  return command_for(view.tune->trial.command, view.tune->space, points.setting_of(*point),
-                     {.number = trial.number});
+  return command_for(
+      view.tune->trial.command, view.tune->space, points.setting_of(*point),
+      {.number = trial.number,
+       .folder = trials_folder_of(view.file, view.study.name) / trial_folder_name(trial.number)});
 }
 
 }  // namespace nadi

@@ -27,8 +27,9 @@ struct StudyView {
   std::vector<StudyTrial> trials = {};
   std::vector<std::string> objectives = {};  // names
   std::vector<ViewParameter> parameters = {};
-  std::vector<std::int64_t> best =
-      {};  // numbers: one, or the front of several objectives; none if nothing is complete
+  // Numbers: one, or the front of several objectives, the best in the first of them first; none if nothing is
+  // complete.
+  std::vector<std::int64_t> best = {};
   std::optional<std::int64_t> baseline = {};  // its trial, once it is complete
 
   bool maximizes(std::size_t objective) const {
@@ -41,6 +42,9 @@ struct StudyView {
 };
 
 StudyView view_of_study(StudyStorage& storage, StudyId study, const std::string& file);
+
+// Names of objectives that have the same value in all complete trials, of three or more.
+std::vector<std::string> objectives_without_differences(const StudyView& view);
 
 // "micro_batch=4 layers=12", with inactive parameters left out and numbers to six digits, to be read; the
 // value itself is in the command of the trial.

@@ -22,7 +22,7 @@ struct Placeholder {
   std::optional<std::string_view> otherwise;  // {{name|otherwise}}
 };
 
-// Calls `text` and `value` for the parts of a text, in order.
+// Calls `plain` and `value` for the parts of a text, in order.
 void visit_parts(std::string_view text, const std::function<void(std::string_view)>& plain,
                  const std::function<void(const Placeholder&)>& value) {
   while (true) {
@@ -68,7 +68,12 @@ std::vector<std::string> flags_of(const TuneSpace& space, const TuneSetting& set
   std::vector<std::string> words;
   for (const TuneParameter& parameter : space.parameters) {
     const auto found = setting.find(parameter.name);
-    if (parameter.flag.empty() || found == setting.end()) continue;
+    if (found == setting.end()) continue;
+    if (const auto own = parameter.words.find(to_text(found->second)); own != parameter.words.end()) {
+      words.insert(words.end(), own->second.begin(), own->second.end());
+      continue;
+    }
+    if (parameter.flag.empty()) continue;
     const auto is_value = [&](const ParameterValue& omitted) { return same_value(omitted, found->second); };
     if (std::ranges::any_of(parameter.omitted, is_value)) continue;
     if (const auto* truth = std::get_if<bool>(&found->second)) {
@@ -129,7 +134,8 @@ void check_command(const CommandTemplate& command, const TuneSpace& space) {
     if (used.contains(derived->name))
       for (const std::string& name : derived->expression.names()) used.insert(name);
   for (const TuneParameter& parameter : space.parameters)
-    if (parameter.flag.empty() && parameter.environment.empty() && !used.contains(parameter.name))
+    if (parameter.flag.empty() && parameter.environment.empty() && parameter.words.empty() &&
+        !used.contains(parameter.name))
       throw usage_error(format("the command does not get the parameter '{}'", parameter.name),
                         format("write {{{{{}}}}} in the command, or name the parameter env.NAME or flag.NAME",
                                parameter.name));

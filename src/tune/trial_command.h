@@ -1,9 +1,9 @@
 // The command of a trial: words, variables and files, with the values of the trial in place of {{name}}.
 //
 //   const CommandTemplate command{.words = {"./train.sh", "--micro-batch-size", "{{micro_batch}}"}};
-//   check_command(command, space);                          // each placeholder known, each parameter passed
-//   somewhere const TrialCommand trial = command_for(command, space, setting, {.number = 7, .folder =
-//   "study.trials/7"});
+//   check_command(command, space);  // each placeholder is known, each parameter is passed somewhere
+//   const TrialPlace place{.number = 7, .folder = "study.trials/00007"};
+//   const TrialCommand trial = command_for(command, space, setting, place);
 //
 // Placeholders: parameters, constants and derived values by name; {{trial}}, the number of the trial;
 // {{repeat}}, which of its repetitions, from 0; {{folder}}, a folder of the trial's own. {{name|text}} is
@@ -11,7 +11,8 @@
 // placeholder.
 //
 // Parameters with a flag are appended as flag and value, in the order of the space, or stand where the word
-// {{flags}} does. A truth value is the flag alone, or `flag_off` or nothing. Files of `templates` are written
+// {{flags}} does. A truth value is the flag alone, or `flag_off` or nothing; a value with `words` is those.
+// Files of `templates` are written
 // into the folder of the trial, under their own names.
 #pragma once
 

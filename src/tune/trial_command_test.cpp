@@ -61,6 +61,21 @@ TEST(TrialCommand, FlagsMayHaveAPlace) {
               ElementsAre("sh", "run.sh", "--overlap", "--no-fused", "--tp", "2", "--", "1", "1"));
 }
 
+TEST(TrialCommand, AValueMayBeSeveralWords) {
+  const TuneSpace space = parse_tune_space(
+      R"({"parameters": {"mode": {"values": ["plain", "fast"], "words": {"fast": ["--a", "4"]}},
+                         "n": {"values": [1], "flag": "--n"}}})",
+      "s.json");
+  const CommandTemplate command{.words = {"run"}};
+  check_command(command, space);
+  const SpacePoints points(space);
+  const auto words = [&](double mode) {
+    return command_for(command, space, points.setting_of(std::vector<double>{mode, 0}), {}).words;
+  };
+  EXPECT_THAT(words(0), ElementsAre("run", "--n", "1"));
+  EXPECT_THAT(words(1), ElementsAre("run", "--a", "4", "--n", "1"));
+}
+
 std::string refusal_of_command(std::vector<std::string> words) {
   try {
     check_command({.words = std::move(words)}, space_of_commands());

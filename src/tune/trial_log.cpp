@@ -28,6 +28,10 @@ void TrialLog::line(std::string_view text) {
   if (file_.is_open()) file_ << text << "\n";
 }
 
+void TrialLog::flush() {
+  if (file_.is_open()) file_.flush();
+}
+
 void TrialLog::note(std::string_view text) {
   if (file_.is_open()) file_ << "# " << text << "\n";
 }

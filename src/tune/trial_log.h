@@ -23,6 +23,7 @@ class TrialLog {
 
   void begin(const TrialCommand& command, const TrialPlace& place, std::int64_t repetitions);
   void line(std::string_view text);
+  void flush();  // now and then: whoever follows the log of a long trial sees its lines
   void note(std::string_view text);
   // Error (environment) when something could not be written: a full disk.
   void end(std::string_view reason);

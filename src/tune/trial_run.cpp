@@ -116,6 +116,7 @@ class Repetition {
 
  private:
   std::optional<StopRequest> stop() {
+    log_.flush();
     if (hooks_.alive) hooks_.alive();
     if (hooks_.interrupted && hooks_.interrupted())
       return StopRequest{StopKind::kInterrupted, "the study was interrupted"};

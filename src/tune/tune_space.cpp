@@ -62,6 +62,11 @@ const TuneParameter* TuneSpace::find(std::string_view name) const {
   return found == parameters.end() ? nullptr : &*found;
 }
 
+const ParameterValue* TuneSpace::find_constant(std::string_view name) const {
+  const auto found = std::ranges::find(constants, name, &std::pair<std::string, ParameterValue>::first);
+  return found == constants.end() ? nullptr : &found->second;
+}
+
 void TuneSpace::add(TuneParameter parameter) {
   const auto found = std::ranges::find(parameters, parameter.name, &TuneParameter::name);
   if (found == parameters.end()) {
@@ -69,11 +74,14 @@ void TuneSpace::add(TuneParameter parameter) {
     return;
   }
   if (!parameter.when) parameter.when = found->when;
-  if (parameter.flag.empty() && parameter.environment.empty()) {
+  if (parameter.flag.empty() && parameter.environment.empty() && parameter.words.empty()) {
     parameter.flag = found->flag;
     parameter.flag_off = found->flag_off;
     parameter.environment = found->environment;
     parameter.omitted = found->omitted;
+    parameter.words = found->words;
+    std::erase_if(parameter.words,
+                  [&](const auto& each) { return !has_value_named(*parameter.distribution, each.first); });
   }
   if (parameter.about.empty()) parameter.about = found->about;
   if (!parameter.fallback && found->fallback && internal_value(*parameter.distribution, *found->fallback) &&
@@ -147,6 +155,13 @@ void TuneSpace::check() const {
   for (const NamedExpression& value : derived)
     known.derived.emplace_back(value.name, known.check(value.expression));
   for (const TuneConstraint& constraint : constraints) known.check_truth(constraint.expression, "constraint");
+}
+
+bool has_value_named(const ParameterDistribution& distribution, std::string_view text) {
+  const auto* categorical = std::get_if<CategoricalDistribution>(&distribution);
+  return categorical != nullptr &&
+         std::ranges::any_of(categorical->choices,
+                             [&](const ParameterValue& choice) { return to_text(choice) == text; });
 }
 
 std::string values_text(const ParameterDistribution& distribution) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,8 +32,12 @@ struct TuneParameter {
   std::string flag_off = {};                    // of a truth value: what stands for false; "": nothing
   std::string environment = {};                 // a variable; "": it is in none
   std::vector<ParameterValue> omitted = {};     // values for which neither flag nor variable is given
+  // By the text of a value: what is appended to the command for it, in place of flag and value.
+  std::map<std::string, std::vector<std::string>, std::less<>> words = {};
   std::string about = {};
 };
+
+inline constexpr std::string_view kEvenPartition = "even";
 
 struct NamedExpression {
   std::string name;
@@ -44,10 +49,12 @@ struct TuneConstraint {
   std::string because = {};  // shown with what it refuses
 };
 
-// Which parameter is which part of a plan, for the planner (plan_guide.h); "": none is.
+// Which parameter or constant is which part of a plan, for the planner (plan_guide.h); "": none is. The
+// partition is kEvenPartition, or layers of each stage as "12-12-8".
 struct PlanParameters {
   std::string tp, pp, cp, virtual_stages, micro_batch_size, sequence_parallel, zero;
   std::string recompute, recompute_method, recompute_layers;
+  std::string partition;
 
   bool any() const { return !tp.empty() || !pp.empty() || !micro_batch_size.empty(); }
 };
@@ -60,7 +67,8 @@ struct TuneSpace {
   std::vector<TuneConstraint> constraints = {};
   PlanParameters plan = {};
 
-  const TuneParameter* find(std::string_view name) const;  // nullptr when absent
+  const TuneParameter* find(std::string_view name) const;            // nullptr when absent
+  const ParameterValue* find_constant(std::string_view name) const;  // likewise
 
   // In place of the one with its name, or at the end. Of the one in its place, how it is passed and when it
   // has a value stay, unless the new one says otherwise.
@@ -92,6 +100,9 @@ std::string tune_space_json(const TuneSpace& space);
 TuneParameter parameter_of_text(std::string_view text);
 // "micro_batch=1".
 std::pair<std::string, ParameterValue> assignment_of_text(std::string_view text, std::string_view what);
+
+// Whether one of the listed values of a parameter has this text.
+bool has_value_named(const ParameterDistribution& distribution, std::string_view text);
 
 // The values of a parameter in words: "1, 2, 4", "0 to 80", "1e-05 to 0.01, logarithmic".
 std::string values_text(const ParameterDistribution& distribution);

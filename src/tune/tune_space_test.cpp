@@ -49,7 +49,7 @@ constexpr std::string_view kSpace = R"({
   "constants": {"gpus": 8},
   "parameters": {
     "tensor": {"values": [1, 2, 4], "default": 2, "flag": "--tp"},
-    "recompute": {"values": ["none", "full"]},
+    "recompute": {"values": ["none", "full"], "words": {"full": ["--recompute", "--all"]}},
     "layers": {"range": [1, 8], "when": "recompute == 'full'"},
     "rate": {"range": [0.0, 1.0], "step": 0.25, "environment": "RATE", "omit": [0.5]}
   },
@@ -101,6 +101,10 @@ TEST(TuneSpace, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT(refusal_of(text, "\"nadi_tune_space\": 1", "\"nadi_tune_space\": 2"),
               HasSubstr("version 2 of the format"));
   EXPECT_THAT(refusal_of(text, "\"tensor\": {", "\"ten sor\": {"), HasSubstr("is no name for a value"));
+  EXPECT_THAT(refusal_of(text, "{\"full\": [", "{\"fall\": ["),
+              HasSubstr("'fall' is none of the values of 'recompute'"));
+  EXPECT_THAT(refusal_of(text, "\"derived\"", "\"plan\": {\"tp\": \"tenso\"}, \"derived\""),
+              HasSubstr("no parameter and no constant 'tenso'"));
   EXPECT_THAT(refusal_of(text, "\"data\":", "\"tensor\":"), HasSubstr("the space has 'tensor' twice"));
   EXPECT_THAT(refusal_of(text, "\"values\": [1, 2, 4]", "\"range\": [1, 4], \"values\": [1, 2, 4]"),
               HasSubstr("needs either \"values\" or \"range\""));
@@ -109,6 +113,11 @@ TEST(TuneSpace, MistakesAreNamedWithTheirPlace) {
 TEST(TuneSpace, WhatIsGivenLaterReplacesValuesAndKeepsHowTheyArePassed) {
   TuneSpace space = parse_tune_space(std::string(kSpace), "s.json");
   space.add(parameter_of_text("tensor=1,8"));
+  space.add(parameter_of_text("recompute=none,selective,full"));
+  EXPECT_THAT(space.find("recompute")->words.at("full"), testing::ElementsAre("--recompute", "--all"));
+  space.add(parameter_of_text("recompute=none,selective"));
+  EXPECT_TRUE(space.find("recompute")->words.empty()) << "'full' is none of its values any more";
+  space.add(parameter_of_text("recompute=none,full"));
   space.set_constant("gpus", std::int64_t{16});
   space.check();
   EXPECT_EQ(values_text(*space.find("tensor")->distribution), "1, 8");

@@ -175,6 +175,23 @@ std::vector<StudyDirection> directions_of(const TuneStudy& tune) {
   return directions;
 }
 
+std::filesystem::path trials_folder_of(const std::filesystem::path& file, std::string_view study) {
+  std::string ending;
+  if (study != kDefaultStudyName) {
+    ending = ".";
+    for (const char c : study) {
+      const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                            c == '_' || c == '-' || c == '.';
+      ending += is_plain ? std::string(1, c) : format("%{:02x}", static_cast<unsigned char>(c));
+    }
+  }
+  return std::filesystem::absolute(file).replace_extension(ending + ".trials");
+}
+
+std::string trial_folder_name(std::int64_t number) {
+  return format("{:05}", number);
+}
+
 std::optional<std::string> text_attribute(const StudyTrial& trial, std::string_view name) {
   const std::string* text = trial.user_attribute(name);
   if (text == nullptr) return std::nullopt;

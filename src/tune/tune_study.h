@@ -2,11 +2,13 @@
 // It is kept in the study itself, as the user attribute "nadi_tune", so that resuming takes nothing but the
 // file.
 //
-//   storage.set_study_attributes(id, AttributeOwner::kUser, {{std::string(kTuneAttribute),
-//   tune_study_json(tune)}}); const TuneStudy tune = tune_study_of(storage.study(id), "study.db");
+//   const StudyAttributes kept{{std::string(kTuneAttribute), tune_study_json(tune)}};
+//   storage.set_study_attributes(id, AttributeOwner::kUser, kept);
+//   const TuneStudy again = tune_study_of(storage.study(id), "study.db");
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +57,14 @@ std::string tune_study_json(const TuneStudy& tune);
 TuneStudy tune_study_of(const Study& study, const std::string& file);
 
 std::vector<StudyDirection> directions_of(const TuneStudy& tune);
+
+inline constexpr std::string_view kDefaultStudyName = "tune";
+
+// Where logs and folders of trials are, beside the file: study.trials for study.db, and study.NAME.trials for
+// a study whose name is not the default, since a file may have several. Absolute.
+std::filesystem::path trials_folder_of(const std::filesystem::path& file, std::string_view study);
+// In it, the folder of one trial; its log has the same name and ends in .log.
+std::string trial_folder_name(std::int64_t number);
 
 // User attributes of trials.
 inline constexpr std::string_view kOutcome = "outcome";          // to_string(TrialEnd)

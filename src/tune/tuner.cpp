@@ -27,6 +27,11 @@ constexpr int kMostSuggestions = 8;
 // A trial whose tuner died is done again so often at most: what kills its tuner kills the next one, too.
 constexpr int kStaleRetries = 2;
 
+NewTrial waiting_trial(const SpacePoints& points, const std::vector<double>& point) {
+  const TuneSetting setting = points.parameters_of(point);
+  return enqueued_trial({setting.begin(), setting.end()});
+}
+
 double seconds_since(TunerClock::time_point start) {
   return std::chrono::duration<double>(TunerClock::now() - start).count();
 }
@@ -203,8 +208,9 @@ class Worker {
 
   void run_command(TrialId id, std::int64_t number, const std::vector<double>& point) {
     TrialRun run{.space = &shared_.tune.space, .setting = shared_.points.setting_of(point)};
-    run.place = {.number = number, .folder = shared_.options.trials_folder / format("{:05}", number)};
-    if (shared_.options.keep_logs) run.log = shared_.options.trials_folder / format("{:05}.log", number);
+    run.place = {.number = number, .folder = shared_.options.trials_folder / trial_folder_name(number)};
+    if (shared_.options.keep_logs)
+      run.log = shared_.options.trials_folder / (trial_folder_name(number) + ".log");
     pending_.clear();
     last_report_ = last_heartbeat_ = TunerClock::now();
     const auto begin = TunerClock::now();
@@ -261,14 +267,15 @@ class Worker {
       shared_.listener.on_note(
           "another tuner took this one for dead and marked its trial as failed; the result is in the log");
     }
-    if (result.outcome == TrialEnd::kInterrupted) queue_again(point);
+    if (result.outcome == TrialEnd::kInterrupted) queue_again(id, point);
   }
 
-  // What was interrupted is done again by whoever resumes.
-  void queue_again(const std::vector<double>& point) {
-    std::map<std::string, ParameterValue> values;
-    for (const auto& [name, value] : shared_.points.parameters_of(point)) values.emplace(name, value);
-    storage_->create_trial(study_, enqueued_trial(values));
+  // What was interrupted is done again by whoever resumes; a baseline stays the baseline.
+  void queue_again(TrialId id, const std::vector<double>& point) {
+    NewTrial again = waiting_trial(shared_.points, point);
+    if (const std::string* role = storage_->trial(id).user_attribute(kRole))
+      again.user_attributes.emplace(kRole, *role);
+    storage_->create_trial(study_, again);
   }
 
   static TrialState state_of(TrialEnd outcome) {
@@ -330,9 +337,7 @@ std::vector<NewTrial> first_trials(const TuneStudy& tune, const PlanGuide* guide
     const auto is_same = [&](const std::vector<double>& other) { return same_point(other, point); };
     if (std::ranges::any_of(queued, is_same)) return;
     queued.push_back(point);
-    std::map<std::string, ParameterValue> values;
-    for (const auto& [name, value] : points.parameters_of(point)) values.emplace(name, value);
-    trials.push_back(enqueued_trial(values));
+    trials.push_back(waiting_trial(points, point));
     trials.back().user_attributes.emplace(kRole, attribute_text(role));
   };
   if (first) queue(*first, "plan");

@@ -177,6 +177,61 @@ TEST_F(TunerTest, AnInterruptedTrialIsDoneAgainByWhoResumes) {
   EXPECT_EQ(setting_text(seen.trials[1]), setting_text(seen.trials[0]));
 }
 
+TEST_F(TunerTest, AnInterruptedBaselineIsTheBaselineAgain) {
+  TuneStudy tune = study("sleep 30; echo cost $1", {"n=1..9"});
+  tune.baseline = true;
+  tune.trials = 3;
+  create(tune);
+  TunerOptions options{.storage = path_, .study = "s", .trials_folder = folder_.path() / "t"};
+  int asked = 0;
+  options.interrupted = [&] { return ++asked > 20; };
+  Tuner(tune, options).run(listener_);
+  tune.trial.command.words[2] = "echo cost $1";
+  run(tune);
+  EXPECT_EQ(view().baseline, 1) << "trial 0 was interrupted";
+}
+
+TEST_F(TunerTest, TheLogGrowsWhileATrialRuns) {
+  TuneStudy tune = study("echo early; sleep 30; echo cost $1", {"n=1..9"});
+  create(tune);
+  TunerOptions options{.storage = path_, .study = "s", .trials_folder = folder_.path() / "t"};
+  const std::filesystem::path log = folder_.path() / "t/00000.log";
+  int asked = 0;
+  bool seen = false;
+  options.interrupted = [&] {
+    seen = seen || (std::filesystem::exists(log) && read_text(log).find("early") != std::string::npos);
+    return seen || ++asked > 200;
+  };
+  Tuner(tune, options).run(listener_);
+  EXPECT_TRUE(seen);
+}
+
+TEST_F(TunerTest, ALossThatIsNoNumberIsPruned) {
+  TuneStudy tune = study("for i in 1 2 3 4; do echo cost $1; sleep 0.3; done; sleep 30", {"n=nan"});
+  tune.trial.metrics = {metric_of_text("cost ([a-z0-9]+)")};
+  tune.pruner = {.name = "threshold", .upper = 9};
+  tune.trials = 1;
+  create(tune);
+  run(tune);
+  const StudyView seen = view();
+  EXPECT_EQ(seen.trials[0].state, TrialState::kPruned);
+  EXPECT_LT(*number_attribute(seen.trials[0], kSeconds), 20);
+}
+
+TEST_F(TunerTest, TheCommandOfATrialHasItsFolder) {
+  TuneStudy tune = study("echo cost $1; [ -d $2 ]", {"n=1..9"});
+  tune.trial.command.words.push_back("{{folder}}");
+  tune.trials = 1;
+  create(tune);
+  EXPECT_EQ(run(tune).stop, TunerStop::kDone);
+  const auto storage = open_study_storage(path_);
+  const StudyView seen = view_of_study(*storage, storage->open_study("s"), path_.string());
+  EXPECT_EQ(command_of_trial(seen, seen.trials[0])->words.back(),
+            (folder_.path() / "s.s.trials/00000").string());
+  EXPECT_EQ(trials_folder_of("/a/b.db", "tune"), "/a/b.trials");
+  EXPECT_EQ(trials_folder_of("/a/b.db", "x/ü"), "/a/b.x%2f%c3%bc.trials");
+}
+
 TEST_F(TunerTest, HopelessTrialsAreEndedEarly) {
   TuneStudy tune = study("for i in 1 2 3 4 5 6; do echo cost $1; sleep 0.25; done", {"n=1..1000"});
   tune.pruner.name = "median";

@@ -45,6 +45,18 @@ test('shows every trial, the best and the command', async () => {
   await page.close();
 });
 
+test('figures have four digits, and the best of equal trials comes first', async () => {
+  for (const ending of ['', '-wal', '-shm', '-journal']) fs.rmSync(file('equal.db' + ending), {force: true});
+  run(nadi, 'tune', '--param', 'n=1..9', '--sampler', 'random', '--metric', 'v ([0-9.]+)', '--maximize', '--trials', '5', '--study', file('equal.db'), '--no-logs', '--', 'echo', 'v', '0.0038343', '{{n}}');
+  run(nadi, 'tune', 'report', file('equal.db'), '-o', file('equal.html'), '--force');
+  const page = await browser.open(file('equal.html'));
+  assert.ok((await page.locator('#best').innerText()).includes('0.003834'));
+  const order = await page.locator('#trials tbody tr').evaluateAll((rows) => rows.map((row) => Number(row.getAttribute('data-trial'))));
+  assert.deepEqual(order, [0, 1, 2, 3, 4]);
+  assert.ok((await page.locator('#slices .dot').last().getAttribute('class')).includes('best'));
+  await page.close();
+});
+
 test('the line of the best never rises', async () => {
   const page = await browser.open(file('s.html'));
   const path = await page.locator('#history .best-line').getAttribute('d');

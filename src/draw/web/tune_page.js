@@ -45,14 +45,12 @@ class StudyView {
     return best;
   }
 
-  /** 1 for the best, 0 for the worst, by rank: one bad trial does not make all others equal. */
+  /** 1 for the best, 0 for the worst, by rank: one bad trial does not make all others equal. Of equal ones the first is better. */
   shares() {
-    const sorted = [...this.complete].sort((a, b) => this.value(a) - this.value(b));
+    const sign = this.maximize ? 1 : -1;
+    const sorted = [...this.complete].sort((a, b) => sign * (this.value(a) - this.value(b)) || b.number - a.number);
     const shares = new Map();
-    sorted.forEach((trial, place) => {
-      const share = sorted.length < 2 ? 1 : place / (sorted.length - 1);
-      shares.set(trial.number, this.maximize ? share : 1 - share);
-    });
+    sorted.forEach((trial, place) => shares.set(trial.number, sorted.length < 2 ? 1 : place / (sorted.length - 1)));
     return shares;
   }
 
@@ -102,7 +100,7 @@ class TunePage {
     const facts = [['setting', trial.setting], ...trial.values.map((value, at) => [this.data.objectives[at].name, figureText(value)]),
       ['state', trial.outcome === '' ? trial.state : trial.outcome], ['reason', trial.reason], ['role', trial.role],
       ['took', trial.begin === null || trial.end === null ? '' : secondsText(trial.end - trial.begin)]].filter(([, text]) => text !== '');
-    this.card.replaceChildren(element('p', {class: 'card-head'}, `Trial ${trial.number}` + (trial.best ? ', the best' : '')),
+    this.card.replaceChildren(element('p', {class: 'card-head'}, `Trial ${trial.number}` + (!trial.best ? '' : this.data.objectives.length > 1 ? ', on the front' : ', the best')),
         element('table', null, element('tbody', null, ...facts.map(([name, text]) => element('tr', null, element('th', {scope: 'row'}, name), element('td', {class: 'name'}, oneLine(text, 240)))))));
     const {offsetWidth: width} = this.card;
     const x = event.pageX + 16 + width > document.documentElement.clientWidth ? event.pageX - 16 - width : event.pageX + 16;
@@ -185,10 +183,10 @@ class TunePage {
         x: (from, to) => parameterAxis(parameter, from, to), y: (from, to) => new TuneAxis({from, to, ...study.valueRange()})});
       const dots = study.complete.filter((trial) => trial.point[at] !== null && Number.isFinite(study.value(trial))).map((trial) => ({trial, x: x.place(trial.point[at]), y: y.place(study.value(trial)), class: 'sliced'}));
       tuneDots(svg, dots, (trial, event) => this.show(trial, event));
-      for (const dot of svg.querySelectorAll('.sliced')) /** @type {SVGElement} */ (dot).style.fillOpacity = String(0.35 + 0.65 * Number(dot.getAttribute('data-trial')) / most);
+      for (const dot of svg.querySelectorAll('.sliced:not(.best)')) /** @type {SVGElement} */ (dot).style.fillOpacity = String(0.35 + 0.65 * Number(dot.getAttribute('data-trial')) / most);
       return element('div', {class: 'plot slice', 'data-parameter': parameter.name}, svg);
     });
-    return part('slices', 'Slices', 'Each parameter against the value; later trials are darker.', element('div', {class: 'slices'}, ...plots));
+    return part('slices', 'Slices', 'Each parameter against the value; the later a trial, the stronger its colour.', element('div', {class: 'slices'}, ...plots));
   }
 
   /** @param {number} width */
@@ -212,7 +210,7 @@ class TunePage {
         .map((trial) => ({trial, x: x.place(trial.point[a]), y: y.place(trial.point[b]), share: shares.get(trial.number), class: 'over'}));
     this.shadeContour(svg, x, y, dots);
     tuneDots(svg, dots, (trial, event) => this.show(trial, event));
-    return part('contour', 'Contour', 'Darker is better, by rank; between trials the shade is a mean of those near by, weighted by distance.',
+    return part('contour', 'Contour', 'The stronger the colour, the better, by rank; between trials the shade is a mean of those near by, weighted by distance.',
         element('p', {class: 'choices'}, 'across ', choose(0), ' upwards ', choose(1)), element('div', {class: 'plot'}, svg));
   }
 
@@ -269,7 +267,7 @@ class TunePage {
           tuneShape('text', {x: place(at), y: at % 2 === 0 ? 12 : 26, class: 'axis middle'}, oneLine(name, 22)));
       for (const [tick, text] of axis.ticks()) svg.append(tuneShape('text', {x: place(at) + 5, y: axis.place(tick) + 4, class: 'tick'}, oneLine(text, 12)));
     });
-    return part('parallel', 'Parallel coordinates', 'A line for each complete trial; darker is better.', element('div', {class: 'plot'}, svg));
+    return part('parallel', 'Parallel coordinates', 'A line for each complete trial; the stronger its colour, the better.', element('div', {class: 'plot'}, svg));
   }
 
   /** @param {number} width */
@@ -329,7 +327,7 @@ class TunePage {
         element('td', null, trial.outcome === '' ? trial.state : trial.outcome), element('td', {class: 'name'}, oneLine(trial.reason, 160))));
     return part('trials', 'Trials', order.length > kMostRows ? `The best ${kMostRows} of ${formatCount(order.length)}.` : 'Best first.',
         element('div', {class: 'table-place'}, element('table', {class: 'trials'},
-            element('thead', null, element('tr', null, ...head.map((title) => element('th', {scope: 'col', class: 'figure'}, title)))), element('tbody', null, ...rows))));
+            element('thead', null, element('tr', null, ...head.map((title, at) => element('th', {scope: 'col', class: at < head.length - 2 ? 'figure' : null}, title)))), element('tbody', null, ...rows))));
   }
 }
 

@@ -3,6 +3,7 @@ import {element} from './dom.js';
 import {formatCount} from './format.js';
 
 const kTuneLeft = 64;
+const kMostLabel = 14;
 const kTuneRight = 14;
 const kTuneTop = 12;
 const kTuneBottom = 40;
@@ -19,7 +20,8 @@ export function tuneShape(tag, attributes, ...children) {
 export function figureText(value) {
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e6 || size < 1e-3)) return value.toExponential(2).replace(/\.?0+e/, 'e').replace('e+', 'e');
-  return formatCount(Number(value.toPrecision(4)));
+  const rounded = Number(value.toPrecision(4));
+  return size < 1000 ? String(rounded) : formatCount(rounded);  // formatCount() has three decimals at most
 }
 
 /** Round numbers within a range. @param {number} least @param {number} most */
@@ -101,7 +103,11 @@ export function parameterAxis(parameter, from, to) {
  */
 export function tuneFrame(options) {
   const {width, height} = options;
-  const x = options.x(kTuneLeft, width - kTuneRight), y = options.y(height - kTuneBottom, kTuneTop);
+  const y = options.y(height - kTuneBottom, kTuneTop);
+  const labels = y.ticks().map(([at, text]) => ({at, text: text.length > kMostLabel ? text.slice(0, kMostLabel - 1) + '…' : text}));
+  // Room for the longest label beside the name of the axis.
+  const left = Math.max(kTuneLeft, 28 + 6.5 * Math.max(0, ...labels.map(({text}) => text.length)));
+  const x = options.x(left, width - kTuneRight);
   const svg = tuneShape('svg', {width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': options.label});
   let last = -Infinity;
   for (const [at, text] of x.ticks()) {
@@ -112,10 +118,10 @@ export function tuneFrame(options) {
     last = place;
     svg.append(tuneShape('text', {x: place, y: height - kTuneBottom + 15, class: 'tick middle'}, text.length > 14 ? text.slice(0, 13) + '…' : text));
   }
-  for (const [at, text] of y.ticks())
-    svg.append(tuneShape('line', {x1: kTuneLeft, x2: width - kTuneRight, y1: y.place(at), y2: y.place(at), class: 'grid'}),
-        tuneShape('text', {x: kTuneLeft - 6, y: y.place(at) + 4, class: 'tick end'}, text.length > 9 ? text.slice(0, 8) + '…' : text));
-  svg.append(tuneShape('text', {x: (kTuneLeft + width) / 2, y: height - 6, class: 'axis middle'}, options.xName),
+  for (const {at, text} of labels)
+    svg.append(tuneShape('line', {x1: left, x2: width - kTuneRight, y1: y.place(at), y2: y.place(at), class: 'grid'}),
+        tuneShape('text', {x: left - 6, y: y.place(at) + 4, class: 'tick end'}, text));
+  svg.append(tuneShape('text', {x: (left + width) / 2, y: height - 6, class: 'axis middle'}, options.xName),
       tuneShape('text', {x: 12, y: (height - kTuneBottom) / 2, class: 'axis middle', transform: `rotate(-90 12 ${(height - kTuneBottom) / 2})`}, options.yName));
   return {svg, x, y};
 }
@@ -125,7 +131,8 @@ export function tuneFrame(options) {
  * @param {SVGElement} svg @param {Array<{trial: any, x: number, y: number, class: string}>} dots @param {(trial: any | null, event: MouseEvent | null) => void} show
  */
 export function tuneDots(svg, dots, show) {
-  for (const dot of dots) {
+  // The best last: no other dot covers it.
+  for (const dot of [...dots].sort((a, b) => Number(a.trial.best) - Number(b.trial.best))) {
     const shape = tuneShape('circle', {cx: dot.x, cy: dot.y, r: dot.trial.best ? 5.5 : 3.5, class: 'dot ' + dot.class + (dot.trial.best ? ' best' : ''), 'data-trial': dot.trial.number});
     shape.addEventListener('mouseenter', (event) => show(dot.trial, /** @type {MouseEvent} */ (event)));
     shape.addEventListener('mouseleave', () => show(null, null));
@@ -133,10 +140,10 @@ export function tuneDots(svg, dots, show) {
   }
 }
 
-/** Shades from the worst to the best. @param {number} share 0 is the worst */
+/** From near the background for the worst to the full colour for the best, in light and dark. @param {number} share 0 is the worst */
 export function shadeOf(share) {
   const clamped = Math.max(0, Math.min(1, share));
-  return `hsl(${205 + 5 * clamped} ${30 + 45 * clamped}% ${86 - 52 * clamped}%)`;
+  return `color-mix(in oklab, var(--compute) ${(15 + 85 * clamped).toFixed(1)}%, var(--stripe))`;
 }
 
 /** Bars of shares. @param {Array<{name: string, share: number}>} rows */
