@@ -1,4 +1,5 @@
 // nadi job submit
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -66,11 +67,19 @@ JobFile read_job(const Flags& flags, Console& console) {
   return parse_job_file(job_file_text(old.job), *from, {.set = flags.texts("--set")});
 }
 
-// The flags of the plan for Megatron-LM; `nadi train` reads the plan itself.
+bool names(const JobEnvironment& environment, std::string_view name) {
+  return std::ranges::find(environment.pass, name) != environment.pass.end() ||
+         std::ranges::find(environment.set, name, [](const auto& entry) { return entry.first; }) !=
+             environment.set.end();
+}
+
+// The flags and variables of the plan for Megatron-LM; `nadi train` reads the plan itself.
 void take_megatron_flags(JobFile& job, const PlanFile& plan, const ModelConfig& config, Console& console) {
   if (job.run.kind != JobRunKind::kMegatron) return;
   const MegatronPlanFlags planned = megatron_plan_flags(config, plan);
   job.run.words = with_plan_flags(std::move(job.run.words), planned.flags, job.plan.filename().string());
+  for (const auto& [name, value] : planned.environment)
+    if (!names(job.environment, name)) job.environment.set.emplace_back(name, value);
   for (const std::string& note : planned.notes) console.info() << "note: " << note << "\n";
   for (const std::string& problem : planned.problems) console.warnings() << "warning: " << problem << "\n";
 }
@@ -87,6 +96,14 @@ void follow_plan(JobFile& job, Console& console) {
   place_by_plan(job, plan, &cluster);
 }
 
+// The name of a model that nobody knows. A path is known to the nodes, and anything to a container.
+void check_model_name(const Flags& train, const JobFile& job) {
+  if (!train.has_positional() || job.container.kind != ContainerKind::kNone) return;
+  const std::string& model = train.positional();
+  if (model.find('/') != std::string::npos || fs::exists(job.run.folder / model)) return;
+  load_model_config(model);
+}
+
 // A mistake in the words of `nadi train` is said now and not on the cluster, hours later.
 void check_train_words(const JobFile& job) {
   if (job.run.kind != JobRunKind::kTrain) return;
@@ -97,6 +114,7 @@ void check_train_words(const JobFile& job) {
   entry.make()->add_flags(flags);
   try {
     flags.parse(job.run.words);
+    check_model_name(flags, job);
   } catch (const Error& error) {
     throw Error(error.kind(), error.place(), format("run.train: {}", error.message()),
                 error.hint().empty() ? "see 'nadi train --help'" : error.hint());
