@@ -319,13 +319,13 @@ JobReport make_job_report(const JobReportInputs& inputs) {
   report.split = split_of(report.settings, report.points);
   if (inputs.plan) report.prediction = predict_job(*inputs.plan);
   complete_split(report);
-  report.title = title_of(report);
   report.steady = steady_time(report.points);
   for (const NodeLog& node : log.nodes) {
     add_node(report, log, node);
     report.warnings += node.warnings;
     if (report.validations.size() < node.validations.size()) report.validations = node.validations;
   }
+  report.title = title_of(report);
   for (auto point = report.points.rbegin(); point != report.points.rend() && !report.last_loss; ++point)
     report.last_loss = point->loss;
   add_devices(report);
