@@ -23,6 +23,7 @@
 #include "nadi/scheduler/job_placement.h"
 #include "nadi/scheduler/local_script.h"
 #include "nadi/scheduler/old_settings.h"
+#include "nadi/scheduler/rank_function.h"
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/scheduler/slurm_script.h"
 #include "nadi/terminal/console.h"
@@ -121,6 +122,20 @@ void check_train_words(const JobFile& job) {
   }
 }
 
+// What a restart of Megatron-LM needs, and nothing adds.
+void warn_of_lost_steps(const JobFile& job, Console& console) {
+  if (job.run.kind != JobRunKind::kMegatron || job.requeue.max_restarts == 0) return;
+  const auto has = [&](const std::string& flag) {
+    return std::ranges::any_of(
+        job.run.words, [&](const std::string& word) { return word == flag || word.starts_with(flag + "="); });
+  };
+  if (job.requeue.before_end.count() > 0 && save_signal(job) == "TERM" && !has("--exit-signal-handler"))
+    console.warnings()
+        << "warning: run.megatron has no --exit-signal-handler: ranks that are told to save end without\n";
+  if (!has("--load"))
+    console.warnings() << "warning: run.megatron has no --load: each restart begins with the first step\n";
+}
+
 JobFile resolve(const Flags& flags, Console& console) {
   JobFile job = read_job(flags, console);
   if (const auto plan = flags.text("--plan")) job.plan = fs::absolute(*plan).lexically_normal();
@@ -133,6 +148,7 @@ JobFile resolve(const Flags& flags, Console& console) {
       job.container.kind == ContainerKind::kNone)
     job.run.program = own_program().string();
   check_job(job);
+  warn_of_lost_steps(job, console);
   return job;
 }
 

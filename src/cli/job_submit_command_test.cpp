@@ -172,6 +172,19 @@ TEST(JobCommands, AModelThatNobodyKnowsIsRefusedBeforeTheClusterIs) {
   EXPECT_EQ(submit("mine", R"("container": {"kind": "docker", "image": "i"},)").code, 0);
 }
 
+TEST(JobCommands, ARestartOfMegatronThatWouldLoseItsStepsIsAWarning) {
+  const WorkingFolder folder;
+  const auto warnings = [](const std::string& words) {
+    write_text("job.json",
+               format(R"({{"nadi_job": 1, "time": "1:00:00", "run": {{"megatron": ["pretrain_gpt.py"{}]}},
+                                       "requeue": {{"before_end": "60 s", "max_restarts": 2}}}})",
+                      words));
+    return run("job submit job.json --dry-run").err;
+  };
+  EXPECT_THAT(warnings(""), AllOf(HasSubstr("has no --exit-signal-handler"), HasSubstr("has no --load")));
+  EXPECT_EQ(warnings(R"(, "--exit-signal-handler", "--save", "ck", "--load=ck")"), "");
+}
+
 TEST(JobCommands, OldSettingsAreReadAndNamed) {
   const WorkingFolder folder;
   const fs::path old = source_folder() / "examples" / "jobs" / "old";
