@@ -29,10 +29,7 @@ ChosenJob choose_job(const std::string& job, const std::filesystem::path& output
                         "it has no submitted.json; 'nadi job report' takes folders of other scripts, too");
     if (submitted) {
       kind = submitted->scheduler;
-      // The folder of a run of an array says the id of the array.
-      chosen.id = chosen.folder->filename().string().starts_with(submitted->id + "_")
-                      ? chosen.folder->filename().string()
-                      : submitted->id;
+      chosen.id = submitted->id;
       if (chosen.folder->has_parent_path()) folders = chosen.folder->parent_path();
     }
   }

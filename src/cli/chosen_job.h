@@ -1,6 +1,6 @@
 // The job that a user means by JOB on the command line: an id, or the folder of a job.
 //
-//   add_job_flags(flags, "JOB", {.many = false});
+//   add_outputs_flag(flags);
 //   const ChosenJob chosen = choose_job(flags.positional(), outputs_flag(flags));
 //   const JobStatus status = chosen.scheduler->status(chosen.id);
 #pragma once

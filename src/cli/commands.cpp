@@ -33,15 +33,15 @@ std::unique_ptr<Command> make_generate_command();
 std::unique_ptr<Command> make_calibrate_command();
 std::unique_ptr<Command> make_compare_command();
 std::unique_ptr<Command> make_launch_command();
+std::unique_ptr<Command> make_job_init_command();
+std::unique_ptr<Command> make_job_schema_command();
+std::unique_ptr<Command> make_job_submit_command();
 std::unique_ptr<Command> make_job_list_command();
 std::unique_ptr<Command> make_job_status_command();
-std::unique_ptr<Command> make_job_cancel_command();
-std::unique_ptr<Command> make_job_resume_command();
-std::unique_ptr<Command> make_job_init_command();
-std::unique_ptr<Command> make_job_submit_command();
-std::unique_ptr<Command> make_job_schema_command();
 std::unique_ptr<Command> make_job_watch_command();
 std::unique_ptr<Command> make_job_logs_command();
+std::unique_ptr<Command> make_job_cancel_command();
+std::unique_ptr<Command> make_job_resume_command();
 std::unique_ptr<Command> make_job_report_command();
 std::unique_ptr<Command> make_tune_command();
 std::unique_ptr<Command> make_tune_resume_command();
@@ -197,6 +197,20 @@ constexpr std::array kCommands{
                               "--max-steps 2 --skip-eval",
                               "nadi launch -n 2 --max-restarts 1 --slow rank=1:2x models"},
                  .make = &make_launch_command},
+    CommandEntry{
+        .name = "job init",
+        .summary = "write a job file to begin with, after asking the cluster what it has",
+        .examples = {"nadi job init --scheduler local -o job.json", "nadi job init --scheduler slurm"},
+        .make = &make_job_init_command},
+    CommandEntry{.name = "job schema",
+                 .summary = "print the JSON schema of job files, or the variables of a job",
+                 .examples = {"nadi job schema", "nadi job schema --variables"},
+                 .make = &make_job_schema_command},
+    CommandEntry{.name = "job submit",
+                 .summary = "submit a job to Slurm or to this machine, or show the script that would run",
+                 .examples = {"nadi job submit job.json --dry-run",
+                              "nadi job submit job.json --set ranks_per_node=2 --trace 10-12 --dry-run"},
+                 .make = &make_job_submit_command},
     CommandEntry{.name = "job list",
                  .summary = "list jobs that wait and run, on Slurm and on this machine, and why they wait",
                  .examples = {"nadi job list", "nadi job list --all --json"},
@@ -205,28 +219,6 @@ constexpr std::array kCommands{
                  .summary = "show one job: state, reason, nodes, times, restarts, failed nodes",
                  .examples = {"nadi job status local-1", "nadi job status jobs/local-1 --json"},
                  .make = &make_job_status_command},
-    CommandEntry{.name = "job cancel",
-                 .summary = "end jobs that wait or run",
-                 .examples = {"nadi job cancel local-1", "nadi job cancel jobs/local-2 local-3 --json"},
-                 .make = &make_job_cancel_command},
-    CommandEntry{.name = "job resume",
-                 .summary = "submit a job again, to go on where it saved; if asked, without failed nodes",
-                 .examples = {"nadi job resume local-1", "nadi job resume jobs/local-1 --json"},
-                 .make = &make_job_resume_command},
-    CommandEntry{
-        .name = "job init",
-        .summary = "write a job file to begin with, after asking the cluster what it has",
-        .examples = {"nadi job init --scheduler local -o job.json", "nadi job init --scheduler slurm"},
-        .make = &make_job_init_command},
-    CommandEntry{.name = "job submit",
-                 .summary = "submit a job to Slurm or to this machine, or show the script that would run",
-                 .examples = {"nadi job submit job.json --dry-run",
-                              "nadi job submit job.json --set ranks_per_node=2 --trace 10-12 --dry-run"},
-                 .make = &make_job_submit_command},
-    CommandEntry{.name = "job schema",
-                 .summary = "print the JSON schema of job files, or the variables of a job",
-                 .examples = {"nadi job schema", "nadi job schema --variables"},
-                 .make = &make_job_schema_command},
     CommandEntry{.name = "job watch",
                  .summary = "show how a job is: state, progress, loss, use of GPUs, what is wrong with it",
                  .examples = {"nadi job watch log2/10932251 --once",
@@ -237,6 +229,14 @@ constexpr std::array kCommands{
                  .examples = {"nadi job logs log2/10932251 --node n060 --lines 20",
                               "nadi job logs 10932251 --outputs log2 --err"},
                  .make = &make_job_logs_command},
+    CommandEntry{.name = "job cancel",
+                 .summary = "end jobs that wait or run",
+                 .examples = {"nadi job cancel local-1", "nadi job cancel jobs/local-2 local-3 --json"},
+                 .make = &make_job_cancel_command},
+    CommandEntry{.name = "job resume",
+                 .summary = "submit a job again, to go on where it saved; if asked, without failed nodes",
+                 .examples = {"nadi job resume local-1", "nadi job resume jobs/local-1 --json"},
+                 .make = &make_job_resume_command},
     CommandEntry{.name = "job report",
                  .summary = "report what a job did: times, throughput, memory, GPUs, settings, errors",
                  .examples = {"nadi job report log2/10932251 -o report.html",

@@ -11,6 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/natural_order.h"
 #include "nadi/base/nearest.h"
+#include "nadi/cli/chosen_job.h"
 #include "nadi/cli/watched_job.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
@@ -47,15 +48,11 @@ class JobLogsCommand : public Command {
                .value = "N",
                .help = "only the last N lines of each file",
                .fallback = "all"});
-    flags.add({.names = {"--outputs"},
-               .value = "FOLDER",
-               .help = "where the folders of jobs are",
-               .fallback = std::string(kDefaultJobOutputs)});
+    add_outputs_flag(flags);
   }
 
   void run(const Flags& flags, Console& console) const override {
-    WatchedJob job = find_watched_job(flags.positionals(),
-                                      flags.text("--outputs").value_or(std::string(kDefaultJobOutputs)));
+    WatchedJob job = find_watched_job(flags.positionals(), outputs_flag(flags));
     const std::string_view extension = flags.given("--err") ? ".err" : ".out";
     const std::vector<std::string> wanted = flags.texts("--node");
     const bool follow = flags.given("--follow");
@@ -95,8 +92,9 @@ class JobLogsCommand : public Command {
     if (job.scheduler == nullptr) return false;
     try {
       return has_ended(job.scheduler->status(job.id).state);
-    } catch (const Error&) {
-      return true;  // the scheduler has forgotten it
+    } catch (const Error& error) {
+      // The scheduler has forgotten it. One that does not answer now may do so later.
+      return error.kind() == ErrorKind::kUsage;
     }
   }
 
@@ -123,7 +121,13 @@ class JobLogsCommand : public Command {
                              const std::vector<std::string>& wanted) {
     std::vector<PrintedFile> all;
     find_files(job.folders, extension, {}, all);
-    const std::string place = job.folders.empty() ? "" : job.folders.front().string();
+    if (job.folders.empty())
+      return usage_error(format("there is no folder of job {} here", job.id),
+                         "--outputs says where the folders of jobs are");
+    const std::string place = job.folders.front().string();
+    if (const auto runs = runs_of_sweep(job.folders.front()); all.empty() && !runs.empty())
+      return usage_error(format("job {} is a sweep, and each run has its own logs", job.id),
+                         format("runs: {}", fmt::join(runs, ", ")));
     if (all.empty())
       return input_error({.file = place}, format("no files *{} here", extension),
                          "the job may not have started yet");

@@ -110,6 +110,9 @@ class JobReportCommand : public Command {
             format("give a folder that has <node>.out, or a job whose folder lies in {}; --outputs names "
                    "another one",
                    outputs.string()));
+      if (const auto runs = runs_of_sweep(*folder); !runs.empty())
+        throw usage_error(format("job {} is a sweep, and each run has its own report", word),
+                          format("runs: {}; --compare shows two of them", fmt::join(runs, ", ")));
       folders.push_back(*folder);
     }
     return folders;

@@ -1,4 +1,5 @@
 // nadi job submit
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "nadi/scheduler/job_placement.h"
 #include "nadi/scheduler/local_script.h"
 #include "nadi/scheduler/old_settings.h"
+#include "nadi/scheduler/rank_function.h"
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/scheduler/slurm_script.h"
 #include "nadi/terminal/console.h"
@@ -66,11 +68,19 @@ JobFile read_job(const Flags& flags, Console& console) {
   return parse_job_file(job_file_text(old.job), *from, {.set = flags.texts("--set")});
 }
 
-// The flags of the plan for Megatron-LM; `nadi train` reads the plan itself.
+bool names(const JobEnvironment& environment, std::string_view name) {
+  return std::ranges::find(environment.pass, name) != environment.pass.end() ||
+         std::ranges::find(environment.set, name, [](const auto& entry) { return entry.first; }) !=
+             environment.set.end();
+}
+
+// The flags and variables of the plan for Megatron-LM; `nadi train` reads the plan itself.
 void take_megatron_flags(JobFile& job, const PlanFile& plan, const ModelConfig& config, Console& console) {
   if (job.run.kind != JobRunKind::kMegatron) return;
   const MegatronPlanFlags planned = megatron_plan_flags(config, plan);
   job.run.words = with_plan_flags(std::move(job.run.words), planned.flags, job.plan.filename().string());
+  for (const auto& [name, value] : planned.environment)
+    if (!names(job.environment, name)) job.environment.set.emplace_back(name, value);
   for (const std::string& note : planned.notes) console.info() << "note: " << note << "\n";
   for (const std::string& problem : planned.problems) console.warnings() << "warning: " << problem << "\n";
 }
@@ -87,6 +97,14 @@ void follow_plan(JobFile& job, Console& console) {
   place_by_plan(job, plan, &cluster);
 }
 
+// The name of a model that nobody knows. A path is known to the nodes, and anything to a container.
+void check_model_name(const Flags& train, const JobFile& job) {
+  if (!train.has_positional() || job.container.kind != ContainerKind::kNone) return;
+  const std::string& model = train.positional();
+  if (model.find('/') != std::string::npos || fs::exists(job.run.folder / model)) return;
+  load_model_config(model);
+}
+
 // A mistake in the words of `nadi train` is said now and not on the cluster, hours later.
 void check_train_words(const JobFile& job) {
   if (job.run.kind != JobRunKind::kTrain) return;
@@ -97,10 +115,25 @@ void check_train_words(const JobFile& job) {
   entry.make()->add_flags(flags);
   try {
     flags.parse(job.run.words);
+    check_model_name(flags, job);
   } catch (const Error& error) {
     throw Error(error.kind(), error.place(), format("run.train: {}", error.message()),
                 error.hint().empty() ? "see 'nadi train --help'" : error.hint());
   }
+}
+
+// What a restart of Megatron-LM needs, and nothing adds.
+void warn_of_lost_steps(const JobFile& job, Console& console) {
+  if (job.run.kind != JobRunKind::kMegatron || job.requeue.max_restarts == 0) return;
+  const auto has = [&](const std::string& flag) {
+    return std::ranges::any_of(
+        job.run.words, [&](const std::string& word) { return word == flag || word.starts_with(flag + "="); });
+  };
+  if (job.requeue.before_end.count() > 0 && save_signal(job) == "TERM" && !has("--exit-signal-handler"))
+    console.warnings()
+        << "warning: run.megatron has no --exit-signal-handler: ranks that are told to save end without\n";
+  if (!has("--load"))
+    console.warnings() << "warning: run.megatron has no --load: each restart begins with the first step\n";
 }
 
 JobFile resolve(const Flags& flags, Console& console) {
@@ -115,6 +148,7 @@ JobFile resolve(const Flags& flags, Console& console) {
       job.container.kind == ContainerKind::kNone)
     job.run.program = own_program().string();
   check_job(job);
+  warn_of_lost_steps(job, console);
   return job;
 }
 

@@ -12,6 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(JobCommands, AStartCanBeSubmitted) {
   const WorkingFolder folder;
@@ -139,7 +140,15 @@ TEST(JobCommands, APlanGivesMegatronItsFlags) {
                            HasSubstr("--tensor-model-parallel-size 1 --pipeline-model-parallel-size 4 "),
                            HasSubstr("--micro-batch-size 1 --global-batch-size 8 ")));
   const std::string script = root["scripts"][0];
-  EXPECT_THAT(script, HasSubstr("--pipeline-model-parallel-size 4"));
+  EXPECT_THAT(script, AllOf(HasSubstr("--pipeline-model-parallel-size 4"),
+                            HasSubstr("  export CUDA_DEVICE_MAX_CONNECTIONS=1\n")));
+  // Whoever names the variable has it as named.
+  for (const char* const set : {"environment.set.CUDA_DEVICE_MAX_CONNECTIONS=8",
+                                "environment.pass=[\"CUDA_DEVICE_MAX_CONNECTIONS\"]"})
+    EXPECT_THAT(
+        run_words({"job", "submit", "job.json", "--plan", "plan.json", "--dry-run", "--set", set}).out,
+        Not(HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS=1")))
+        << set;
   const CliRun other =
       run("job submit job.json --plan plan.json --dry-run --set "
           "run.megatron=[\"pretrain_gpt.py\",\"--pipeline-model-parallel-size\",\"2\"]");
@@ -147,6 +156,33 @@ TEST(JobCommands, APlanGivesMegatronItsFlags) {
   EXPECT_THAT(other.err,
               HasSubstr("--pipeline-model-parallel-size 2 of the job contradicts plan.json, which has "
                         "--pipeline-model-parallel-size 4"));
+}
+
+TEST(JobCommands, AModelThatNobodyKnowsIsRefusedBeforeTheClusterIs) {
+  const WorkingFolder folder;
+  const auto submit = [](const std::string& model, const std::string& more = "") {
+    write_text("job.json", format(R"({{"nadi_job": 1, {} "run": {{"train": ["{}"]}}}})", more, model));
+    return run("job submit job.json --dry-run");
+  };
+  const CliRun unknown = submit("gpt2-tny");
+  EXPECT_NE(unknown.code, 0);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("run.train: unknown model 'gpt2-tny'"), HasSubstr("'gpt2-tiny'")));
+  EXPECT_EQ(submit("gpt2-tiny").code, 0);
+  EXPECT_EQ(submit("models/of/the/cluster").code, 0);
+  EXPECT_EQ(submit("mine", R"("container": {"kind": "docker", "image": "i"},)").code, 0);
+}
+
+TEST(JobCommands, ARestartOfMegatronThatWouldLoseItsStepsIsAWarning) {
+  const WorkingFolder folder;
+  const auto warnings = [](const std::string& words) {
+    write_text("job.json",
+               format(R"({{"nadi_job": 1, "time": "1:00:00", "run": {{"megatron": ["pretrain_gpt.py"{}]}},
+                                       "requeue": {{"before_end": "60 s", "max_restarts": 2}}}})",
+                      words));
+    return run("job submit job.json --dry-run").err;
+  };
+  EXPECT_THAT(warnings(""), AllOf(HasSubstr("has no --exit-signal-handler"), HasSubstr("has no --load")));
+  EXPECT_EQ(warnings(R"(, "--exit-signal-handler", "--save", "ck", "--load=ck")"), "");
 }
 
 TEST(JobCommands, OldSettingsAreReadAndNamed) {

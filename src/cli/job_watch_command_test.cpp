@@ -86,6 +86,29 @@ TEST(JobWatch, FarFromTheClusterTheFolderIsReadAndTheReasonSaid) {
   EXPECT_THAT(unknown.err, HasSubstr("there is no squeue on PATH"));
 }
 
+// submitted.json is in the folder of the sweep; logs and states are in those of its runs.
+TEST(JobWatch, ARunOfASweepIsAskedAboutByItsOwnId) {
+  const WorkingFolder folder;
+  write_text("jobs/5/submitted.json",
+             R"({"nadi_submitted": 1, "scheduler": "local", "id": "5", "component_ids": [],
+                 "time": "2026-11-16T23:51:29Z"})");
+  write_text("jobs/5/job.json",
+             R"({"nadi_job": 1, "scheduler": "local", "name": "two", "run": {"command": ["x"]}})");
+  for (const char* const run : {"5_0", "5_10", "5_2"}) {
+    write_text(std::string("jobs/") + run + "/n1.out", "said\n");
+    write_text(std::string("jobs/") + run + "/local_state.txt",
+               "start 0 1794873089\nend 143 cancelled 1794873091\n");
+  }
+  EXPECT_THAT(run("job watch 5_2 --once").out, testing::StartsWith("job 5_2 (two)\ncancelled, "));
+  EXPECT_THAT(run("job status jobs/5_2/").out, HasSubstr("cancelled"));
+  EXPECT_EQ(run("job resume 5_2").code, 2);
+  for (const char* const command : {"job logs 5", "job report 5"}) {
+    const CliRun whole = run(command);
+    EXPECT_EQ(whole.code, 2);
+    EXPECT_THAT(whole.err, testing::AllOf(HasSubstr("job 5 is a sweep"), HasSubstr("runs: 5_0, 5_2, 5_10")));
+  }
+}
+
 TEST(JobWatch, WhatIsNoJob) {
   const WorkingFolder folder;
   EXPECT_EQ(run("job watch nowhere --once").code, 2);

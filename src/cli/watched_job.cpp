@@ -47,9 +47,7 @@ WatchedJob find_watched_job(const std::vector<std::string>& words, const std::fi
       } catch (const Error& error) {
         job.scheduler_problem = error.message();  // logs may be looked at far from the cluster
       }
-      // The folder of a run of an array says the id of the array.
-      const std::string name = folder->filename().string();
-      job.id = name.starts_with(submitted->id + "_") ? name : submitted->id;
+      job.id = submitted->id;
       job.title = file ? format("job {} ({})", job.id, file->name) : "job " + job.id;
     }
     if (file && job.asked.empty()) job.asked = asked_settings(*file);

@@ -16,7 +16,9 @@ namespace nadi {
 Bytes write_job_page(const JobPage& page, const std::filesystem::path& path, Overwrite overwrite) {
   check(page.report != nullptr, "a page without a report");
   const JobReport& report = *page.report;
-  const std::string title = format("{}, job {}", report.title, report.id);
+  // A report whose model is unknown has the job in its title.
+  const std::string title =
+      report.split.model.empty() ? report.title : format("{}, job {}", report.title, report.id);
   std::string subtitle =
       report.steady.lines > 0 ? format("{} per iteration", to_string(report.steady.mean)) : "";
   if (page.compared_with != nullptr)

@@ -42,6 +42,15 @@ TEST(JobPage, SaysWhatItIsAndAsksNoNetwork) {
   EXPECT_EQ(read_text(path), page);
 }
 
+TEST(JobPage, NamesTheJobOnceWhereNothingElseIsKnown) {
+  const TemporaryFolder folder;
+  write_text(folder / "7" / "n1.out", "NODE_RANK: 0\n");
+  const JobLog log = read_job_log({folder / "7"});
+  const JobReport report = make_job_report({.log = &log});
+  write_job_page({.report = &report}, folder / "x.html", Overwrite::kRefuse);
+  EXPECT_THAT(read_text(folder / "x.html"), HasSubstr("<title>job 7 on 1 node</title>"));
+}
+
 TEST(JobPage, NamesTheJobThatItIsComparedWith) {
   const TemporaryFolder folder;
   const JobReport report = report_for_page(folder.path(), {.noise = 0});

@@ -90,7 +90,7 @@ TEST_F(JobHealth, FailedJobsAreProblems) {
   const auto findings = found(HealthRule::kNotRunning);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].severity, HealthSeverity::kProblem);
-  EXPECT_EQ(findings[0].text, "the job 12 failed with exit code 3");
+  EXPECT_EQ(findings[0].text, "job 12 failed with exit code 3");
   EXPECT_EQ(findings[0].evidence[0].text, "FAILED, reason NonZeroExitCode");
   for (const JobState state : {JobState::kCancelled, JobState::kTimedOut, JobState::kOutOfMemory,
                                JobState::kNodeFailed, JobState::kPreempted}) {

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 9> kHopeless{
     "ReqNodeNotAvail",          "launch failed",  "InvalidAccount"};
 
 std::string ending_text(const JobStatus& status) {
-  std::string text = format("the job {} {}", status.id,
+  std::string text = format("job {} {}", status.id,
                             status.state == JobState::kTimedOut      ? "reached its time limit"
                             : status.state == JobState::kCancelled   ? "was cancelled"
                             : status.state == JobState::kOutOfMemory ? "ran out of memory"
@@ -87,13 +87,13 @@ void find_state(const JobObservation& seen, const HealthLimits& limits, HealthFi
         return status.reason.find(reason) != std::string::npos;
       });
       finding.severity = hopeless ? HealthSeverity::kProblem : HealthSeverity::kNote;
-      finding.text = format("the job {} waits: {}", status.id,
-                            status.reason.empty() ? "no reason is given" : status.reason);
+      finding.text =
+          format("job {} waits: {}", status.id, status.reason.empty() ? "no reason is given" : status.reason);
       break;
     }
     case JobState::kSuspended:
       finding.severity = HealthSeverity::kWarning;
-      finding.text = format("the job {} is suspended", status.id);
+      finding.text = format("job {} is suspended", status.id);
       break;
     case JobState::kUnknown:
       finding.severity = HealthSeverity::kWarning;

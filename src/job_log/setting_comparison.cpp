@@ -49,8 +49,8 @@ std::string_view canonical(std::string_view name) {
 
 std::string_view bare_value(std::string_view text) {
   text = trimmed_text(text);
-  // A list of one, as Python prints it: ['data/text']
-  if (text.size() >= 4 && text.starts_with("['") && text.ends_with("']") &&
+  // A list of one, as Python prints it: ['data/text'], [0]
+  if (text.size() >= 3 && text.starts_with('[') && text.ends_with(']') &&
       text.find(',') == std::string_view::npos)
     text = text.substr(1, text.size() - 2);
   while (text.size() >= 2 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front())
@@ -58,12 +58,23 @@ std::string_view bare_value(std::string_view text) {
   return text;
 }
 
+// "AttnBackend.unfused" is how Python prints what --attention-backend unfused chose.
+bool is_choice(std::string_view printed, std::string_view value) {
+  if (value.empty() || !printed.ends_with(value)) return false;
+  std::string_view type = printed.substr(0, printed.size() - value.size());
+  if (type.size() < 2 || !type.ends_with('.')) return false;
+  type.remove_suffix(1);
+  return type.front() >= 'A' && type.front() <= 'Z' && std::ranges::all_of(type, [](char c) {
+           return is_digit(c) || c == '_' || (to_lower(c) >= 'a' && to_lower(c) <= 'z');
+         });
+}
+
 }  // namespace
 
 bool same_setting(std::string_view a, std::string_view b) {
   a = bare_value(a);
   b = bare_value(b);
-  if (a == b) return true;
+  if (a == b || is_choice(a, b) || is_choice(b, a)) return true;
   const auto first = number_in<double>(a), second = number_in<double>(b);
   if (first && second) return *first == *second;
   const auto truth = [](std::string_view text) {

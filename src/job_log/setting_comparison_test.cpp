@@ -59,6 +59,11 @@ TEST(SettingComparison, EqualValues) {
   EXPECT_TRUE(same_setting("\"gpt2\"", "gpt2"));
   EXPECT_TRUE(same_setting("true", "True"));
   EXPECT_TRUE(same_setting("data/text", "['data/text']"));
+  EXPECT_TRUE(same_setting("0", "[0]"));
+  EXPECT_TRUE(same_setting("unfused", "AttnBackend.unfused"));
+  EXPECT_FALSE(same_setting("fused", "AttnBackend.unfused"));
+  EXPECT_FALSE(same_setting("5", "0.5"));
+  EXPECT_FALSE(same_setting("0", "[0, 1]"));
   EXPECT_FALSE(same_setting("16", "16M"));
   EXPECT_FALSE(same_setting("true", "1"));
   EXPECT_FALSE(same_setting("", "0"));

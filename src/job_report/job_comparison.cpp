@@ -1,6 +1,7 @@
 #include "nadi/job_report/job_comparison.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "nadi/job_report/job_report.h"
@@ -37,6 +38,16 @@ std::optional<double> most_temperature(const JobReport& report) {
   return most;
 }
 
+// Without what a script finds for each job anew, which nobody chose.
+std::vector<std::pair<std::string, std::string>> chosen_settings(const JobReport& report) {
+  constexpr std::array<std::string_view, 3> kFound{"JOB_ID", "MASTER_ADDR", "MASTER_PORT"};
+  auto settings = settings_in_effect(report);
+  std::erase_if(settings, [&](const auto& setting) {
+    return std::ranges::find(kFound, setting.first) != kFound.end();
+  });
+  return settings;
+}
+
 // The loss at the last iteration that both have.
 std::optional<double> loss_at(const JobReport& report, std::int64_t iteration) {
   for (const IterationPoint& point : report.points)
@@ -53,7 +64,7 @@ std::optional<double> ComparedFigure::change() const {
 
 JobComparison compare_jobs(const JobReport& report, const JobReport& other) {
   JobComparison comparison;
-  const auto here = settings_in_effect(report), there = settings_in_effect(other);
+  const auto here = chosen_settings(report), there = chosen_settings(other);
   for (const auto& [name, value] : here) {
     const auto found = std::ranges::find(there, name, &std::pair<std::string, std::string>::first);
     if (found == there.end())

@@ -19,8 +19,11 @@ const ComparedFigure* figure_of(const JobComparison& comparison, std::string_vie
 
 TEST(JobComparison, HasWhatDiffers) {
   JobReport here, other;
-  here.settings = {row_of("DP_SIZE", "4"), row_of("MODEL", "gpt2xl"), row_of("ZERO", "1")};
-  other.settings = {row_of("DP_SIZE", "8"), row_of("MODEL", "gpt2xl"), row_of("NSYS", "true")};
+  // Every job has a number and a port of its own: no setting.
+  here.settings = {row_of("DP_SIZE", "4"), row_of("MODEL", "gpt2xl"), row_of("ZERO", "1"),
+                   row_of("JOB_ID", "7"), row_of("MASTER_PORT", "20007")};
+  other.settings = {row_of("DP_SIZE", "8"), row_of("MODEL", "gpt2xl"), row_of("NSYS", "true"),
+                    row_of("JOB_ID", "8"), row_of("MASTER_PORT", "20008")};
   here.steady = {.lines = 3, .mean = Nanoseconds{1'400'000'000}};
   other.steady = {.lines = 3, .mean = Nanoseconds{1'600'000'000}};
   // Both have iteration 20; iteration 30 only one of them.

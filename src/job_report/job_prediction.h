@@ -29,6 +29,7 @@ struct JobPrediction {
   std::filesystem::path plan = {};
   std::string model = {}, cluster = {};
   std::int64_t tensor = 1, context = 1, data = 1, pipeline = 1;
+  std::int64_t ranks() const { return tensor * context * data * pipeline; }
   std::int64_t micro_batch = 1, global_batch = 1, seq_length = 1;
   std::optional<Nanoseconds> planned = {};    // as the file says
   std::optional<Nanoseconds> simulated = {};  // as computed here

@@ -30,7 +30,12 @@ std::optional<std::int64_t> positive_setting(const std::vector<SettingRow>& rows
   return value && *value >= 1 ? value : std::nullopt;
 }
 
-void count_micro_batches(JobSplit& split) {
+// What follows from the rest. Ranks whose degrees nobody said may be split in any way.
+void derive_data_and_micro_batches(JobSplit& split) {
+  if (!split.data && split.world_size && split.tensor && split.pipeline) {
+    const std::int64_t model_ranks = *split.tensor * split.context.value_or(1) * *split.pipeline;
+    if (*split.world_size % model_ranks == 0) split.data = *split.world_size / model_ranks;
+  }
   if (!split.global_batch || !split.data || !split.micro_batch) return;
   const std::int64_t together = *split.data * *split.micro_batch;
   if (*split.global_batch % together == 0) split.micro_batches = *split.global_batch / together;
@@ -53,11 +58,7 @@ JobSplit split_of(const std::vector<SettingRow>& rows, const std::vector<Iterati
   if (!points.empty() && points.back().global_batch > 0) split.global_batch = points.back().global_batch;
   if (!split.world_size && split.nodes)
     if (const auto ranks = setting("NPROC_PER_NODE")) split.world_size = *split.nodes * *ranks;
-  const std::int64_t model_ranks =
-      split.tensor.value_or(1) * split.context.value_or(1) * split.pipeline.value_or(1);
-  if (!split.data && split.world_size && *split.world_size % model_ranks == 0)
-    split.data = *split.world_size / model_ranks;
-  count_micro_batches(split);
+  derive_data_and_micro_batches(split);
   return split;
 }
 
@@ -67,7 +68,7 @@ void complete_split(JobReport& report) {
   if (!report.prediction) return;
   const JobPrediction& plan = *report.prediction;
   JobSplit& split = report.split;
-  if (split.world_size != plan.tensor * plan.context * plan.data * plan.pipeline) return;
+  if (split.world_size != plan.ranks()) return;
   bool taken = false;
   const auto take = [&](std::optional<std::int64_t>& place, std::int64_t value) {
     taken = taken || !place;
@@ -84,7 +85,7 @@ void complete_split(JobReport& report) {
     split.model = std::filesystem::path(plan.model).stem().string();
     taken = true;
   }
-  count_micro_batches(split);
+  derive_data_and_micro_batches(split);
   if (taken)
     report.notes.emplace_back("what the log does not say of degrees, batches and model is that of the plan");
 }
@@ -319,13 +320,13 @@ JobReport make_job_report(const JobReportInputs& inputs) {
   report.split = split_of(report.settings, report.points);
   if (inputs.plan) report.prediction = predict_job(*inputs.plan);
   complete_split(report);
-  report.title = title_of(report);
   report.steady = steady_time(report.points);
   for (const NodeLog& node : log.nodes) {
     add_node(report, log, node);
     report.warnings += node.warnings;
     if (report.validations.size() < node.validations.size()) report.validations = node.validations;
   }
+  report.title = title_of(report);
   for (auto point = report.points.rbegin(); point != report.points.rend() && !report.last_loss; ++point)
     report.last_loss = point->loss;
   add_devices(report);
@@ -375,6 +376,7 @@ std::vector<std::string> plan_differences(const JobReport& report) {
     if (found && *found != planned)
       differences.push_back(format("{}: {} in the plan, {} in the job", name, planned, *found));
   };
+  look("ranks", plan.ranks(), report.split.world_size);
   look("tensor parallelism", plan.tensor, report.split.tensor);
   look("context parallelism", plan.context, report.split.context);
   look("data parallelism", plan.data, report.split.data);

@@ -424,8 +424,24 @@ TEST(JobReport, PredictionAgainstPlan) {
   write_text(folder / "1" / "plan.json", plan("", 4));
   report = report_of_folders({folder / "1"}, {.now = std::chrono::sys_seconds{std::chrono::seconds(1)}});
   EXPECT_EQ(report.split.global_batch, std::nullopt);
-  EXPECT_THAT(plan_differences(report),
-              testing::ElementsAre("data parallelism: 4 in the plan, 2 in the job"));
+  EXPECT_THAT(plan_differences(report), testing::ElementsAre("ranks: 4 in the plan, 2 in the job"));
+}
+
+// Four ranks of which the log says nothing else are the four stages of the plan, not four replicas.
+TEST(JobReport, DegreesOfAPlanCountBeforeAnythingIsDerived) {
+  const TemporaryFolder folder;
+  write_text(folder / "1" / "vm.out", "NODE_RANK: 0\nNNODES: 1\nWORLD_SIZE: 4\n");
+  const auto report_now = [&] {
+    return report_of_folders({folder / "1"}, {.now = std::chrono::sys_seconds{std::chrono::seconds(1)}});
+  };
+  EXPECT_EQ(report_now().split.data, std::nullopt) << "nobody said how they are split";
+  write_text(folder / "1" / "plan.json", R"({"nadi_plan": 1, "model": "gpt2-tiny",
+    "step": {"seq_length": 32, "global_batch_size": 4, "micro_batch_size": 1}, "plan": {"pp": 4}})");
+  const JobReport report = report_now();
+  EXPECT_EQ(report.split.data, 1);
+  EXPECT_EQ(report.split.pipeline, 4);
+  EXPECT_EQ(report.split.micro_batches, 4) << "4 samples by 1 replica in micro-batches of 1";
+  EXPECT_THAT(plan_differences(report), testing::IsEmpty());
 }
 
 TEST(JobReport, SettingsFileOfOldScripts) {

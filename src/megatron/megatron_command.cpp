@@ -13,6 +13,10 @@ namespace {
 constexpr int kTrainedSteps = 20;
 constexpr const char* kLearningRate = "1.5e-4";  // of Megatron's own example for GPT-3
 
+// Megatron-LM refuses tensor and context parallelism without it on GPUs before Blackwell, and up to Core 0.8
+// every run that does not switch off its asynchronous reductions.
+constexpr std::string_view kConnections = "CUDA_DEVICE_MAX_CONNECTIONS";
+
 std::vector<std::int64_t> counted_layers(std::vector<std::int64_t> partition) {
   partition.front() += 1;
   partition.back() += 1;
@@ -96,6 +100,7 @@ class MegatronWriter {
       if (std::ranges::find(all.flags, flag.name, &MegatronPlanFlag::name) == all.flags.end())
         all.flags.push_back(std::move(flag));
     name_what_differs();
+    all.environment.emplace_back(kConnections, "1");
     all.notes = std::move(result_.notes);
     all.problems = std::move(result_.problems);
     return all;
@@ -133,6 +138,7 @@ class MegatronWriter {
     usual("--norm-epsilon", {format("{}", config_.norm_epsilon)});
     usual("--attention-dropout", {format("{}", config_.attention_dropout)});
     usual("--hidden-dropout", {format("{}", config_.residual_dropout)});
+    usual("--rope-scaling-factor", {format("{}", kRopeScalingFactor)});
     usual("--context-parallel-size", {"1"});
     usual("--optimizer", {"adam"});
     usual("--attention-backend", {"auto", "flash", "fused"});
@@ -158,7 +164,7 @@ class MegatronWriter {
   // torchrun numbers ranks node by node, in the order of the nodes.
   std::vector<std::string> torchrun(const Cluster& cluster) {
     const std::vector<NodeRanks> nodes = nodes_in_order_of_ranks(cluster, placed_devices(file_));
-    std::vector<std::string> words{"torchrun"};
+    std::vector<std::string> words{format("{}=1 torchrun", kConnections)};
     const bool same =
         std::ranges::all_of(nodes, [&](const NodeRanks& node) { return node.ranks == nodes.front().ranks; });
     if (nodes.size() > 1) {
@@ -207,8 +213,14 @@ class MegatronWriter {
     if (is_llama_like(config_.architecture)) {
       words.push_back(format("--position-embedding-type rope --rotary-base {} --normalization RMSNorm",
                              static_cast<std::int64_t>(config_.rotary.theta)));
-      if (config_.rotary.factor > 1)
-        words.push_back(format("--use-rope-scaling --rope-scaling-factor {}", config_.rotary.factor));
+      if (config_.rotary.factor > 1) {
+        words.emplace_back("--use-rope-scaling");
+        note_versions("--use-rope-scaling", 9);
+        if (config_.rotary.factor != kRopeScalingFactor) {
+          words.push_back(format("--rope-scaling-factor {}", config_.rotary.factor));
+          note_versions("--rope-scaling-factor", 10);
+        }
+      }
       words.emplace_back("--swiglu");
       if (!config_.ffn_bias) words.emplace_back("--disable-bias-linear");
       if (!config_.ffn_bias && config_.attention_bias) words.emplace_back("--add-qkv-bias");
@@ -240,17 +252,22 @@ class MegatronWriter {
     const Plan& plan = file_.plan;
     if (all_equal(partition_.begin(), partition_.end())) {
       if (plan.virtual_stages == 1) return {};
-      return {format("--num-virtual-stages-per-pipeline-rank {}", plan.virtual_stages)};
+      // Later versions also take the number of virtual stages; all of them take the layers of one.
+      return {format("--num-layers-per-virtual-pipeline-stage {}", partition_.front())};
     }
     const bool ends_differ_alone =
         plan.virtual_stages == 1 && partition_.front() > 0 && partition_.back() > 0 &&
         all_equal(partition_.begin() + 1, partition_.end() - 1) && (plan.pp == 2 || partition_[1] > 0);
-    if (ends_differ_alone)
+    if (ends_differ_alone) {
+      note_versions("--decoder-first-pipeline-num-layers", 8);
+      // Of two stages, the last has the rest. Given both, Megatron Core 0.11 and 0.12 divide by the zero
+      // stages between them.
+      if (plan.pp == 2) return {format("--decoder-first-pipeline-num-layers {}", partition_.front())};
       return {format("--decoder-first-pipeline-num-layers {}", partition_.front()),
               format("--decoder-last-pipeline-num-layers {}", partition_.back())};
-    result_.notes.emplace_back(
-        "--pipeline-model-parallel-layout is experimental in Megatron-LM: versions up to Megatron Core 0.12 "
-        "lack it, and cannot split layers so");
+    }
+    note_versions("--pipeline-model-parallel-layout", 12,
+                  ", and cannot split layers so; it is experimental in Megatron-LM");
     return {format("--pipeline-model-parallel-layout '{}'", result_.layout)};
   }
 
@@ -259,12 +276,20 @@ class MegatronWriter {
                    file_.micro_batch_size, file_.global_batch_size)};
   }
 
-  std::vector<std::string> computation() const {
+  // `last` is the minor version of the last Megatron Core without the flag.
+  void note_versions(std::string_view flag, int last, std::string_view more = "") {
+    result_.notes.push_back(format("{}: versions up to Megatron Core 0.{} lack it{}", flag, last, more));
+  }
+
+  std::vector<std::string> computation() {
     std::vector<std::string> words;
     if (file_.dtype == DType::kBF16) words.emplace_back("--bf16");
     if (file_.dtype == DType::kF16) words.emplace_back("--fp16");
     if (file_.fp8) words.emplace_back("--fp8-format hybrid");
-    if (!file_.fused_attention) words.emplace_back("--attention-backend unfused");
+    if (!file_.fused_attention) {
+      words.emplace_back("--attention-backend unfused");
+      note_versions("--attention-backend", 10);
+    }
     if (file_.recompute.granularity != Recompute::Granularity::kNone)
       words.push_back(format("--recompute-granularity {}", to_string(file_.recompute.granularity)));
     if (file_.recompute.granularity == Recompute::Granularity::kFull)
@@ -281,8 +306,10 @@ class MegatronWriter {
       words.emplace_back("--data-path $DATA --vocab-file $VOCAB --tokenizer-type BertWordPieceLowerCase");
       result_.notes.emplace_back(
           "DATA is a prefix of 'nadi data preprocess --split-sentences', VOCAB its vocab.txt");
+      result_.notes.emplace_back("pretrain_bert.py is in examples/bert from Megatron Core 0.18 on");
     } else {
-      // This tokenizer adds a token for the end of documents.
+      // This tokenizer adds a token for the end of documents, up to Megatron Core 0.17; with later ones there
+      // is one less, which the padding of the vocabulary makes good.
       words.push_back(
           format("--mock-data --tokenizer-type NullTokenizer --vocab-size {}", config_.vocabulary - 1));
     }

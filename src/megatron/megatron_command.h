@@ -19,6 +19,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nadi/cluster/cluster.h"
@@ -53,6 +54,7 @@ struct MegatronPlanFlag {
 
 struct MegatronPlanFlags {
   std::vector<MegatronPlanFlag> flags;  // each once; those of kGiven in the order of the command
+  std::vector<std::pair<std::string, std::string>> environment;  // variables that Megatron-LM insists on
   std::vector<std::string> notes, problems;
 };
 

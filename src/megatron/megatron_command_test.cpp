@@ -44,7 +44,8 @@ TEST(MegatronCommandTest, TheWholeCommandOfAnEvenPlan) {
   const MegatronCommand megatron =
       command_of(plan_of("gpt2-xl", {.tp = 2, .dp = 4, .pp = 4, .micro_batches = 16}));
   EXPECT_EQ(megatron.command,
-            "torchrun --nnodes 8 --node-rank $NODE_RANK --master-addr $MASTER_ADDR --master-port 6000 "
+            "CUDA_DEVICE_MAX_CONNECTIONS=1 torchrun --nnodes 8 --node-rank $NODE_RANK --master-addr "
+            "$MASTER_ADDR --master-port 6000 "
             "--nproc-per-node 4 pretrain_gpt.py \\\n"
             "  --num-layers 48 --hidden-size 1600 --num-attention-heads 25 --ffn-hidden-size 6400 "
             "--max-position-embeddings 1024 \\\n"
@@ -65,22 +66,24 @@ TEST(MegatronCommandTest, StagesAtTheEndsMayDifferWithoutALayout) {
   };
   EXPECT_THAT(text({8, 14, 14, 12}), HasSubstr("--decoder-first-pipeline-num-layers 8 "
                                                "--decoder-last-pipeline-num-layers 12"));
-  EXPECT_THAT(text({20, 28}), HasSubstr("--decoder-first-pipeline-num-layers 20 "
-                                        "--decoder-last-pipeline-num-layers 28"));
+  // Of two, the last has the rest.
+  EXPECT_THAT(text({20, 28}), AllOf(HasSubstr("--decoder-first-pipeline-num-layers 20 "),
+                                    Not(HasSubstr("--decoder-last-pipeline-num-layers"))));
   // Empty ends and others in between need a layout.
   EXPECT_THAT(text({0, 24, 24}), HasSubstr("--pipeline-model-parallel-layout 'E|t*24|t*24L'"));
   EXPECT_THAT(text({12, 13, 11, 12}), HasSubstr("'Et*12|t*13|t*11|t*12L'"));
   EXPECT_THAT(text({24, 0, 0, 24}), HasSubstr("'Et*24|(|)*2t*24L'"));
-  EXPECT_THAT(text({47, 1}), HasSubstr("--decoder-last-pipeline-num-layers 1"));
+  EXPECT_THAT(text({47, 1}), HasSubstr("--decoder-first-pipeline-num-layers 47 "));
 }
 
-TEST(MegatronCommandTest, InterleavedStagesAreCountedPerRankOrLaidOut) {
+// gpt2-xl has 48 layers: 6 in each of 4 x 2 virtual stages. All versions of Megatron-LM take that number.
+TEST(MegatronCommandTest, InterleavedStagesAreCountedInLayersOrLaidOut) {
   Plan plan{.pp = 4, .schedule = ScheduleKind::kInterleaved, .virtual_stages = 2, .micro_batches = 8};
   EXPECT_THAT(command_of(plan_of("gpt2-xl", plan)).command,
-              AllOf(HasSubstr("--num-virtual-stages-per-pipeline-rank 2"), Not(HasSubstr("layout"))));
+              AllOf(HasSubstr("--num-layers-per-virtual-pipeline-stage 6"), Not(HasSubstr("layout"))));
   plan.partition = {5, 6, 6, 6, 6, 6, 6, 7};
   EXPECT_THAT(command_of(plan_of("gpt2-xl", plan)).command,
-              AllOf(HasSubstr("layout 'Et*5|(t*6|)*6t*7L'"), Not(HasSubstr("--num-virtual-stages"))));
+              AllOf(HasSubstr("layout 'Et*5|(t*6|)*6t*7L'"), Not(HasSubstr("virtual-pipeline-stage"))));
   plan.micro_batches = 6;
   EXPECT_THAT(command_of(plan_of("gpt2-xl", plan)).problems,
               testing::Contains(HasSubstr("6 micro-batches are no multiple of 4 stages")));
@@ -109,14 +112,33 @@ TEST(MegatronCommandTest, TypesRecomputationAndZeroHaveTheirFlags) {
       .granularity = Recompute::Granularity::kFull, .method = Recompute::Method::kBlock, .layers = 3};
   const std::string command = command_of(file, "dgx-h100").command;
   EXPECT_THAT(command,
-              AllOf(testing::StartsWith("torchrun --nproc-per-node 8 pretrain_gpt.py \\\n"),
+              AllOf(testing::StartsWith(
+                        "CUDA_DEVICE_MAX_CONNECTIONS=1 torchrun --nproc-per-node 8 pretrain_gpt.py \\\n"),
                     HasSubstr("--sequence-parallel --use-distributed-optimizer"),
                     HasSubstr("--bf16 --attention-backend unfused --recompute-granularity full "
                               "--recompute-method block --recompute-num-layers 3"),
                     HasSubstr("--group-query-attention --num-query-groups 8"),
                     HasSubstr("--position-embedding-type rope --rotary-base 500000 "
-                              "--normalization RMSNorm --use-rope-scaling --rope-scaling-factor 8 "
+                              "--normalization RMSNorm --use-rope-scaling "
                               "--swiglu --disable-bias-linear --untie-embeddings-and-output-weights")));
+}
+// tests/megatron_flags_read_test.py has Megatron-LM itself say so.
+TEST(MegatronCommandTest, FlagsThatOlderVersionsLackAreNamed) {
+  PlanFile file = plan_of("llama3.1-8b", {.pp = 2, .micro_batches = 4, .partition = {15, 17}});
+  file.fused_attention = false;
+  EXPECT_THAT(
+      command_of(file, "dgx-h100").notes,
+      testing::IsSupersetOf({"--use-rope-scaling: versions up to Megatron Core 0.9 lack it",
+                             "--decoder-first-pipeline-num-layers: versions up to Megatron Core 0.8 lack it",
+                             "--attention-backend: versions up to Megatron Core 0.10 lack it"}));
+  EXPECT_THAT(command_of(file, "dgx-h100").command,
+              Not(HasSubstr("--rope-scaling-factor")));  // 8, its default
+  ModelConfig config = *find_built_in_model("llama3.1-8b");
+  config.rotary.factor = 32;
+  const MegatronCommand other = megatron_command(config, file, load_cluster("dgx-h100"));
+  EXPECT_THAT(other.command, HasSubstr("--use-rope-scaling --rope-scaling-factor 32 "));
+  EXPECT_THAT(other.notes,
+              testing::Contains("--rope-scaling-factor: versions up to Megatron Core 0.10 lack it"));
 }
 
 }  // namespace

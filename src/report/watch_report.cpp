@@ -109,14 +109,18 @@ std::string watch_line(const WatchedState& state) {
   return text + ", " + health_words(state.findings);
 }
 
+std::string used_time_text(const JobStatus& status) {
+  if (status.state == JobState::kPending) return "";
+  return job_time_text(status.elapsed) + (status.limit ? " of " + job_time_text(*status.limit) : "");
+}
+
 void print_watch(const WatchedState& state, std::ostream& out, const ReportStyle& style) {
   out << style.heading(state.title) << "\n" << watch_line(state) << "\n";
   if (state.status) {
     const JobStatus& status = *state.status;
     out << format("scheduler: {}{}", status.said.empty() ? to_string(status.state) : status.said,
                   status.reason.empty() || status.reason == "None" ? "" : ", reason " + status.reason);
-    if (status.elapsed.count() > 0) out << ", " << job_time_text(status.elapsed);
-    if (status.limit) out << " of " << job_time_text(*status.limit);
+    if (const std::string time = used_time_text(status); !time.empty()) out << ", " << time;
     out << "\n";
   }
   if (!state.status_problem.empty()) out << "scheduler: " << state.status_problem << "\n";

@@ -33,6 +33,9 @@ std::string watch_line(const WatchedState& state);
 // "problem (n061.err:12): error on n061: RuntimeError: ..."
 std::string finding_line(const HealthFinding& finding);
 
+// "0:00:06 of 1:00:00"; "" for a job that waits.
+std::string used_time_text(const JobStatus& status);
+
 void print_watch(const WatchedState& state, std::ostream& out, const ReportStyle& style);
 Json watch_json(const WatchedState& state);
 

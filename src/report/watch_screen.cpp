@@ -8,7 +8,6 @@
 #include "nadi/job_health/spoken_duration.h"
 #include "nadi/report/device_use.h"
 #include "nadi/report/watch_report.h"
-#include "nadi/scheduler/job_time.h"
 #include "nadi/terminal/full_screen.h"
 
 namespace nadi {
@@ -83,8 +82,7 @@ void add_head(ScreenPage& page, const WatchedState& state, const ScreenView& vie
   if (state.status) {
     const JobStatus& status = *state.status;
     if (status.state == JobState::kPending && !status.reason.empty()) word += format(": {}", status.reason);
-    if (status.elapsed.count() > 0) word += " " + job_time_text(status.elapsed);
-    if (status.limit) word += " of " + job_time_text(*status.limit);
+    if (const std::string time = used_time_text(status); !time.empty()) word += " " + time;
   }
   page.add(left_and_right(state.title, word, view.columns), Ink::kBold);
   if (!state.status_problem.empty()) page.add("scheduler: " + state.status_problem, Ink::kFaint);

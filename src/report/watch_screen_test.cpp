@@ -95,6 +95,15 @@ TEST_F(WatchScreen, ShowsErrors) {
   EXPECT_THAT(lines, Contains(HasSubstr("1 x error n107.err:1 : RuntimeError: CUDA error 700")));
 }
 
+TEST_F(WatchScreen, TimeIsShownFromTheStartOn) {
+  WatchedState seen = state();
+  seen.status = JobStatus{.id = "12", .state = JobState::kPending, .reason = "Resources"};
+  seen.status->limit = std::chrono::hours(1);
+  EXPECT_THAT(watch_screen(seen, {.colour = false})[0], testing::EndsWith(" pending: Resources"));
+  seen.status->state = JobState::kDone;  // within the first second
+  EXPECT_THAT(watch_screen(seen, {.colour = false})[0], testing::EndsWith(" done 0:00:00 of 1:00:00"));
+}
+
 TEST_F(WatchScreen, OneLine) {
   EXPECT_EQ(watch_line(state()),
             "running, iteration 120 of 500, 1.40 s each, 8 min left, loss 9.2500, GPUs 97 %, memory 19.5 of "

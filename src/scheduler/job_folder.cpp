@@ -1,7 +1,9 @@
 #include "nadi/scheduler/job_folder.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "nadi/base/ascii.h"
 #include "nadi/base/atomic_file.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -42,6 +44,25 @@ JobTime time_at(const JsonValue& value) {
          std::chrono::seconds(second);
 }
 
+// "jobs/12" and "jobs/12/" are both "12".
+std::string name_of(const fs::path& folder) {
+  const fs::path normal = folder.lexically_normal();
+  return (normal.has_filename() ? normal : normal.parent_path()).filename().string();
+}
+
+// jobs/12 for jobs/12_3, where the former is the folder of a job.
+std::optional<fs::path> sweep_of_run(const fs::path& folder) {
+  const std::string name = name_of(folder);
+  const std::size_t line = name.rfind('_');
+  if (line == std::string::npos || line == 0 || line + 1 == name.size() ||
+      !std::ranges::all_of(std::string_view(name).substr(line + 1), is_digit))
+    return std::nullopt;
+  const fs::path sweep = (folder / ".." / name.substr(0, line)).lexically_normal();
+  std::error_code error;
+  if (!fs::is_regular_file(sweep / "submitted.json", error)) return std::nullopt;
+  return sweep;
+}
+
 }  // namespace
 
 void write_job_folder(const JobFile& job, const SubmittedJob& submitted, std::string_view script) {
@@ -63,7 +84,14 @@ void write_job_folder(const JobFile& job, const SubmittedJob& submitted, std::st
 std::optional<SubmittedJob> read_submitted_job(const fs::path& folder) {
   const fs::path path = folder / "submitted.json";
   std::error_code error;
-  if (!fs::is_regular_file(path, error)) return std::nullopt;
+  if (!fs::is_regular_file(path, error)) {
+    const auto sweep = sweep_of_run(folder);
+    auto run = sweep ? read_submitted_job(*sweep) : std::nullopt;
+    if (!run) return std::nullopt;
+    run->sweep = std::exchange(run->id, name_of(folder));
+    run->folder = folder;
+    return run;
+  }
   const JsonDocument document = read_json(path);
   const JsonValue root = document.root();
   root.refuse_keys_except(kSubmittedKeys);
@@ -85,8 +113,28 @@ std::optional<SubmittedJob> read_submitted_job(const fs::path& folder) {
 std::optional<JobFile> read_job_of(const fs::path& folder) {
   const fs::path path = folder / "job.json";
   std::error_code error;
-  if (!fs::is_regular_file(path, error)) return std::nullopt;
-  return read_job_file(path);
+  if (fs::is_regular_file(path, error)) return read_job_file(path);
+  const auto sweep = sweep_of_run(folder);
+  return sweep ? read_job_of(*sweep) : std::nullopt;
+}
+
+std::vector<std::string> runs_of_sweep(const fs::path& folder) {
+  std::vector<std::string> runs;
+  const std::string begin = name_of(folder) + "_";
+  std::error_code error;
+  for (fs::directory_iterator entry(folder.lexically_normal() / "..", error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::string name = entry->path().filename().string();
+    if (name.starts_with(begin) && sweep_of_run(entry->path())) runs.push_back(std::move(name));
+  }
+  std::ranges::sort(runs, natural_less);
+  return runs;
+}
+
+Error run_is_not_resumed(const SubmittedJob& run) {
+  return usage_error(
+      format("{} is a run of sweep {}, which is submitted again as a whole", run.id, run.sweep),
+      format("nadi job resume {}", run.sweep));
 }
 
 std::vector<fs::path> job_folders(const fs::path& outputs) {
@@ -104,8 +152,10 @@ std::optional<fs::path> find_job_folder(const std::string& job, const fs::path& 
   std::error_code error;
   if (job.find('/') == std::string::npos && !job.empty() && fs::is_directory(outputs / job, error))
     return outputs / job;
-  if (!job.empty() && fs::is_directory(job, error)) return fs::path(job);
-  return std::nullopt;
+  if (job.empty() || !fs::is_directory(job, error)) return std::nullopt;
+  // "jobs/12/", as shells complete it: its parent is jobs.
+  const std::size_t end = job.find_last_not_of('/');
+  return fs::path(job.substr(0, end == std::string::npos ? 1 : end + 1));
 }
 
 }  // namespace nadi

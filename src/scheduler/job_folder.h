@@ -8,7 +8,8 @@
 //   <node>.out  <node>.err  <node>.gpu      of each node: the ranks' output and errors, samples of GPUs
 //   nsys/  ncu/  trace/                     files of profilers, named by rank
 //
-// A run of an array is FOLDER/<id>_<run>/. Folders of other scripts may have nothing but the files of nodes.
+// A run of a sweep is FOLDER/<id>_<run>/, with the files of nodes and slurm.txt; the rest is in FOLDER/<id>/.
+// Folders of other scripts may have nothing but the files of nodes.
 #pragma once
 
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nadi/base/error.h"
 #include "nadi/scheduler/job_file.h"
 #include "nadi/scheduler/scheduler.h"
 
@@ -28,9 +30,16 @@ inline constexpr std::string_view kDefaultJobOutputs = "jobs";
 // the plan, too. Error (environment) where it cannot be written.
 void write_job_folder(const JobFile& job, const SubmittedJob& submitted, std::string_view script);
 
-// Nothing where the folder has no submitted.json or no job.json; Error (input) where they are damaged.
+// Nothing where the folder has no submitted.json or no job.json; Error (input) where they are damaged. Of a
+// run of a sweep, those of the sweep, with the id of the run.
 std::optional<SubmittedJob> read_submitted_job(const std::filesystem::path& folder);
 std::optional<JobFile> read_job_of(const std::filesystem::path& folder);
+
+// The ids of the runs of a sweep that have begun, in natural order; empty for the folder of any other job.
+std::vector<std::string> runs_of_sweep(const std::filesystem::path& folder);
+
+// Error (usage): a sweep is submitted again as a whole.
+Error run_is_not_resumed(const SubmittedJob& run);
 
 // Folders of jobs of ours in `outputs`, in natural order of their ids.
 std::vector<std::filesystem::path> job_folders(const std::filesystem::path& outputs);

@@ -209,6 +209,13 @@ SubmittedJob LocalScheduler::resume(const fs::path& folder, const ResumeOptions&
     throw usage_error("the local scheduler has one node, which cannot be excluded");
   const auto job = read_job_of(folder);
   if (!job) throw input_error({.file = (folder / "job.json").string()}, "there is no job here");
+  // Two of them would write the same checkpoints.
+  if (const auto before = read_submitted_job(folder)) {
+    if (!before->sweep.empty()) throw run_is_not_resumed(*before);
+    if (const JobStatus status = status_of(*before); !has_ended(status.state))
+      throw usage_error(format("job {} has not ended: {}", status.id, status.said),
+                        format("end it with 'nadi job cancel {}'", status.id));
+  }
   return submit(job_to_resume(*job), {});
 }
 

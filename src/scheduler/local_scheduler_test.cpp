@@ -104,6 +104,7 @@ TEST_F(LocalJobs, ATimeThatIsOverEndsTheJob) {
 TEST_F(LocalJobs, CancelEndsIt) {
   job_.run.words = {"sleep", "60"};
   const SubmittedJob submitted = scheduler().submit(job_, {});
+  EXPECT_THROW(scheduler().resume(submitted.folder, {}), Error);  // two would write the same files
   scheduler().cancel(submitted.id);
   // Ranks that are only just starting may miss SIGTERM; SIGKILL follows after half a minute.
   for (int i = 0; i < 450 && !has_ended(scheduler().status(submitted.id).state); ++i)
@@ -130,6 +131,20 @@ TEST_F(LocalJobs, ASweepRunsEachCombination) {
   EXPECT_THAT(printed(job_.outputs / "local-1_0", ".out"), HasSubstr("1-x\n"));
   EXPECT_THAT(printed(job_.outputs / "local-1_3", ".out"), HasSubstr("2-$(touch hostile_was_here)\n"));
   EXPECT_FALSE(fs::exists(kHostileMark));
+  // A run has a state of its own; it cannot be submitted again alone.
+  const JobStatus run = scheduler().status("local-1_3");
+  EXPECT_EQ(run.id, "local-1_3");
+  EXPECT_EQ(run.state, JobState::kDone);
+  EXPECT_EQ(run.name, job_.name);
+  EXPECT_EQ(runs_of_sweep(submitted.folder / "").size(), 4U);
+  EXPECT_EQ(runs_of_sweep(submitted.folder)[3], "local-1_3");
+  EXPECT_TRUE(runs_of_sweep(run.folder).empty());
+  try {
+    scheduler().resume(run.folder, {});
+    FAIL() << "a run was submitted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("local-1_3 is a run of sweep local-1"));
+  }
 }
 
 TEST_F(LocalJobs, AnotherSubmissionContinues) {

@@ -1,6 +1,7 @@
 #include "nadi/scheduler/rank_function.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "nadi/base/error.h"
 #include "nadi/scheduler/job_variables.h"
@@ -123,29 +124,39 @@ void add_profiler(ScriptText& script, const JobFile& job, std::string_view name)
   script.line("  esac");
 }
 
+// "--profile-ranks 0 3", or no word for all. Versions of Megatron-LM differ in what they do without the flag
+// (rank 0 or all), so that it always gets numbers.
+std::vector<std::string> profiled_ranks(const JobFile& job, std::vector<std::int64_t> ranks) {
+  if (ranks.empty() && job.run.kind == JobRunKind::kMegatron) {
+    ranks.resize(static_cast<std::size_t>(job.ranks()));
+    std::iota(ranks.begin(), ranks.end(), 0);
+  }
+  std::vector<std::string> words;
+  if (!ranks.empty()) words.emplace_back("--profile-ranks");
+  for (const std::int64_t rank : ranks) words.push_back(format("{}", rank));
+  return words;
+}
+
+// Megatron-LM's flags, which `nadi train` takes, too. They count steps from 0, and the last is not a part of
+// them.
+std::vector<std::string> step_flags(const JobFile& job, const ProfilerUse& use) {
+  std::vector<std::string> words{"--profile", "--profile-step-start", format("{}", use.steps->first - 1),
+                                 "--profile-step-end", format("{}", use.steps->last)};
+  for (std::string& word : profiled_ranks(job, use.ranks)) words.push_back(std::move(word));
+  return words;
+}
+
 std::vector<std::string> profiler_flags(const JobFile& job) {
   const auto& use = job.profile.nsys ? job.profile.nsys : job.profile.ncu;
   if (job.run.kind == JobRunKind::kCommand) return {};
   std::vector<std::string> words;
-  if (use && use->steps) {
-    // Both count from 0 here, and the end is not a part of it.
-    words = {"--profile", "--profile-step-start", format("{}", use->steps->first - 1), "--profile-step-end",
-             format("{}", use->steps->last)};
-    if (!use->ranks.empty()) {
-      words.emplace_back("--profile-ranks");
-      for (const std::int64_t rank : use->ranks) words.push_back(format("{}", rank));
-    }
-  }
+  if (use && use->steps) words = step_flags(job, *use);
   if (!job.profile.trace) return words;
   const StepRange steps = *job.profile.trace->steps;
-  const std::vector<std::int64_t>& ranks = job.profile.trace->ranks;
-  // `nadi train` takes Megatron-LM's flags, too; its own trace all ranks.
-  if (job.run.kind == JobRunKind::kMegatron || !ranks.empty()) {
-    words = {
-        "--profile",          "--use-pytorch-profiler", "--profile-step-start", format("{}", steps.first - 1),
-        "--profile-step-end", format("{}", steps.last)};
-    if (!ranks.empty()) words.emplace_back("--profile-ranks");
-    for (const std::int64_t rank : ranks) words.push_back(format("{}", rank));
+  // The flags of `nadi train` trace all ranks.
+  if (job.run.kind == JobRunKind::kMegatron || !job.profile.trace->ranks.empty()) {
+    words = step_flags(job, *job.profile.trace);
+    words.insert(words.begin() + 1, "--use-pytorch-profiler");
     return words;
   }
   const std::int64_t warmup = std::min<std::int64_t>(1, steps.first - 1);

@@ -68,6 +68,7 @@ struct JobStatus {
 struct SubmittedJob {
   std::string id;
   SchedulerKind scheduler = SchedulerKind::kSlurm;
+  std::string sweep = {};                       // of a run of a sweep, "12_3": the sweep's, "12"
   std::vector<std::string> component_ids = {};  // "12+0", "12+1", or ids of several jobs; empty: one
   std::filesystem::path folder = {};            // FOLDER/<id>
   JobTime time = {};

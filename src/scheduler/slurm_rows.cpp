@@ -253,8 +253,9 @@ JobStatus joined_job(std::string id, std::vector<JobStatus> components) {
     job.elapsed = std::max(job.elapsed, part.elapsed);
     job.ended = std::max(job.ended, part.ended);
     job.restarts = std::max(job.restarts, part.restarts);
-    if (part.id != components.front().id)
-      job.nodes.insert(job.nodes.end(), part.nodes.begin(), part.nodes.end());
+    // Runs of an array may share nodes.
+    for (const std::string& node : part.nodes)
+      if (std::ranges::find(job.nodes, node) == job.nodes.end()) job.nodes.push_back(node);
     if (job.partition.find(part.partition) == std::string::npos) job.partition += "," + part.partition;
   }
   if (!has_ended(job.state)) job.ended.reset();

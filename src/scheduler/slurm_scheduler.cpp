@@ -249,6 +249,7 @@ SubmittedJob SlurmScheduler::resume(const std::filesystem::path& folder, const R
   if (!job || !submitted)
     throw usage_error(format("{} is not the folder of a job that was submitted here", folder.string()),
                       "it has no job.json or no submitted.json");
+  if (!submitted->sweep.empty()) throw run_is_not_resumed(*submitted);
   std::vector<std::string> exclude = options.exclude;
   const JobStatus before = status(submitted->id);
   if (!has_ended(before.state))

@@ -115,6 +115,7 @@ TEST(SlurmScheduler, AccountsThatLagBehindAreMatchedByNumber) {
   EXPECT_EQ(sweep.state, JobState::kRunning);
   ASSERT_THAT(sweep.components, SizeIs(2));
   EXPECT_EQ(sweep.components[0].id, "20_0");
+  EXPECT_THAT(sweep.nodes, ElementsAre("n3")) << "of both, once";
 }
 
 TEST(SlurmScheduler, SaysWhatIsMissingInTheAnswer) {

@@ -235,8 +235,7 @@ class SlurmWriter {
       script_.line("  kill -{} \"$step\" 2>/dev/null", signal);
     } else {
       std::string ids;
-      for (std::size_t i = 0; i < groups_.size(); ++i)
-        ids += groups_.size() == 1 ? " \"$SLURM_JOB_ID\"" : format(" \"$SLURM_JOB_ID_HET_GROUP_{}\"", i);
+      for (std::size_t i = 0; i < groups_.size(); ++i) ids += format(" \"{}\"", job_of_group(i));
       script_.line("  scancel --signal={}{}", signal, ids);
     }
     script_.line("}}");
@@ -299,10 +298,11 @@ class SlurmWriter {
     if (mpi.empty() && job_.run.kind == JobRunKind::kTrain && job_.ranks() > 1) mpi = "pmix";
     if (!mpi.empty()) options += " --mpi=" + shell_quote(mpi);
     options += container_options();
+    script_.line("rm -f -- \"$JOB_FOLDER/step.txt\"");
+    script_.line("exec {{srun_says}}> >(exec tee -- \"$JOB_FOLDER/step.txt\" >&2)");
     add_srun(
         options, "$(declare -f run_rank); run_rank{}",
-        [&](const JobNodes& group) { return tasks_of(job_, group); },
-        " 2> >(tee \"$JOB_FOLDER/step.txt\" >&2) &");
+        [&](const JobNodes& group) { return tasks_of(job_, group); }, " 2>&\"$srun_says\" &");
     script_.line("step=$!");
     if (job_.sample_every.count() > 0) {
       add_srun(
@@ -311,9 +311,9 @@ class SlurmWriter {
       script_.line("sampler=$!");
     }
     script_.line("wait_for \"$step\"; code=$?");
+    script_.line("trap '' USR1");
     if (job_.sample_every.count() > 0)
       script_.line("kill \"$sampler\" 2>/dev/null; wait \"$sampler\" 2>/dev/null");
-    script_.line("trap '' USR1");
     if (job_.container.kind == ContainerKind::kEnroot)
       add_srun(
           "", "$(declare -f remove_container); remove_container", [](const JobNodes&) { return TaskShape{}; },
@@ -322,18 +322,22 @@ class SlurmWriter {
 
   void add_end() {
     script_.part("How it ended.");
-    script_.line("say \"the step ended with exit code $code\"");
-    if (groups_.size() > 0) {
-      script_.line("failed=$(sed -nE -e 's/^srun: error: Node failure on ([^ ,]+).*/\\1/p' \\");
-      script_.line(
-          "  -e 's/^srun: error: ([^ :]+): tasks? [^:]*: (Exited|Out Of "
-          "Memory|Segmentation|Aborted|Bus|Killed).*/\\1/p' \\");
-      script_.line("  \"$JOB_FOLDER/step.txt\" 2>/dev/null | head -n 1)");
-      script_.line("if ((code != 0 && told == 0)) && [[ -n $failed ]]; then");
-      script_.line("  say \"the first failure was on node $failed\"");
-      script_.line("  echo \"$failed\" >>\"$JOB_FOLDER/failed_nodes.txt\"");
-      script_.line("fi");
-    }
+    // tee may be behind: its copy is whole when it has this line.
+    script_.line("say \"the step ended with exit code $code\" >&\"$srun_says\"");
+    script_.line("for ((i = 0; i < 100; i++)); do");
+    script_.line(
+        "  if grep -q '^nadi: .* the step ended' \"$JOB_FOLDER/step.txt\" 2>/dev/null; then break; fi");
+    script_.line("  sleep 0.1");
+    script_.line("done");
+    script_.line("failed=$(sed -nE -e 's/^srun: error: Node failure on ([^ ,]+).*/\\1/p' \\");
+    script_.line(
+        "  -e 's/^srun: error: ([^ :]+): tasks? [^:]*: (Exited|Out Of "
+        "Memory|Segmentation|Aborted|Bus|Killed).*/\\1/p' \\");
+    script_.line("  \"$JOB_FOLDER/step.txt\" 2>/dev/null | head -n 1)");
+    script_.line("if ((code != 0 && told == 0)) && [[ -n $failed ]]; then");
+    script_.line("  say \"the first failure was on node $failed\"");
+    script_.line("  echo \"$failed\" >>\"$JOB_FOLDER/failed_nodes.txt\"");
+    script_.line("fi");
     if (job_.requeue.max_restarts > 0) add_requeue();
     script_.line("exit \"$code\"");
   }
@@ -359,16 +363,30 @@ class SlurmWriter {
     script_.line(
         "  trap '' TERM                        # the request ends this script; the next line may still run");
     script_.line("  scontrol requeue \"$SLURM_JOB_ID\"");
-    if (job_.requeue.exclude_failed_nodes) {
-      script_.line("  if ((told == 0)) && [[ -n $failed ]]; then");
-      script_.line("    excluded=$(sort -u \"$JOB_FOLDER/failed_nodes.txt\" | paste -sd, -)");
-      script_.line(
-          "    scontrol update JobId=\"$SLURM_JOB_ID\" ExcNodeList=\"$excluded\" && say \"excluded: "
-          "$excluded\"");
-      script_.line("  fi");
-    }
+    if (job_.requeue.exclude_failed_nodes) add_exclusion();
     script_.line("  exit \"$code\"");
     script_.line("fi");
+  }
+
+  // The update replaces the list of the job, and of a heterogeneous job that of one component: each gets the
+  // nodes that its group excludes, and those that failed.
+  void add_exclusion() {
+    script_.line("  if ((told == 0)) && [[ -n $failed ]]; then");
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      std::string named;
+      for (const std::string& name : groups_[i].exclude) named += " " + shell_quote(name);
+      if (!named.empty()) named = format("printf '%s\\n'{}; ", named);
+      script_.line(
+          "    excluded=$({{ {}cat -- \"$JOB_FOLDER/failed_nodes.txt\"; }} | sort -u | paste -sd, -)", named);
+      script_.line(
+          "    scontrol update JobId=\"{}\" ExcNodeList=\"$excluded\" && say \"excluded{}: $excluded\"",
+          job_of_group(i), groups_.size() == 1 ? "" : format(" from group {}", i));
+    }
+    script_.line("  fi");
+  }
+
+  std::string job_of_group(std::size_t group) const {
+    return groups_.size() == 1 ? "$SLURM_JOB_ID" : format("$SLURM_JOB_ID_HET_GROUP_{}", group);
   }
 
   std::int64_t nodes_here() const {

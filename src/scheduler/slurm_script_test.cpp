@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
 
 #include "nadi/base/error.h"
 #include "nadi/job/find_program.h"
@@ -153,20 +154,67 @@ TEST(SlurmScript, AFlagStaysWithItsValue) {
 }
 
 TEST(SlurmScript, ProfilersGetAFileForEachRank) {
+  // With the words of the command on one line.
+  const auto script_of = [](const JobFile& one) {
+    return std::regex_replace(slurm_scripts(one)[0].text, std::regex("\n {17}"), " ");
+  };
   JobFile job = command_job({"pretrain_gpt.py"});
   job.run.kind = JobRunKind::kMegatron;
   job.groups[0].ranks_per_node = 4;
   job.profile.nsys = ProfilerUse{.steps = StepRange{10, 12}, .ranks = {0, 3}};
   // Steps 10 to 12 from 1 are iterations 9 up to, and without, 12 from 0.
-  EXPECT_THAT(slurm_scripts(job)[0].text,
+  EXPECT_THAT(script_of(job),
               AllOf(HasSubstr("nsys profile -s none -t nvtx,cuda --capture-range=cudaProfilerApi "
                               "--capture-range-end=stop -o \"$profile\""),
                     HasSubstr("0|3) command="), HasSubstr("--profile-step-start 9 --profile-step-end 12 "),
-                    HasSubstr("--profile-ranks 0")));
+                    HasSubstr("--profile-ranks 0 3)")));
+  // All: older versions of Megatron-LM mark the steps of rank 0 alone unless they are told the others.
+  job.profile.nsys->ranks = {};
+  EXPECT_THAT(script_of(job), AllOf(HasSubstr("*) command="), HasSubstr("--profile-ranks 0 1 2 3)")));
+  job.run.kind = JobRunKind::kTrain;
+  EXPECT_THAT(script_of(job), testing::Not(HasSubstr("--profile-ranks")));
+  job.run.kind = JobRunKind::kMegatron;
+  job.profile = {};
+  job.profile.trace = ProfilerUse{.steps = StepRange{10, 12}};
+  EXPECT_THAT(script_of(job),
+              AllOf(HasSubstr("--profile --use-pytorch-profiler "), HasSubstr("--profile-ranks 0 1 2 3)")));
   job.profile = {};
   job.profile.ncu = ProfilerUse{.steps = StepRange{10, 10}, .ranks = {0}};
-  EXPECT_THAT(slurm_scripts(job)[0].text,
-              HasSubstr("ncu --target-processes all --profile-from-start off -o"));
+  EXPECT_THAT(script_of(job), HasSubstr("ncu --target-processes all --profile-from-start off -o"));
+}
+
+// Slurm replaces the list of the job by the new one, and a heterogeneous job has a list for each group.
+TEST_F(RunScript, FailedNodesAreExcludedBesideThoseOfTheUser) {
+  write_program("scontrol",
+                "case \"$*\" in 'show hostnames'*) echo n1 ;; *requeue*|update*) echo \"$*\" >>said.txt ;; "
+                "*) echo 'NodeName=n1 NodeAddr=10.0.0.1 x=y' ;; esac");
+  write_program("srun", "echo 'srun: error: n1: task 0: Exited with exit code 7' >&2; exit 7");
+  JobFile job = command_job({"false"});
+  job.sample_every = {};
+  job.groups[0].exclude = {"n8", "m[1-3]"};
+  job.requeue = {.max_restarts = 1, .on_failure = true, .exclude_failed_nodes = true};
+  EXPECT_EQ(run(job), 7);
+  EXPECT_EQ(read_text("said.txt"), "requeue 7\nupdate JobId=7 ExcNodeList=m[1-3],n1,n8\n");
+  EXPECT_THAT(read_text("slurm.txt"),
+              AllOf(HasSubstr("the first failure was on node n1\n"), HasSubstr(" excluded: m[1-3],n1,n8\n")));
+  job.groups.push_back(job.groups[0]);
+  job.groups[1].exclude = {};
+  EXPECT_THAT(
+      slurm_scripts(job)[0].text,
+      AllOf(
+          HasSubstr("scontrol update JobId=\"$SLURM_JOB_ID_HET_GROUP_0\" "),
+          HasSubstr("    excluded=$({ cat -- \"$JOB_FOLDER/failed_nodes.txt\"; } | sort -u | paste -sd, -)\n"
+                    "    scontrol update JobId=\"$SLURM_JOB_ID_HET_GROUP_1\" ")));
+}
+
+// What srun says reaches the script's file through another process, which a busy machine runs late.
+TEST_F(RunScript, AFailureIsSeenHoweverLateItsMessageIsCopied) {
+  write_program("tee", "sleep 1; exec " + find_program("tee")->string() + " \"$@\"");
+  write_program("srun", "echo 'srun: error: n1: task 0: Exited with exit code 7' >&2; exit 7");
+  JobFile job = command_job({"false"});
+  job.sample_every = {};
+  EXPECT_EQ(run(job), 7);
+  EXPECT_EQ(read_text("jobs/7/failed_nodes.txt"), "n1\n");
 }
 
 TEST_F(RunScript, HostileWordsReachTheCommand) {

@@ -123,7 +123,7 @@ submit again '{"nadi_job": 1, "name": "again", "time": "10", "sample_every": "0 
   "requeue": {"before_end": "60 s", "signal": "USR1", "max_restarts": 3},
   "run": {"command": ["bash", "-c", "trap \"echo told $RANK; exit 75\" USR1; echo start $RESTART_COUNT of $RANK; [[ $RESTART_COUNT -ge 1 ]] && exit 0; for ((i = 0; i < 900; ++i)); do sleep 0.1; done"]}}'
 again=$id
-submit gives_up '{"nadi_job": 1, "name": "gives up", "partition": "fast", "sample_every": "0 s",
+submit gives_up '{"nadi_job": 1, "name": "gives up", "partition": "fast", "exclude": ["n4"], "sample_every": "0 s",
   "requeue": {"max_restarts": 1, "on_failure": true, "exclude_failed_nodes": true},
   "run": {"command": ["bash", "-c", "echo start $RESTART_COUNT; exit 7"]}}'
 gives_up=$id
@@ -159,6 +159,7 @@ disturb
 say "the training was told three times"
 
 # A job that runs, or has just ended, looked at.
+wait_for 60 "the training that is not disturbed" more_steps "$undisturbed" 0
 expect 0 "$nadi" job watch "$undisturbed" --once
 grep -qE "^job $undisturbed \(undisturbed\)" out && grep -qE '^(running|done), iteration [0-9]+ of 100,.* loss .*, healthy' out &&
   grep -qE '^scheduler: (RUNNING|COMPLETED), ' out || fail "watch --once: $(cat out)"
@@ -197,6 +198,8 @@ for name in n1 n2; do # the second start was not where the first failed
   [[ $(grep -c '^start ' "jobs/$gives_up/$name.out") == 1 ]] || fail "gives up: $name.out: $(cat "jobs/$gives_up/$name.out")"
 done
 [[ $(status "$gives_up" failed_nodes | tr ' ' '\n' | sort | tr '\n' ' ') == "n1 n2 " ]] || fail "gives up: failed nodes $(status "$gives_up" failed_nodes)"
+excluded=$(scontrol -o show job "$gives_up" | grep -o ' ExcNodeList=[^ ]*') # the first failure, and what the user excluded
+[[ $excluded =~ ^\ ExcNodeList=n[12],n4$ ]] || fail "gives up: excluded nodes are '$excluded'"
 # By the hand of an administrator, and no more than max_restarts all the same.
 scontrol requeue "$gives_up"
 expect_state "$fails" failed 1
@@ -243,9 +246,10 @@ PYTHON
 printf '{"nadi_job": 1, "name": "a\\nb", "run": {"command": ["true"]}}' >newline.json
 expect 3 "$nadi" job submit newline.json
 [[ -z $(find . -name '*pwned*' -not -path './out*') && -z $(find "$slurm" -name pwned) && ! -e ~/pwned ]] || fail "a text was run"
-sbatch --parsable -J $'two\nlines|x' -o /dev/null --wrap 'sleep 1' >/dev/null
+odd=$(sbatch --parsable --hold -J $'two\nlines|x' -o /dev/null --wrap true)
 "$nadi" job list --json >list.out || fail "list with a name of two lines"
 grep -q 'two\\nlines|x' list.out || fail "a name of two lines: $(grep -A1 two list.out)"
+scancel "$odd"
 say "hostile texts"
 
 # While the node is down: it took the script of one of the jobs with it, so that nobody else knows which it was.
@@ -331,7 +335,9 @@ for i in 1 2 3 4 5 6; do
   full+=("$id")
 done
 wait_for 30 "a full queue" is_state "${full[0]},${full[1]}" RUNNING
-wait_for 30 "a reason" grep -qE 'Resources|Priority' <(squeue -h -j "${full[5]}" -o %r)
+# wait_reasons <id,id ...>: all of them wait for room
+wait_reasons() { ! squeue -h -j "$1" -o %r | grep -qvE '^(Resources|Priority)$'; }
+wait_for 30 "a reason" wait_reasons "$(IFS=,; echo "${full[*]:2}")"
 [[ $(status "${full[5]}" state) == pending && $(status "${full[5]}" reason) =~ ^(Resources|Priority)$ ]] ||
   fail "the last of six: $(status "${full[5]}" state), $(status "${full[5]}" reason)"
 "$nadi" job list >list.out || fail "list"

@@ -104,9 +104,17 @@ function iterationSection(report) {
     points.loss[at] ?? '\u2013', points.grad_norm[at] ?? '\u2013', points.tflops_per_rank[at] ?? '\u2013', points.learning_rate[at] ?? '\u2013', points.date[at] === null ? '\u2013' : dateText(points.date[at])]}));
   const columns = [{title: 'iteration', figure: true}, {title: 'time', figure: true}, {title: ''}, {title: 'loss', figure: true}, {title: 'gradient norm', figure: true},
     {title: 'TFLOP/s per GPU', figure: true}, {title: 'learning rate', figure: true}, {title: 'date'}];
-  const kept = columns.map((_, place) => place).filter((place) => place <= 1 || rows.some((row) => row.cells[place] !== '\u2013' && row.cells[place] !== ''));
-  parts.push(jobTable(kept.map((place) => columns[place]), rows.map((row) => ({mark: row.mark, cells: kept.map((place) => row.cells[place])})), {most: 8, id: 'iterations-table', label: 'Lines of iterations'}));
+  parts.push(jobTable(...withoutEmptyColumns(columns, rows), {most: 8, id: 'iterations-table', label: 'Lines of iterations'}));
   return section('iterations', 'Iterations', ...parts);
+}
+
+/**
+ * Columns in which no row has anything, but for the first two, are left out.
+ * @param {any[]} columns @param {any[]} rows @returns {[any[], any[]]}
+ */
+function withoutEmptyColumns(columns, rows) {
+  const kept = columns.map((_, place) => place).filter((place) => place <= 1 || rows.some((row) => row.cells[place] !== '\u2013' && row.cells[place] !== ''));
+  return [kept.map((place) => columns[place]), rows.map((row) => ({...row, cells: kept.map((place) => row.cells[place])}))];
 }
 
 /** @param {any} report */
@@ -114,7 +122,7 @@ function lossSection(report) {
   const {points, comparison, validations} = report;
   if (!points.loss.some((value) => value !== null)) return null;
   const series = [{name: 'loss', fill: 'compute', x: points.last, y: points.loss.map(asNumber)}];
-  const legend = [[comparison ? report.job : 'loss', 'compute', false]];
+  const legend = [[comparison ? 'this job' : 'loss', 'compute', false]];
   if (validations.length > 0) {
     series.push({name: 'validation', fill: 'memory', x: validations.map((point) => point.iteration), y: validations.map((point) => asNumber(point.loss)), dots: true});
     legend.push(['validation loss', 'memory', false]);
@@ -201,8 +209,8 @@ function devicesSection(report) {
     node.mean_utilisation === null ? '\u2013' : shortNumber(node.mean_utilisation) + '\u202f%', node.most_temperature === null ? '\u2013' : shortNumber(node.most_temperature) + '\u202f\u00b0C',
     node.most_memory_bytes === null ? '\u2013' : formatBytes(node.most_memory_bytes), node.starts, node.errors, node.warnings, node.damaged_lines, formatBytes(node.log_bytes),
     [...node.missing_files.map((ending) => `no ${ending}`), ...node.problems].join('; ')]}));
-  parts.push(element('h3', null, 'Nodes'), jobTable([{title: 'node', name: true}, {title: 'rank of node', figure: true}, {title: 'devices', name: true}, {title: 'mean use', figure: true}, {title: 'hottest', figure: true}, {title: 'most memory', figure: true},
-    {title: 'starts', figure: true}, {title: 'errors', figure: true}, {title: 'warnings', figure: true}, {title: 'cut lines', figure: true}, {title: 'logs', figure: true}, {title: '', name: true}], rows, {id: 'nodes-table', label: 'Nodes'}));
+  parts.push(element('h3', null, 'Nodes'), jobTable(...withoutEmptyColumns([{title: 'node', name: true}, {title: 'rank of node', figure: true}, {title: 'devices', name: true}, {title: 'mean use', figure: true}, {title: 'hottest', figure: true}, {title: 'most memory', figure: true},
+    {title: 'starts', figure: true}, {title: 'errors', figure: true}, {title: 'warnings', figure: true}, {title: 'cut lines', figure: true}, {title: 'logs', figure: true}, {title: '', name: true}], rows), {id: 'nodes-table', label: 'Nodes'}));
   return section('devices', 'Nodes and GPUs', ...parts);
 }
 
