@@ -82,8 +82,9 @@ JobTraces find_job_traces(const std::vector<fs::path>& folders, Bytes most_bytes
     // The last of those with most ranks: names of later recordings follow.
     std::map<std::string, std::int64_t> runs;
     for (const FoundTrace& trace : found) ++runs[trace.run];
-    const auto most = std::max_element(runs.begin(), runs.end(),
-                                       [](const auto& a, const auto& b) { return a.second <= b.second; });
+    auto most = runs.begin();
+    for (auto run = runs.begin(); run != runs.end(); ++run)
+      if (run->second >= most->second) most = run;
     const std::string run = most->first;
     if (runs.size() > 1)
       traces.notes.push_back(format("trace/ has {} recordings; the timeline shows {}", runs.size(), run));
