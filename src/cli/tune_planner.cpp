@@ -113,7 +113,7 @@ void add_planned_partition(const PlannedRun& planned, TuneSpace& space) {
       space.find(space.plan.pp) == nullptr)
     return;
   const PlanFile file = read_plan_file(planned.plan_file);
-  if (file.plan.partition.empty() || file.plan.virtual_stages > 1) return;
+  if (file.plan.partition.empty()) return;
   const std::string layers = partition_value(file.plan.partition);
   if (layers == kEvenPartition) return;
   const ModelConfig config = load_model_config(planned.model);

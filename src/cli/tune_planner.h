@@ -20,8 +20,8 @@ void add_planner_flags(Flags& flags);
 PlannedRun resolve_planned(const Flags& flags);
 
 // Layers that the plan of --plan spreads unevenly become a choice of a space that has a constant for the
-// partition: evenly, or as the plan does, with Megatron's flags for it. Not for plans with virtual stages,
-// for which Megatron has no flags beside that of virtual stages.
+// partition: evenly, or as the plan does, with Megatron's flags for it. Layers of virtual stages stand in for
+// the number of those, as Megatron's layout does.
 void add_planned_partition(const PlannedRun& planned, TuneSpace& space);
 
 // For a space of plans. The study must stay where it is.
@@ -34,7 +34,7 @@ class TunePlanner {
 
   // The plan of --plan as a point of the space, to be tried before all others; nothing without --plan. Reads
   // the file: for the start of a study. Error (usage) where the space does not have the plan. What the space
-  // cannot say of a plan is noted: how layers are spread over virtual stages, and on which devices ranks are.
+  // cannot say of a plan is noted: how layers are spread, and on which devices ranks are.
   std::optional<std::vector<double>> plan_of_file(Console& console) const;
 
  private:

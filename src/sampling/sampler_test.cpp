@@ -158,7 +158,7 @@ TEST(Sampler, TheDefaultBecomesCarefulWhereTooManyTrialsFail) {
           const double a = p[1] - 5.1 / (4 * kPi * kPi) * p[0] * p[0] + 5 / kPi * p[0] - 6;
           return a * a + 10 * (1 - 1 / (8 * kPi)) * std::cos(p[0]) + 10;
         });
-    EXPECT_LT(study.best, 3) << seed;  // the least is 2.057
+    EXPECT_LT(study.best, 4) << seed;  // the least at the edges of the discs: 2.06, 3.80, 3.72
     late_failures += study.late_failures;
   }
   EXPECT_LE(late_failures, 80);  // of 240; 98 where an even chance is always enough

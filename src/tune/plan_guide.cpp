@@ -190,8 +190,15 @@ std::optional<PlanCandidate> PlanGuide::candidate(std::span<const double> point,
     candidate.recompute.layers = static_cast<std::int32_t>(read.whole(&PlanParameters::recompute_layers, 1));
   }
   if (const std::string layers = read.text(&PlanParameters::partition, kEvenPartition);
-      layers != kEvenPartition)
+      layers != kEvenPartition) {
     plan.partition = partition_of(layers);
+    // Layers of virtual stages say how many there are.
+    const std::int64_t stages = std::ssize(plan.partition);
+    if (stages > plan.pp && stages % plan.pp == 0) {
+      plan.virtual_stages = stages / plan.pp;
+      plan.schedule = ScheduleKind::kInterleaved;
+    }
+  }
   candidate.nodes = nodes_;
   const StepRequest request = request_of(question_, candidate);
   if (why_infeasible(question_.config, request, plan)) {
@@ -324,7 +331,12 @@ std::vector<double> PlanGuide::point_of_plan(const Plan& plan, std::int64_t micr
   set("tp", names.tp, plan.tp, kOne);
   set("pp", names.pp, plan.pp, kOne);
   set("cp", names.cp, plan.cp, kOne);
-  set("virtual_stages", names.virtual_stages, plan.virtual_stages, kOne);
+  const std::string layers = names.partition.empty() || plan.partition.empty()
+                                 ? std::string(kEvenPartition)
+                                 : partition_value(plan.partition);
+  set("partition", names.partition, layers, std::string(kEvenPartition));
+  // Uneven layers say how many virtual stages there are.
+  set("virtual_stages", names.virtual_stages, layers == kEvenPartition ? plan.virtual_stages : kOne, kOne);
   set("micro_batch_size", names.micro_batch_size, micro_batch_size, kOne);
   set("sequence_parallel", names.sequence_parallel, plan.sequence_parallel, false);
   set("zero", names.zero, plan.zero_stage, kNone);
@@ -335,9 +347,6 @@ std::vector<double> PlanGuide::point_of_plan(const Plan& plan, std::int64_t micr
     set("recompute_method", names.recompute_method, std::string(to_string(recompute.method)), uniform);
     set("recompute_layers", names.recompute_layers, std::int64_t{recompute.layers}, kOne);
   }
-  const std::vector<std::int64_t>& layers = plan.partition;
-  if (!names.partition.empty() && !layers.empty())
-    set("partition", names.partition, partition_value(layers), std::string(kEvenPartition));
   return points_.point_of(setting);
 }
 

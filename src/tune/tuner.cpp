@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -21,6 +22,7 @@ using TunerClock = std::chrono::steady_clock;
 // Values of running trials are written and judged so often at most: each time is a transaction.
 constexpr std::chrono::milliseconds kReportInterval{200};
 constexpr std::chrono::seconds kStaleInterval{15};
+constexpr std::chrono::milliseconds kBetweenAttempts{500};
 // A suggestion is for a number and a history; where another worker was faster it is made again, at most so
 // often.
 constexpr int kMostSuggestions = 8;
@@ -105,10 +107,8 @@ class Worker {
     next_stale_ = TunerClock::now() + kStaleInterval;
     for (const StaleTrial& stale : storage_->fail_stale_trials(
              study_, {.grace = shared_.options.stale_grace, .retries = kStaleRetries})) {
-      const std::lock_guard lock(shared_.listening);
-      shared_.listener.on_note(
-          format("trial {} is marked as failed: {}{}", stale.number, stale.reason,
-                 stale.retry_number ? format("; trial {} does it again", *stale.retry_number) : ""));
+      note(format("trial {} is marked as failed: {}{}", stale.number, stale.reason,
+                  stale.retry_number ? format("; trial {} does it again", *stale.retry_number) : ""));
     }
   }
 
@@ -227,7 +227,9 @@ class Worker {
     for (const auto& [step, value] : fresh) pending_[step] = value;
     if (TunerClock::now() - last_report_ < kReportInterval) return std::nullopt;
     last_report_ = TunerClock::now();
-    storage_->update_trial(id, {.intermediate_values = std::exchange(pending_, {})});
+    if (!is_written([&] { storage_->update_trial(id, {.intermediate_values = pending_}); }))
+      return std::nullopt;
+    pending_.clear();
     history_.update(storage_->trials(study_));
     const auto index = history_.index_of(number);
     return index ? pruner_->stop(history_.view(), *index) : std::nullopt;
@@ -236,11 +238,30 @@ class Worker {
   void on_alive(TrialId id) {
     if (TunerClock::now() - last_heartbeat_ > shared_.options.stale_grace / 4) {
       last_heartbeat_ = TunerClock::now();
-      storage_->record_heartbeat(id);
+      is_written([&] { storage_->record_heartbeat(id); });
     }
     if (number_ == 0) {
       const std::lock_guard lock(shared_.listening);
       shared_.listener.on_wait();
+    }
+  }
+
+  void note(const std::string& text) {
+    const std::lock_guard lock(shared_.listening);
+    shared_.listener.on_note(text);
+  }
+
+  // A disk that is full, or a file that others keep locked, is noted once: a trial may have cost hours.
+  bool is_written(const std::function<void()>& write) {
+    try {
+      write();
+      trouble_ = nullptr;
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kEnvironment) throw;
+      if (!trouble_) note(format("{}; this is tried again", error.what()));
+      trouble_ = std::current_exception();
+      return false;
     }
   }
 
@@ -262,11 +283,15 @@ class Worker {
         all.emplace(kPredictedSeconds, Json(*predicted).dump());
     update.state = state_of(result.outcome);
     if (result.outcome == TrialEnd::kComplete) update.values = result.values;
-    if (!storage_->update_trial(id, update)) {
-      const std::lock_guard lock(shared_.listening);
-      shared_.listener.on_note(
-          "another tuner took this one for dead and marked its trial as failed; the result is in the log");
+    bool is_ours = true;
+    const auto begin = TunerClock::now();
+    while (!is_written([&] { is_ours = storage_->update_trial(id, update); })) {
+      if (TunerClock::now() - begin > shared_.options.result_patience || shared_.interrupted())
+        std::rethrow_exception(trouble_);
+      std::this_thread::sleep_for(kBetweenAttempts);
     }
+    if (!is_ours)
+      note("another tuner took this one for dead and marked its trial as failed; the result is in the log");
     if (result.outcome == TrialEnd::kInterrupted) queue_again(id, point);
   }
 
@@ -324,6 +349,7 @@ class Worker {
   std::map<std::int64_t, double> pending_;  // values that are not written yet
   TunerClock::time_point last_report_, last_heartbeat_, next_stale_ = TunerClock::now();
   double trial_seconds_ = 0;
+  std::exception_ptr trouble_ = {};  // of the last write, where it failed
 };
 
 }  // namespace

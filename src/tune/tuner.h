@@ -38,6 +38,8 @@ struct TunerOptions {
   std::optional<std::chrono::milliseconds> time_limit = {};  // no trial is begun after it
   std::int64_t most_failures = 10;  // so many at the start of the study, and nothing else: the study ends
   std::chrono::seconds stale_grace{120};
+  // How long the result of a trial is tried to be written where the disk is full or the file is locked.
+  std::chrono::seconds result_patience{600};
   const PlanGuide* guide = nullptr;
   std::function<bool()> interrupted = {};
 };
@@ -73,7 +75,8 @@ class Tuner {
   // Both must outlive it.
   Tuner(const TuneStudy& tune, const TunerOptions& options);
   // Error (environment) when the storage cannot be written: the running trials are ended, and their logs keep
-  // what they printed.
+  // what they printed. A trial that runs goes on without reporting meanwhile, and a result is tried again for
+  // `result_patience`.
   TunerSummary run(TunerListener& listener);
 
  private:

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <set>
+#include <thread>
 
 #include "nadi/base/error.h"
 #include "nadi/base/temporary_folder.h"
@@ -189,6 +190,32 @@ TEST_F(TunerTest, AnInterruptedBaselineIsTheBaselineAgain) {
   tune.trial.command.words[2] = "echo cost $1";
   run(tune);
   EXPECT_EQ(view().baseline, 1) << "trial 0 was interrupted";
+}
+
+TEST_F(TunerTest, AResultWaitsForAFileThatIsLocked) {
+  path_ = folder_.path() / "s.journal";
+  const std::filesystem::path lock = folder_.path() / "s.journal.lock";
+  // Another program takes the lock while the trial runs, and keeps it for a while after its end.
+  TuneStudy tune = study("echo cost 3; ln -s s.journal " + lock.string() + "; : $1", {"n=1..9"});
+  tune.trials = 1;
+  create(tune);
+  std::thread other([&] {
+    while (!std::filesystem::is_symlink(lock)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+    std::filesystem::remove(lock);
+  });
+  TunerOptions options{.storage = path_, .study = "s", .trials_folder = folder_.path() / "t"};
+  options.storage_options.lock_timeout = std::chrono::milliseconds(100);
+  EXPECT_EQ(Tuner(tune, options).run(listener_).stop, TunerStop::kDone);
+  other.join();
+  EXPECT_EQ(view().trials.at(0).values, std::vector<double>{3});
+  ASSERT_EQ(listener_.notes.size(), 1u) << "once";
+  EXPECT_THAT(listener_.notes[0], HasSubstr("this is tried again"));
+  // Without patience it is an error.
+  options.result_patience = std::chrono::seconds(0);
+  tune.trials = 2;
+  EXPECT_THROW(Tuner(tune, options).run(listener_), Error);
+  EXPECT_TRUE(std::filesystem::remove(lock));
 }
 
 TEST_F(TunerTest, TheLogGrowsWhileATrialRuns) {
