@@ -335,6 +335,13 @@ class MegatronWriter {
           format("Megatron-LM has one rate for the dropout of embeddings ({}) and of residual branches "
                  "({})",
                  config_.embedding_dropout, config_.residual_dropout));
+    const RotaryFrequencies& rotary = config_.rotary;
+    if (rotary.factor > 1 && (rotary.low_frequency_factor != 1 || rotary.high_frequency_factor != 4 ||
+                              rotary.original_positions != 8192))
+      problem(format(
+          "Megatron-LM stretches rotary frequencies from 8192 positions, by factors of 1 and 4; the model "
+          "from {}, by {} and {}",
+          rotary.original_positions, rotary.low_frequency_factor, rotary.high_frequency_factor));
     if (config_.attention_output_bias != config_.ffn_bias || (config_.ffn_bias && !config_.attention_bias))
       problem("Megatron-LM has biases in all linear layers, in none, or in queries, keys and values alone");
   }

@@ -137,8 +137,12 @@ TEST(MegatronCommandTest, FlagsThatOlderVersionsLackAreNamed) {
   config.rotary.factor = 32;
   const MegatronCommand other = megatron_command(config, file, load_cluster("dgx-h100"));
   EXPECT_THAT(other.command, HasSubstr("--use-rope-scaling --rope-scaling-factor 32 "));
+  EXPECT_THAT(other.problems, IsEmpty());
   EXPECT_THAT(other.notes,
               testing::Contains("--rope-scaling-factor: versions up to Megatron Core 0.10 lack it"));
+  config.rotary.original_positions = 4096;
+  EXPECT_THAT(megatron_command(config, file, load_cluster("dgx-h100")).problems,
+              ElementsAre(HasSubstr("the model from 4096, by 1 and 4")));
 }
 
 }  // namespace

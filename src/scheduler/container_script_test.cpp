@@ -103,10 +103,11 @@ TEST_F(RunContainer, Docker) {
   ASSERT_NO_FATAL_FAILURE(expect_runs(job));
   const std::string folder = (job.outputs / "7").string();
   EXPECT_EQ(recorded("image.txt"), kImage);
-  EXPECT_THAT(recorded("docker.txt"), AllOf(HasSubstr("<run>\n<--rm>\n"), HasSubstr("<--gpus>\n<all>\n"),
-                                            HasSubstr("<-v>\n</a b's:/c $(touch hostile_was_here):ro>\n"),
-                                            HasSubstr("<-v>\n<" + folder + ":" + folder + ">\n"),
-                                            HasSubstr("<-e>\n<MASTER_ADDR>\n")));
+  EXPECT_THAT(
+      recorded("docker.txt"),
+      AllOf(HasSubstr("<run>\n<--rm>\n<--init>\n"), HasSubstr("<--gpus>\n<all>\n"),
+            HasSubstr("<-v>\n</a b's:/c $(touch hostile_was_here):ro>\n"),
+            HasSubstr("<-v>\n<" + folder + ":" + folder + ">\n"), HasSubstr("<-e>\n<MASTER_ADDR>\n")));
 }
 
 TEST_F(RunContainer, Apptainer) {

@@ -89,7 +89,9 @@ std::string container_words(const JobFile& job) {
       add(shell_quote(container.image));
       return words;
     case ContainerKind::kDocker:
-      words = "docker run --rm --network=host --ipc=host --user \"$(id -u):$(id -g)\"";
+      // The first process of a container ignores signals that it does not handle: without --init, a cancelled
+      // command would run on when docker itself has been killed.
+      words = "docker run --rm --init --network=host --ipc=host --user \"$(id -u):$(id -g)\"";
       if (gpus) add("--gpus all");
       mounts("-v", true);
       if (!folder.empty()) add(format("-w {}", shell_quote(folder)));

@@ -48,7 +48,10 @@ class RunScript : public testing::Test {
   }
   int run(const JobFile& job) {
     check_job(job);
-    write_text("script.sh", slurm_scripts(job)[0].text);
+    return run_script(slurm_scripts(job)[0].text);
+  }
+  int run_script(const std::string& text) {
+    write_text("script.sh", text);
     return run_bash("SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n1 SLURM_ARRAY_TASK_ID=1 bash script.sh");
   }
   int run_here(JobFile job) {

@@ -203,11 +203,17 @@ class SlurmWriter {
   }
 
   void add_meeting() {
-    script_.line("# The first job writes this file when it starts.");
+    script_.line(
+        "# The first job writes this file when it starts. A short one may have ended since the last look, "
+        "and");
+    script_.line("# Slurm may not answer for a while.");
+    script_.line("unseen=0");
     script_.line("until [[ -s $JOB_FOLDER/master.txt ]]; do");
-    script_.line("  if [[ -z $(squeue -h -j \"$JOB_ID\" -o %T 2>/dev/null) ]]; then");
-    script_.line("    say \"job $JOB_ID has ended, and this one waits for it\"; exit 1");
-    script_.line("  fi");
+    script_.line(
+        "  if [[ -n $(squeue -h -j \"$JOB_ID\" -o %T 2>/dev/null) ]]; then unseen=0; else unseen=$((unseen + "
+        "1)); fi");
+    script_.line(
+        "  if ((unseen > 5)); then say \"job $JOB_ID has ended, and this one waits for it\"; exit 1; fi");
     script_.line("  sleep 2");
     script_.line("done");
     script_.line("read -r MASTER_ADDR MASTER_PORT <\"$JOB_FOLDER/master.txt\"");

@@ -217,6 +217,19 @@ TEST_F(RunScript, AFailureIsSeenHoweverLateItsMessageIsCopied) {
   EXPECT_EQ(read_text("jobs/7/failed_nodes.txt"), "n1\n");
 }
 
+// The first of two jobs may write its address and end between two looks of the second: at the file, and at
+// squeue.
+TEST_F(RunScript, AJobThatEndsAtOnceIsMetAllTheSame) {
+  write_program("squeue", "echo '10.0.0.1 29500' >jobs/7/master.txt");
+  JobFile job = command_job({"bash", "-c", "echo met at $MASTER_ADDR:$MASTER_PORT"});
+  job.sample_every = {};
+  job.groups.push_back(job.groups[0]);
+  job.mixing = JobMixing::kJobs;
+  check_job(job);
+  EXPECT_EQ(run_script(with_master_job(slurm_scripts(job)[1].text, "7")), 0) << read_text("slurm.txt");
+  EXPECT_THAT(read_text("jobs/7/n1.out"), HasSubstr("met at 10.0.0.1:29500\n"));
+}
+
 TEST_F(RunScript, HostileWordsReachTheCommand) {
   std::vector<std::string> words{"printf", "<%s>\\n"};
   std::string expected;

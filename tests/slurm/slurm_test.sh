@@ -290,6 +290,12 @@ spread=$id
 submit sweep '{"nadi_job": 1, "name": "sweep", "sample_every": "0 s", "sweep": {"values": {"LR": ["1e-4", "3e-4"], "B": ["8", "16"]}},
   "run": {"command": ["echo", "lr ${LR}, batch ${B}"]}}'
 sweep=$id
+# The second group fails on its node, and leaves it; the first stays where its user allows it.
+submit leaves '{"nadi_job": 1, "name": "leaves", "sample_every": "0 s",
+  "groups": [{"partition": "fast", "exclude": ["n2"]}, {"partition": "slow"}],
+  "requeue": {"max_restarts": 1, "on_failure": true, "exclude_failed_nodes": true},
+  "run": {"command": ["bash", "-c", "echo rank $RANK on $SLURMD_NODENAME; [[ $RANK != 1 || $RESTART_COUNT != 0 ]] || exit 7"]}}'
+leaves=$id
 # A plan: one stage where the cluster file says fast, two where it says slow.
 cat >two.json <<'JSON'
 {"name": "two", "nodes": [
@@ -302,7 +308,7 @@ submit planned '{"nadi_job": 1, "name": "planned", "sample_every": "0 s", "plan"
   "groups": [{"kind": "lazy", "partition": "slow"}, {"kind": "quick", "partition": "fast"}],
   "run": {"train": ["--max-steps", "1", "--skip-eval", "--save-dir", "'"$work"'/planned"]}}'
 planned=$id
-for job in "$planned" "$mixed" "$spread" "$sweep" "$apart"; do wait_for 90 "job $job" has_left "$job"; done
+for job in "$planned" "$mixed" "$spread" "$sweep" "$apart" "$leaves"; do wait_for 90 "job $job" has_left "$job"; done
 expect_state "$mixed" done 0
 [[ $(cat "jobs/$mixed"/n[1-4].out | grep -o '^rank.*,' | sort) == "$(printf 'rank %s of 4, node %s of 3,\n' 0 0 1 0 2 1 3 2)" ]] ||
   fail "mixed: $(cat "jobs/$mixed"/n[1-4].out)"
@@ -312,6 +318,9 @@ expect_state "$apart" done 0
 [[ $(cat "jobs/$apart"/n[1-4].out | grep -o '^rank.*,' | sort) == "$(printf 'rank %s of 4, node %s of 3,\n' 0 0 1 0 2 1 3 2)" ]] ||
   fail "apart: $(cat "jobs/$apart"/n[1-4].out "jobs/$apart"/slurm*.txt)"
 [[ $(cat "jobs/$apart"/n[1-4].out | grep -o 'at .*' | sort -u | wc -l) == 1 ]] || fail "apart: several masters"
+expect_state "$leaves" done 0
+[[ $(cat "jobs/$leaves"/n[1-4].out | grep '^rank ' | sort -V | tr '\n' ' ') == "rank 0 on n1 rank 0 on n1 rank 1 on n3 rank 1 on n4 " ]] ||
+  fail "leaves: $(cat "jobs/$leaves"/n?.out "jobs/$leaves/slurm.txt")"
 expect_state "$spread" done 0
 [[ -e spread/checkpoint-2/model.safetensors ]] || { fail "spread: no checkpoint"; tail -n 5 "jobs/$spread"/*.err "jobs/$spread"/slurm.txt >&2; }
 expect_state "$planned" done 0
