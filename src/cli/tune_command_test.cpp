@@ -398,8 +398,8 @@ TEST_F(TunePlanTest, UnevenLayersOfAPlanAreAChoice) {
   EXPECT_THAT(shown.out, HasSubstr("\npartition: even, 1-3\n"));
   EXPECT_THAT(shown.out,
               HasSubstr("plan: train --tensor-model-parallel-size 1 --pipeline-model-parallel-size 2 "
-                        "--decoder-first-pipeline-num-layers 1 --decoder-last-pipeline-num-layers 3 "
-                        "--context-parallel-size 1 --micro-batch-size 2"));
+                        "--decoder-first-pipeline-num-layers 1 --context-parallel-size 1 "
+                        "--micro-batch-size 2"));  // the last of two stages has the rest
   // Four layers do not divide over three stages, but 1-2-1 are three.
   write_plan(kStepOf8, R"("pp": 3, "partition": [1, 2, 1])");
   const CliRun three = dry("--plan plan.json --param pipeline=1,3");
@@ -431,7 +431,7 @@ TEST_F(TunePlanTest, AStudyKeepsThePartition) {
   const CliRun again = run("tune resume p.journal --trials 3");
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(run("tune best p.journal --trial 0 --emit flags").out,
-              HasSubstr("--decoder-first-pipeline-num-layers 1 --decoder-last-pipeline-num-layers 3"));
+              HasSubstr("--pipeline-model-parallel-size 2 --decoder-first-pipeline-num-layers 1 "));
 }
 
 }  // namespace
