@@ -18,8 +18,8 @@ namespace nadi {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::Each;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 constexpr std::int64_t kStop = 3, kSteps = 8;
 
@@ -107,7 +107,8 @@ TEST_P(MegatronResume, GivesTheBitsOfARunThatWasNotConverted) {
         options.resume_from = from;
         const Told told = run_ranks(run, options, loaded_with);
         EXPECT_EQ(told.first_step, kStop + 1);
-        EXPECT_THAT(told.notes, IsEmpty());
+        // On a GPU that the ranks share, a note says so, and nothing else does.
+        EXPECT_THAT(told.notes, Each(HasSubstr("ranks share")));
         EXPECT_EQ(told.result.steps, kSteps);
       };
       const fs::path end =
