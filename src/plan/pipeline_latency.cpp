@@ -193,7 +193,74 @@ class PipelineLatency::State {
     return {.backward = last_, .host = host_};
   }
 
+  PipelinePath longest_path(const PipelineTimes& times, std::int64_t stage) {
+    prepare(times);
+    std::ranges::fill(free_, 0);
+    const PipelineOrder& order = order_of(times);
+    links_.passes.resize(order.passes.size());
+    links_.messages.resize(order.messages.size());
+    links_.last_of_stage.assign(free_.size(), kNone);
+    links_.last_of_lane.assign(lanes_.size(), kNone);
+    pass_by_pass<false, true>(times, order);
+    return path_to(times, order, links_.last_of_stage[static_cast<std::size_t>(stage)]);
+  }
+
  private:
+  static constexpr std::int32_t kNone = -1;
+
+  // What the longest path comes from, by pass and by message.
+  struct PassLink {
+    std::int32_t before = kNone;  // in its stage
+    bool waits = false;           // its message is what it waits for
+  };
+  struct MessageLink {
+    std::int32_t sender = kNone, before = kNone;  // pass; message on its way
+    bool waits = false;                           // for the one before it
+  };
+  struct Links {
+    std::vector<PassLink> passes;
+    std::vector<MessageLink> messages;
+    std::vector<std::int32_t> last_of_stage, last_of_lane;
+  };
+
+  // From its end to its beginning.
+  PipelinePath path_to(const PipelineTimes& times, const PipelineOrder& order, std::int32_t pass) const {
+    PipelinePath path{.chunks = std::vector<PipelinePath::Chunk>(times.forward.size()),
+                      .activations = std::vector<std::int32_t>(times.activations.size()),
+                      .gradients = std::vector<std::int32_t>(times.gradients.size())};
+    for (bool sends = false; pass != kNone;) {
+      const OrderedPass& at = order.passes[static_cast<std::size_t>(pass)];
+      const PassLink& link = links_.passes[static_cast<std::size_t>(pass)];
+      PipelinePath::Chunk& chunk = path.chunks[static_cast<std::size_t>(at.chunk)];
+      const bool empty =
+          (at.backward ? times.backward : times.forward)[static_cast<std::size_t>(at.chunk)].empty;
+      // What comes in goes out, and the stage goes on as if it were not there.
+      const bool waits = empty ? sends : link.waits;
+      if (waits != sends) chunk.turns = true;
+      if (!waits) {
+        ++(at.backward ? chunk.backward_run : chunk.forward_run);
+        sends = false;
+        pass = link.before;
+        continue;
+      }
+      ++(at.backward ? chunk.backward_after : chunk.forward_after);
+      if (at.input == kNoMessage) break;
+      std::int32_t message = at.input;
+      while (true) {
+        const OrderedMessage& sent = order.messages[static_cast<std::size_t>(message)];
+        ++(sent.gradient ? path.gradients : path.activations)[static_cast<std::size_t>(sent.time)];
+        const MessageLink& way = links_.messages[static_cast<std::size_t>(message)];
+        if (!way.waits) {
+          pass = way.sender;
+          break;
+        }
+        message = way.before;
+      }
+      sends = true;
+    }
+    return path;
+  }
+
   void prepare(const PipelineTimes& times) {
     const auto stages = static_cast<std::size_t>(times.stages);
     free_.resize(stages);
@@ -279,7 +346,8 @@ class PipelineLatency::State {
     return most;
   }
 
-  template <bool kHosts>
+  // kLinks: and keeps what everything waits for.
+  template <bool kHosts, bool kLinks = false>
   void pass_by_pass(const PipelineTimes& times, const PipelineOrder& order) {
     arrived_.assign(order.messages.size(), 0);
     const auto launched = [&](std::int32_t stage, const LaunchedCounts& counts) {
@@ -294,6 +362,13 @@ class PipelineLatency::State {
           (at.backward ? times.backward : times.forward)[static_cast<std::size_t>(at.chunk)];
       const std::int64_t ready = at.input == kNoMessage ? 0 : arrived_[static_cast<std::size_t>(at.input)];
       std::int64_t out = ready;
+      const auto number = static_cast<std::int32_t>(&at - order.passes.data());
+      if (kLinks) {
+        links_.passes[static_cast<std::size_t>(number)] = {
+            .before = links_.last_of_stage[s],
+            .waits = ready + pass.after_input.count() > free_[s] + pass.run.count()};
+        links_.last_of_stage[s] = number;
+      }
       if (!pass.empty) {
         out = latest_of(free_[s] + pass.run.count(), ready + pass.after_input.count());
         if (kHosts) out = latest_of(out, launched(at.stage, at.before) + pass.launched.count());
@@ -304,6 +379,12 @@ class PipelineLatency::State {
       const OrderedMessage& message = order.messages[static_cast<std::size_t>(at.output)];
       std::int64_t& lane = lanes_[static_cast<std::size_t>(message.lane)];
       std::int64_t start = latest_of(out, lane);
+      if (kLinks) {
+        std::int32_t& last = links_.last_of_lane[static_cast<std::size_t>(message.lane)];
+        links_.messages[static_cast<std::size_t>(at.output)] = {
+            .sender = number, .before = last, .waits = lane > out};
+        last = at.output;
+      }
       if (kHosts)
         start = latest_of(
             start, latest_of(launched(message.from, message.sender), launched(message.to, message.receiver)));
@@ -367,6 +448,7 @@ class PipelineLatency::State {
   std::map<std::array<std::int64_t, 4>, PipelineOrder> orders_;
   std::vector<std::int64_t> free_, host_, last_, lanes_;
   std::vector<std::int64_t> arrived_, before_, made_;
+  Links links_;
 };
 
 PipelineLatency::PipelineLatency() : state_(std::make_unique<State>()) {}
@@ -374,6 +456,10 @@ PipelineLatency::~PipelineLatency() = default;
 
 PipelineLatency::Ends PipelineLatency::of(const PipelineTimes& times) {
   return state_->of(times);
+}
+
+PipelinePath PipelineLatency::longest_path(const PipelineTimes& times, std::int64_t stage) {
+  return state_->longest_path(times, stage);
 }
 
 }  // namespace nadi

@@ -55,6 +55,23 @@ struct PipelineTimes {
   bool messages_stop_host = false;
 };
 
+// A path through a schedule, as how often it has each part. It is one for any times of the schedule: with
+// others it takes no longer than these pipelines do.
+struct PipelinePath {
+  struct Chunk {
+    // Passes that come after the one before them in their stage (PassTimes::run), and after their message.
+    std::int32_t forward_run = 0, forward_after = 0, backward_run = 0, backward_after = 0;
+    // It changes between the stage's order and messages in this chunk: no path where the chunk is empty.
+    bool turns = false;
+
+    bool operator==(const Chunk&) const = default;
+  };
+  std::vector<Chunk> chunks;                         // in the model's order
+  std::vector<std::int32_t> activations, gradients;  // messages, by chunk as in PipelineTimes
+
+  bool operator==(const PipelinePath&) const = default;
+};
+
 class PipelineLatency {
  public:
   PipelineLatency();
@@ -66,6 +83,9 @@ class PipelineLatency {
   };
   // Valid until the next call. The schedule exists: why_no_schedule() has nothing against it.
   Ends of(const PipelineTimes& times);
+
+  // The longest path up to the last pass of a stage. Hosts, starts and blocking messages are of no account.
+  PipelinePath longest_path(const PipelineTimes& times, std::int64_t stage);
 
  private:
   class State;

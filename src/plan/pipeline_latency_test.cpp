@@ -219,6 +219,74 @@ TEST(PipelineLatency, IsThatOfTheReplayToTheNanosecond) {
   }
 }
 
+std::int64_t time_of_path(const PipelinePath& path, const PipelineCase& one) {
+  std::int64_t time = 0;
+  for (std::size_t c = 0; c < path.chunks.size(); ++c) {
+    const PipelinePath::Chunk& count = path.chunks[c];
+    if (!one.forward[c].empty)
+      time += count.forward_run * one.forward[c].run.count() +
+              count.forward_after * one.forward[c].after_input.count();
+    if (!one.backward[c].empty)
+      time += count.backward_run * one.backward[c].run.count() +
+              count.backward_after * one.backward[c].after_input.count();
+    time += path.activations[c] * one.activations[c].count() + path.gradients[c] * one.gradients[c].count();
+  }
+  return time;
+}
+
+// Chunks in the middle may be empty: some, or none.
+void take_other_times(PipelineCase& one, std::mt19937_64& random, bool empties) {
+  const auto below = [&](std::uint64_t limit) { return static_cast<std::int64_t>(random() % limit); };
+  one.launches = one.blocking = one.stops = false;
+  one.starts.clear();
+  for (std::size_t c = 0; c < one.forward.size(); ++c) {
+    const bool empty = empties && c > 0 && c + 1 < one.forward.size() && below(4) == 0;
+    for (PassTimes* pass : {&one.forward[c], &one.backward[c]}) {
+      const std::int64_t run = empty ? 0 : below(900);
+      *pass = {.run = Nanoseconds{run},
+               .after_input = Nanoseconds{run == 0 ? 0 : run - below(static_cast<std::uint64_t>(run))},
+               .empty = empty};
+    }
+    one.activations[c] = Nanoseconds{below(500)};
+    one.gradients[c] = Nanoseconds{below(500)};
+  }
+}
+
+// A path takes what the pipeline takes that it was found in, and no longer than any other one with its
+// schedule: unless it turns in a chunk that is empty there.
+TEST(PipelineLatency, IsThatOfItsLongestPathAndNoPathIsLonger) {
+  PipelineLatency latency;
+  PipelineCases cases(7);
+  std::mt19937_64 random(7);
+  int others = 0;
+  for (int i = 0; i < 400; ++i) {
+    PipelineCase one = cases.next();
+    take_other_times(one, random, i % 2 == 0);
+    const std::int64_t stages = one.request.stages;
+    const auto end_of = [&](std::int64_t stage) {
+      const PipelineLatency::Ends ends = latency.of(one.times());
+      std::int64_t end = 0;
+      for (std::size_t c = static_cast<std::size_t>(stage); c < one.forward.size();
+           c += static_cast<std::size_t>(stages))
+        end = std::max(end, ends.backward[c]);
+      return end;
+    };
+    const auto stage = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(stages));
+    const PipelinePath path = latency.longest_path(one.times(), stage);
+    ASSERT_EQ(time_of_path(path, one), end_of(stage)) << one.to_string();
+    for (int k = 0; k < 5; ++k) {
+      take_other_times(one, random, k % 2 == 0);
+      bool breaks = false;
+      for (std::size_t c = 0; c < path.chunks.size(); ++c)
+        breaks = breaks || (path.chunks[c].turns && one.forward[c].empty);
+      if (breaks) continue;
+      ++others;
+      ASSERT_LE(time_of_path(path, one), end_of(stage)) << one.to_string();
+    }
+  }
+  EXPECT_GT(others, 1000);
+}
+
 // Three stages, forward 10, backward 20, messages that take no time: the last stage waits for two forwards,
 // works through six micro-batches, and the first one ends two backwards later.
 TEST(PipelineLatency, OfAnEvenPipelineIsWhatThePencilSays) {

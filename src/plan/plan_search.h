@@ -37,6 +37,7 @@ struct SearchOptions {
   std::int64_t top = 10;
   int threads = 1;
   std::int64_t confirmed = 0;  // candidates that are simulated; 0: twice `top`
+  std::int64_t effort = 1;     // work for proofs, in times of the usual; 0: until all is proven
   bool proves_front = false;   // of search_fleet(): with the effort of a search_plans() for each mix on it
   std::function<void(const SearchProgress&)> progress = {};
   std::function<bool()> stop = {};  // true: end with what there is

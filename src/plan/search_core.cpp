@@ -323,20 +323,25 @@ void SearchCore::take(CoreAnswer& answer, Outcome& outcome) {
 
 // What was searched with little effort and may still hide something better than the best, again.
 void SearchCore::prove(CoreAnswer& answer, std::vector<Task>& tasks) {
-  std::int64_t left = kProofEffort;
-  for (std::int64_t effort = kFirstEffort; effort <= kProofEffort && left > 0; effort *= 8) {
+  const std::int64_t most = options_.effort == 0 ? kNeverEnds / 8 : kProofEffort * options_.effort;
+  std::int64_t left = most;
+  const auto best_kept = [&] {
+    return answer.plans.empty() ? kNoObjective
+                                : objective_of(question_.objective, answer.plans.front().estimate);
+  };
+  for (std::int64_t effort = kFirstEffort; effort <= most && left > 0; effort *= 8) {
     std::ranges::stable_sort(tasks, {}, &Task::bound);
+    if (tasks.empty() || tasks.front().bound >= best_kept()) break;
     for (Task& task : tasks) {
-      const double best = answer.plans.empty()
-                              ? kNoObjective
-                              : objective_of(question_.objective, answer.plans.front().estimate);
+      const double best = best_kept();
       if (task.bound >= best || left <= 0) break;
       if (stops()) {
         answer.stopped = true;
         return;
       }
       left -= effort;
-      Outcome outcome = solve(*workers_.front(), task, best, {.effort = {.bounds = effort}});
+      Outcome outcome =
+          solve(*workers_.front(), task, best, {.effort = {.bounds = effort, .stop = options_.stop}});
       task.bound = std::max(task.bound, outcome.bound);
       take(answer, outcome);
     }

@@ -40,6 +40,7 @@ struct SettingAnswer {
   std::int64_t nanoseconds = kNeverEnds;
   std::int64_t lower_bound = kNeverEnds;  // nanoseconds; kNeverEnds: nothing fits
   std::int64_t evaluated = 0;
+  std::int64_t work = 0;   // as PartitionAnswer has it
   bool all_orders = true;  // of kinds of stages were looked at; else `lower_bound` is of some placements only
   bool placed = false;     // there are nodes for it
   bool has_room = false;   // some partition fits in memory
@@ -71,6 +72,9 @@ class SettingSearch {
   SettingAnswer run_few_orders(const SettingRequest& request, Placed& placed);
   SettingAnswer run_all_partitions(const SettingRequest& request, const Placed& placed,
                                    std::span<const std::vector<std::int32_t>> orders);
+  // Raises the bound of an interleaved setting whose layers are spread over chunks, and may find a better
+  // plan.
+  void prove_spread(SettingAnswer& answer, const SettingRequest& request, const Placed& placed);
   // Nanoseconds; kNeverEnds: it does not fit. `layers` by stage.
   std::int64_t exact_of(const SettingRequest& request, const Placed& placed, const PlanTables& tables,
                         std::span<const std::int64_t> layers);
