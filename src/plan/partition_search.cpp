@@ -179,7 +179,8 @@ class PartitionSearch {
     std::ranges::stable_sort(branches, {}, &Branch::bound);
     for (const Branch& branch : branches) {
       if (close_enough(branch.bound)) return;
-      if (bounds_ >= effort_.bounds || (effort_.stop && effort_.stop())) {
+      if (bounds_ + answer_.evaluated * evaluation_bounds() >= effort_.bounds ||
+          (effort_.stop && effort_.stop())) {
         spent_ = true;
         return;
       }
@@ -187,6 +188,12 @@ class PartitionSearch {
       follow(stage, branch.state);
       if (spent_) return;
     }
+  }
+
+  // What one evaluation takes, in bounds. With one chunk per stage most micro-batches are skipped.
+  std::int64_t evaluation_bounds() const {
+    constexpr std::int64_t kPassesPerBound = 8;
+    return problem_.shape.virtual_stages > 1 ? evaluation_work(problem_.shape) / kPassesPerBound : 0;
   }
 
   void decide(std::int64_t stage, const Branch& branch) {

@@ -193,7 +193,7 @@ class PipelineLatency::State {
     return {.backward = last_, .host = host_};
   }
 
-  PipelinePath longest_path(const PipelineTimes& times, std::int64_t stage) {
+  PipelinePath longest_path(const PipelineTimes& times, const PathRequest& request) {
     prepare(times);
     std::ranges::fill(free_, 0);
     const PipelineOrder& order = order_of(times);
@@ -201,8 +201,12 @@ class PipelineLatency::State {
     links_.messages.resize(order.messages.size());
     links_.last_of_stage.assign(free_.size(), kNone);
     links_.last_of_lane.assign(lanes_.size(), kNone);
+    links_.turns = request.turns;
     pass_by_pass<false, true>(times, order);
-    return path_to(times, order, links_.last_of_stage[static_cast<std::size_t>(stage)]);
+    std::size_t last = 0;
+    for (std::size_t s = 1; s < free_.size(); ++s)
+      if (free_[s] + request.tails[s] > free_[last] + request.tails[last]) last = s;
+    return path_to(times, order, static_cast<std::int32_t>(last));
   }
 
  private:
@@ -221,22 +225,40 @@ class PipelineLatency::State {
     std::vector<PassLink> passes;
     std::vector<MessageLink> messages;
     std::vector<std::int32_t> last_of_stage, last_of_lane;
+    std::span<const char> turns;  // by chunk: a path may change between stage and messages there
   };
 
+  // Back to the pass from which the first of those that wait for each other comes.
+  std::int32_t follow_messages(const PipelineOrder& order, std::int32_t message,
+                               PipelinePath::Piece& piece) const {
+    while (true) {
+      const OrderedMessage& sent = order.messages[static_cast<std::size_t>(message)];
+      ++(sent.gradient ? piece.gradients : piece.activations)[static_cast<std::size_t>(sent.time)];
+      const MessageLink& link = links_.messages[static_cast<std::size_t>(message)];
+      if (!link.waits) return link.sender;
+      message = link.before;
+    }
+  }
+
   // From its end to its beginning.
-  PipelinePath path_to(const PipelineTimes& times, const PipelineOrder& order, std::int32_t pass) const {
-    PipelinePath path{.chunks = std::vector<PipelinePath::Chunk>(times.forward.size()),
-                      .activations = std::vector<std::int32_t>(times.activations.size()),
-                      .gradients = std::vector<std::int32_t>(times.gradients.size())};
+  PipelinePath path_to(const PipelineTimes& times, const PipelineOrder& order, std::int32_t stage) const {
+    const PipelinePath::Piece nothing{.chunks = std::vector<PipelinePath::Chunk>(times.forward.size()),
+                                      .activations = std::vector<std::int32_t>(times.activations.size()),
+                                      .gradients = std::vector<std::int32_t>(times.gradients.size())};
+    PipelinePath path{.pieces = {nothing}, .turns = {}, .stage = stage};
+    std::int32_t pass = links_.last_of_stage[static_cast<std::size_t>(stage)];
     for (bool sends = false; pass != kNone;) {
       const OrderedPass& at = order.passes[static_cast<std::size_t>(pass)];
       const PassLink& link = links_.passes[static_cast<std::size_t>(pass)];
-      PipelinePath::Chunk& chunk = path.chunks[static_cast<std::size_t>(at.chunk)];
       const bool empty =
           (at.backward ? times.backward : times.forward)[static_cast<std::size_t>(at.chunk)].empty;
       // What comes in goes out, and the stage goes on as if it were not there.
-      const bool waits = empty ? sends : link.waits;
-      if (waits != sends) chunk.turns = true;
+      const bool waits = empty || links_.turns[static_cast<std::size_t>(at.chunk)] == 0 ? sends : link.waits;
+      if (waits != sends) {
+        path.turns.push_back(at.chunk);
+        path.pieces.push_back(nothing);
+      }
+      PipelinePath::Chunk& chunk = path.pieces.back().chunks[static_cast<std::size_t>(at.chunk)];
       if (!waits) {
         ++(at.backward ? chunk.backward_run : chunk.forward_run);
         sends = false;
@@ -245,17 +267,7 @@ class PipelineLatency::State {
       }
       ++(at.backward ? chunk.backward_after : chunk.forward_after);
       if (at.input == kNoMessage) break;
-      std::int32_t message = at.input;
-      while (true) {
-        const OrderedMessage& sent = order.messages[static_cast<std::size_t>(message)];
-        ++(sent.gradient ? path.gradients : path.activations)[static_cast<std::size_t>(sent.time)];
-        const MessageLink& way = links_.messages[static_cast<std::size_t>(message)];
-        if (!way.waits) {
-          pass = way.sender;
-          break;
-        }
-        message = way.before;
-      }
+      pass = follow_messages(order, at.input, path.pieces.back());
       sends = true;
     }
     return path;
@@ -369,7 +381,12 @@ class PipelineLatency::State {
             .waits = ready + pass.after_input.count() > free_[s] + pass.run.count()};
         links_.last_of_stage[s] = number;
       }
-      if (!pass.empty) {
+      if (kLinks && links_.turns[static_cast<std::size_t>(at.chunk)] == 0) {
+        if (!pass.empty) {
+          out = ready + pass.after_input.count();
+          free_[s] += pass.run.count();
+        }
+      } else if (!pass.empty) {
         out = latest_of(free_[s] + pass.run.count(), ready + pass.after_input.count());
         if (kHosts) out = latest_of(out, launched(at.stage, at.before) + pass.launched.count());
         free_[s] = out;
@@ -458,8 +475,8 @@ PipelineLatency::Ends PipelineLatency::of(const PipelineTimes& times) {
   return state_->of(times);
 }
 
-PipelinePath PipelineLatency::longest_path(const PipelineTimes& times, std::int64_t stage) {
-  return state_->longest_path(times, stage);
+PipelinePath PipelineLatency::longest_path(const PipelineTimes& times, const PathRequest& request) {
+  return state_->longest_path(times, request);
 }
 
 }  // namespace nadi

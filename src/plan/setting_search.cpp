@@ -53,9 +53,8 @@ namespace {
 constexpr std::size_t kMostFewOrders = 24, kFirstOrders = 2;
 constexpr std::int64_t kNear = 10;
 
-// Orders of stages that are searched by paths: more take too long. And what a bound is worth there.
+// Orders of stages that are searched by paths: more take too long.
 constexpr std::size_t kMostSpreadOrders = 64;
-constexpr std::int64_t kSpreadWork = 4;
 
 // All where they are few, else those in which equal stages stand together.
 std::vector<std::vector<std::int32_t>> few_orders(const StageMakes& makes,
@@ -291,7 +290,13 @@ SettingAnswer SettingSearch::run(const SettingRequest& request) {
           candidate_of(request.setting, runs_of(placed.makes, kinds), placed.over_chunks(plan, of_stages)));
     return time;
   };
-  const PartitionAnswer found = search_partition(placed.problem, request.effort);
+  // Of few orders, paths prove more than the search in depth does.
+  const auto orders = placed.given.empty() && plan.virtual_stages > 1
+                          ? all_orders(placed.makes, request.nodes, kMostSpreadOrders)
+                          : std::vector<std::vector<std::int32_t>>{};
+  PartitionEffort effort = request.effort;
+  if (!orders.empty()) effort.bounds = 0;
+  const PartitionAnswer found = search_partition(placed.problem, effort);
   answer.evaluated = found.evaluated;
   answer.work = found.work;
   answer.lower_bound = found.lower_bound;
@@ -302,18 +307,17 @@ SettingAnswer SettingSearch::run(const SettingRequest& request) {
                                     placed.over_chunks(plan, found.layers));
   }
   if (placed.given.empty()) {
-    prove_spread(answer, request, placed);
+    if (!orders.empty()) prove_spread(answer, request, placed, orders);
     improve(answer, request);
   }
   return answer;
 }
 
-void SettingSearch::prove_spread(SettingAnswer& answer, const SettingRequest& request, const Placed& placed) {
+void SettingSearch::prove_spread(SettingAnswer& answer, const SettingRequest& request, const Placed& placed,
+                                 std::span<const std::vector<std::int32_t>> orders) {
   const Plan& plan = request.setting.plan;
   const std::int64_t better_than = std::min(request.effort.better_than, answer.nanoseconds);
-  if (plan.virtual_stages == 1 || request.effort.bounds == 0 || answer.lower_bound >= better_than) return;
-  const auto orders = all_orders(placed.makes, request.nodes, kMostSpreadOrders);
-  if (orders.empty()) return;
+  if (request.effort.bounds == 0 || answer.lower_bound >= better_than) return;
   SpreadProblem problem;
   for (const std::vector<std::int32_t>& order : orders) {
     SpreadOrder& one = problem.orders.emplace_back();
@@ -332,8 +336,7 @@ void SettingSearch::prove_spread(SettingAnswer& answer, const SettingRequest& re
     return exact_of(request, placed, problem.orders[order].tables, layers);
   };
   const SpreadAnswer found = search_spread(
-      problem,
-      {.better_than = better_than, .work = request.effort.bounds * kSpreadWork, .stop = request.effort.stop});
+      problem, {.better_than = better_than, .work = request.effort.bounds, .stop = request.effort.stop});
   answer.evaluated += found.evaluated;
   answer.work += found.work;
   answer.lower_bound = std::max(answer.lower_bound, found.lower_bound);

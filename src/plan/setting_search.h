@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "nadi/base/units.h"
@@ -74,7 +75,8 @@ class SettingSearch {
                                    std::span<const std::vector<std::int32_t>> orders);
   // Raises the bound of an interleaved setting whose layers are spread over chunks, and may find a better
   // plan.
-  void prove_spread(SettingAnswer& answer, const SettingRequest& request, const Placed& placed);
+  void prove_spread(SettingAnswer& answer, const SettingRequest& request, const Placed& placed,
+                    std::span<const std::vector<std::int32_t>> orders);
   // Nanoseconds; kNeverEnds: it does not fit. `layers` by stage.
   std::int64_t exact_of(const SettingRequest& request, const Placed& placed, const PlanTables& tables,
                         std::span<const std::int64_t> layers);

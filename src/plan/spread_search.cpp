@@ -1,9 +1,11 @@
 #include "nadi/plan/spread_search.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <queue>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/plan/matrix_game.h"
@@ -15,8 +17,8 @@ namespace {
 
 constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
-// Paths that are kept, and partitions that are looked at before a range is halved.
-constexpr std::size_t kMostPaths = 48, kMostRows = 24;
+// Paths and partitions that are kept, and partitions that are looked at before a range is halved.
+constexpr std::size_t kMostPaths = 96, kMostRows = 64, kMostLooks = 32;
 
 // What is left of a bound in floating point.
 constexpr double kRounding = 1e-9;
@@ -24,7 +26,6 @@ constexpr double kRounding = 1e-9;
 // A path with what follows it.
 struct KnownPath {
   PipelinePath path = {};
-  std::size_t ends_in = 0;  // stage whose tail follows
   std::size_t updates = 0;  // stage whose update comes last
   std::int64_t used = 0;    // when it last had a weight
   // By order: nanoseconds by stage and layers; empty: not worked out yet. And what comes in any case.
@@ -52,10 +53,10 @@ class SpreadSearch {
         best_(effort.better_than) {}
 
   SpreadAnswer run() {
-    for (std::size_t order = 0; order < problem_.orders.size(); ++order)
-      push({.order = order,
-            .fewest = std::vector<std::int64_t>(stages_),
-            .most = problem_.orders[order].most_layers});
+    for (std::size_t order = 0; order < problem_.orders.size(); ++order) {
+      find_most_layers(order);
+      push({.order = order, .fewest = std::vector<std::int64_t>(stages_), .most = most_layers_[order]});
+    }
     while (!open_.empty() && open_.top().bound < static_cast<double>(best_) && !is_spent()) {
       Range range = open_.top();
       open_.pop();
@@ -74,12 +75,14 @@ class SpreadSearch {
   void push(Range range) {
     std::int64_t fewest = 0, most = 0;
     for (std::size_t s = 0; s < stages_; ++s) {
-      range.most[s] = std::min(range.most[s], layers_);
       if (range.most[s] < range.fewest[s]) return;
       fewest += range.fewest[s];
       most += range.most[s];
     }
     if (fewest > layers_ || most < layers_) return;
+    // What the others have no room for.
+    for (std::size_t s = 0; s < stages_; ++s)
+      range.fewest[s] = std::max(range.fewest[s], layers_ - (most - range.most[s]));
     range.number = ranges_++;
     open_.push(std::move(range));
   }
@@ -88,25 +91,42 @@ class SpreadSearch {
     return stage * row_ + static_cast<std::size_t>(layers);
   }
 
+  // Forward and backward of one micro-batch in all chunks of a stage.
+  std::int64_t both(const PlanTables& tables, std::size_t stage, std::int64_t layers) const {
+    std::int64_t sum = 0;
+    for_chunks(stage, layers, [&](std::size_t c, std::size_t held) {
+      sum += tables.chunks[c].forward[held].run.count() + tables.chunks[c].backward[held].run.count();
+    });
+    return sum;
+  }
+
+  // With more layers, a stage takes too long all by itself.
+  void find_most_layers(std::size_t order) {
+    const SpreadOrder& one = problem_.orders[order];
+    std::vector<std::int64_t>& most = most_layers_.emplace_back(one.most_layers);
+    for (std::size_t s = 0; s < stages_; ++s) {
+      const auto too_long = [&](std::int64_t layers) {
+        return plan_.micro_batches * both(one.tables, s, layers) + tail(order, s, layers) +
+                   one.tables.norm.count() + after(order, s, layers).update >=
+               best_;
+      };
+      most[s] = std::min(most[s], layers_);
+      while (most[s] >= 0 && too_long(most[s])) --most[s];
+    }
+  }
+
   // A layer after the other goes where all micro-batches take the least with it.
   std::vector<std::int64_t> balanced(const Range& range) const {
     const PlanTables& tables = problem_.orders[range.order].tables;
     std::vector<std::int64_t> layers = range.fewest;
     std::int64_t left = layers_;
     for (const std::int64_t count : layers) left -= count;
-    const auto both = [&](std::size_t stage, std::int64_t count) {
-      std::int64_t sum = 0;
-      for_chunks(stage, count, [&](std::size_t c, std::size_t held) {
-        sum += tables.chunks[c].forward[held].run.count() + tables.chunks[c].backward[held].run.count();
-      });
-      return sum;
-    };
     for (; left > 0; --left) {
       std::optional<std::size_t> taker;
       std::int64_t least = 0;
       for (std::size_t s = 0; s < stages_; ++s) {
         if (layers[s] == range.most[s]) continue;
-        const std::int64_t time = both(s, layers[s] + 1);
+        const std::int64_t time = both(tables, s, layers[s] + 1);
         if (taker && time >= least) continue;
         taker = s;
         least = time;
@@ -135,64 +155,60 @@ class SpreadSearch {
     return std::max(tail, problem_.orders[order].tables.embedding_reduction.count());
   }
 
-  // The longest path of a partition.
-  KnownPath path_of(std::size_t order, std::span<const std::int64_t> layers) {
-    const PlanTables& tables = problem_.orders[order].tables;
-    forward_.resize(tables.chunks.size());
-    backward_.resize(tables.chunks.size());
-    for (std::size_t s = 0; s < stages_; ++s)
+  // Of a partition: the longest paths that turn anywhere, that turn in no chunk which is empty somewhere in
+  // the range, and that turn in the first chunks of stages alone. The last ones take less here, but they are
+  // paths where others are not.
+  void add_paths(const Range& range, std::span<const std::int64_t> layers) {
+    const PlanTables& tables = problem_.orders[range.order].tables;
+    const std::size_t chunks = tables.chunks.size();
+    forward_.resize(chunks);
+    backward_.resize(chunks);
+    std::vector<std::int64_t> tails(stages_);
+    std::size_t updates = 0;
+    const auto update = [&](std::size_t s) { return after(range.order, s, layers[s]).update; };
+    for (std::size_t s = 0; s < stages_; ++s) {
       for_chunks(s, layers[s], [&](std::size_t c, std::size_t held) {
         forward_[c] = tables.chunks[c].forward[held];
         backward_[c] = tables.chunks[c].backward[held];
       });
-    const PipelineTimes times{.schedule = plan_.schedule,
-                              .stages = plan_.pp,
-                              .virtual_stages = plan_.virtual_stages,
-                              .micro_batches = plan_.micro_batches,
-                              .forward = forward_,
-                              .backward = backward_,
-                              .activations = tables.activations,
-                              .gradients = tables.gradients};
-    const PipelineLatency::Ends ends = latency_.of(times);
-    KnownPath path{.times = std::vector<std::vector<double>>(problem_.orders.size()),
-                   .always = std::vector<double>(problem_.orders.size())};
-    std::int64_t latest = -1, longest = -1;
-    for (std::size_t s = 0; s < stages_; ++s) {
-      std::int64_t end = tail(order, s, layers[s]);
-      for (std::size_t c = s; c < tables.chunks.size(); c += stages_)
-        end = std::max(end, ends.backward[c] + tail(order, s, layers[s]));
-      if (end > latest) {
-        latest = end;
-        path.ends_in = s;
-      }
-      const std::int64_t update = after(order, s, layers[s]).update;
-      if (update <= longest) continue;
-      longest = update;
-      path.updates = s;
+      tails[s] = tail(range.order, s, layers[s]);
+      if (update(s) > update(updates)) updates = s;
     }
-    path.path = latency_.longest_path(times, static_cast<std::int64_t>(path.ends_in));
-    return path;
+    std::vector<char> anywhere(chunks, 1), never_empty(chunks), first_chunks(chunks);
+    for (std::size_t c = 0; c < chunks; ++c) {
+      const bool is_end = c == 0 || c + 1 == chunks;
+      never_empty[c] = is_end || range.fewest[c % stages_] > static_cast<std::int64_t>(c / stages_);
+      first_chunks[c] = is_end || c < stages_;
+    }
+    for (const std::vector<char>* turns : {&anywhere, &never_empty, &first_chunks}) {
+      KnownPath known{.path = latency_.longest_path({.schedule = plan_.schedule,
+                                                     .stages = plan_.pp,
+                                                     .virtual_stages = plan_.virtual_stages,
+                                                     .micro_batches = plan_.micro_batches,
+                                                     .forward = forward_,
+                                                     .backward = backward_,
+                                                     .activations = tables.activations,
+                                                     .gradients = tables.gradients},
+                                                    {.turns = *turns, .tails = tails}),
+                      .updates = updates,
+                      .times = std::vector<std::vector<double>>(problem_.orders.size()),
+                      .always = std::vector<double>(problem_.orders.size())};
+      add_path(std::move(known));
+    }
   }
 
-  // Where a chunk is empty in which the path turns, it is none: then it counts for nothing altogether.
-  const std::vector<double>& times_of(KnownPath& known, std::size_t order) const {
-    std::vector<double>& times = known.times[order];
-    if (!times.empty()) return times;
-    const PlanTables& tables = problem_.orders[order].tables;
-    times.resize(stages_ * row_);
-    std::vector<std::size_t> broken;
-    double most = 0;
-    for (std::size_t s = 0; s < stages_; ++s) {
-      double most_of_stage = 0;
-      for (std::int64_t l = 0; l <= std::min(layers_, problem_.orders[order].most_layers[s]); ++l) {
-        double sum = 0;
-        bool breaks = false;
+  // By stage and layers, of one piece without messages.
+  std::vector<double> piece_times(const PlanTables& tables, std::span<const std::int64_t> most_layers,
+                                  const PipelinePath::Piece& piece) const {
+    std::vector<double> times(stages_ * row_);
+    for (std::size_t s = 0; s < stages_; ++s)
+      for (std::int64_t l = 0; l <= most_layers[s]; ++l)
         for_chunks(s, l, [&](std::size_t c, std::size_t held) {
-          const PipelinePath::Chunk& count = known.path.chunks[c];
+          const PipelinePath::Chunk& count = piece.chunks[c];
           const PassTimes &forward = tables.chunks[c].forward[held],
                           &backward = tables.chunks[c].backward[held];
-          const auto add = [&](std::int32_t times, Nanoseconds time) {
-            sum += static_cast<double>(times) * static_cast<double>(time.count());
+          const auto add = [&](std::int32_t passes, Nanoseconds time) {
+            times[place(s, l)] += static_cast<double>(passes) * static_cast<double>(time.count());
           };
           if (!forward.empty) {
             add(count.forward_run, forward.run);
@@ -202,24 +218,84 @@ class SpreadSearch {
             add(count.backward_run, backward.run);
             add(count.backward_after, backward.after_input);
           }
-          breaks = breaks || (count.turns && (forward.empty || backward.empty));
         });
-        if (s == known.ends_in) sum += static_cast<double>(tail(order, s, l));
-        if (s == known.updates) sum += static_cast<double>(after(order, s, l).update);
-        times[place(s, l)] = sum;
-        most_of_stage = std::max(most_of_stage, sum);
-        if (breaks) broken.push_back(place(s, l));
+    return times;
+  }
+
+  static double messages_of(const PlanTables& tables, const PipelinePath::Piece& piece) {
+    double sum = 0;
+    for (std::size_t c = 0; c < tables.activations.size(); ++c)
+      sum += static_cast<double>(piece.activations[c]) * static_cast<double>(tables.activations[c].count()) +
+             static_cast<double>(piece.gradients[c]) * static_cast<double>(tables.gradients[c].count());
+    return sum;
+  }
+
+  // A piece of a path in one order of stages.
+  struct PieceTimes {
+    std::vector<double> times;          // by stage and layers
+    std::vector<double> most_of_stage;  // of these, by stage
+    double most = 0;                    // that the whole piece may take, with messages
+  };
+
+  PieceTimes bounded_piece(const KnownPath& known, std::size_t order, std::size_t number) const {
+    const PlanTables& tables = problem_.orders[order].tables;
+    const PipelinePath::Piece& piece = known.path.pieces[number];
+    PieceTimes bounded{.times = piece_times(tables, most_layers_[order], piece),
+                       .most_of_stage = std::vector<double>(stages_),
+                       .most = messages_of(tables, piece)};
+    for (std::size_t s = 0; s < stages_; ++s) {
+      for (std::int64_t l = 0; l <= most_layers_[order][s]; ++l) {
+        double& time = bounded.times[place(s, l)];
+        if (number == 0 && std::cmp_equal(s, known.path.stage))
+          time += static_cast<double>(tail(order, s, l));
+        bounded.most_of_stage[s] = std::max(bounded.most_of_stage[s], time);
       }
-      most += most_of_stage;
+      bounded.most += bounded.most_of_stage[s];
     }
+    return bounded;
+  }
+
+  // What a path loses at most where a stage has so many layers: all but the longest run of pieces between
+  // turns in empty chunks. Several such stages lose no more than the sum: what all of them leave is in one
+  // run.
+  double lost(const KnownPath& known, const PlanTables& tables, std::span<const PieceTimes> pieces,
+              std::size_t stage, std::int64_t layers) const {
+    double all = 0, run = 0, longest_run = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const double most =
+          pieces[i].most - pieces[i].most_of_stage[stage] + pieces[i].times[place(stage, layers)];
+      all += most;
+      run += most;
+      longest_run = std::max(longest_run, run);
+      if (i == known.path.turns.size()) break;
+      const auto turn = static_cast<std::size_t>(known.path.turns[i]);
+      if (turn % stages_ != stage) continue;
+      for_chunks(stage, layers, [&](std::size_t c, std::size_t held) {
+        if (c == turn && (tables.chunks[c].forward[held].empty || tables.chunks[c].backward[held].empty))
+          run = 0;
+      });
+    }
+    return all - longest_run;
+  }
+
+  const std::vector<double>& times_of(KnownPath& known, std::size_t order) const {
+    std::vector<double>& times = known.times[order];
+    if (!times.empty()) return times;
+    const PlanTables& tables = problem_.orders[order].tables;
+    times.resize(stages_ * row_);
     double& always = known.always[order];
     always = static_cast<double>(tables.norm.count());
-    for (std::size_t c = 0; c < tables.activations.size(); ++c)
-      always +=
-          static_cast<double>(known.path.activations[c]) *
-              static_cast<double>(tables.activations[c].count()) +
-          static_cast<double>(known.path.gradients[c]) * static_cast<double>(tables.gradients[c].count());
-    for (const std::size_t at : broken) times[at] = -(most + always);
+    std::vector<PieceTimes> pieces;
+    for (std::size_t i = 0; i < known.path.pieces.size(); ++i) {
+      pieces.push_back(bounded_piece(known, order, i));
+      always += messages_of(tables, known.path.pieces[i]);
+      for (std::size_t at = 0; at < times.size(); ++at) times[at] += pieces.back().times[at];
+    }
+    for (std::size_t s = 0; s < stages_; ++s)
+      for (std::int64_t l = 0; l <= most_layers_[order][s]; ++l) {
+        times[place(s, l)] -= lost(known, tables, pieces, s, l);
+        if (s == known.updates) times[place(s, l)] += static_cast<double>(after(order, s, l).update);
+      }
     return times;
   }
 
@@ -233,7 +309,7 @@ class SpreadSearch {
   // Makes room by leaving out those without a weight for the longest time.
   void add_path(KnownPath path) {
     if (std::ranges::any_of(paths_, [&](const KnownPath& known) {
-          return known.ends_in == path.ends_in && known.updates == path.updates && known.path == path.path;
+          return known.updates == path.updates && known.path == path.path;
         }))
       return;
     path.used = ++clock_;
@@ -290,40 +366,70 @@ class SpreadSearch {
     answer_.layers = layers;
   }
 
-  // Raises the bound of a range, and finds out where its stages should be parted.
+  bool is_within(const Range& range, const std::vector<std::int64_t>& layers) const {
+    for (std::size_t s = 0; s < stages_; ++s)
+      if (layers[s] < range.fewest[s] || layers[s] > range.most[s]) return false;
+    return true;
+  }
+
+  // Weights of paths with which the least time of these partitions is highest.
+  GameAnswer play(std::size_t order, std::span<const std::vector<std::int64_t>> rows) {
+    MatrixGame game{.rows = rows.size(), .columns = paths_.size()};
+    for (const std::vector<std::int64_t>& row : rows)
+      for (KnownPath& path : paths_) game.payoffs.push_back(std::max(0.0, time_of(path, order, row)));
+    const double longest = std::ranges::max(game.payoffs);
+    for (double& time : game.payoffs) time /= longest;
+    GameAnswer answer = solve_game(game);
+    shares_ = answer.columns;
+    for (std::size_t p = 0; p < paths_.size(); ++p)
+      if (shares_[p] > 0) paths_[p].used = ++clock_;
+    return answer;
+  }
+
+  // Raises the bound of a range, and finds out where its stages should be parted. What was found in others
+  // comes first: their paths, with the last weights, and those of their partitions that belong to this one,
+  // too.
   void look_into(Range& range) {
     std::vector<std::vector<std::int64_t>> rows;
+    for (const std::vector<std::int64_t>& row : rows_)
+      if (is_within(range, row)) rows.push_back(row);
     std::vector<std::int64_t> layers = balanced(range);
-    while (true) {
-      rows.push_back(layers);
+    if (!paths_.empty()) {
+      shares_.resize(paths_.size());
+      Least least = least_of(range, shares_);
+      range.bound = std::max(range.bound, least.time * (1 - kRounding));
+      if (range.bound >= static_cast<double>(best_)) return;
+      if (!rows.empty()) layers = std::move(least.layers);
+    }
+    for (std::size_t looked_at = 1;; ++looked_at) {
       evaluate(range.order, layers);
-      add_path(path_of(range.order, layers));
-      MatrixGame game{.rows = rows.size(), .columns = paths_.size()};
-      for (const std::vector<std::int64_t>& row : rows)
-        for (KnownPath& path : paths_) game.payoffs.push_back(std::max(0.0, time_of(path, range.order, row)));
-      const double longest = std::ranges::max(game.payoffs);
-      for (double& time : game.payoffs) time /= longest;
-      const GameAnswer answer = solve_game(game);
-      for (std::size_t p = 0; p < paths_.size(); ++p)
-        if (answer.columns[p] > 0) paths_[p].used = ++clock_;
+      add_paths(range, layers);
+      rows.push_back(layers);
+      rows_.push_back(std::move(layers));
+      if (rows_.size() > kMostRows) rows_.pop_front();
+      const GameAnswer answer = play(range.order, rows);
       Least least = least_of(range, answer.columns);
       range.bound = std::max(range.bound, least.time * (1 - kRounding));
-      answer_.work += 2 * plan_.micro_batches * std::ssize(forward_) + layers_ * layers_ * plan_.pp / 2 +
+      answer_.work += 8 * plan_.micro_batches * std::ssize(forward_) + layers_ * layers_ * plan_.pp / 2 +
                       std::ssize(paths_) * std::ssize(mean_) / 8;
-      split_at_.assign(stages_, 0);
-      spread_.assign(stages_, 0);
-      for (std::size_t s = 0; s < stages_; ++s) {
-        for (std::size_t r = 0; r < rows.size(); ++r)
-          split_at_[s] += answer.rows[r] * static_cast<double>(rows[r][s]);
-        for (std::size_t r = 0; r < rows.size(); ++r) {
-          const double apart = static_cast<double>(rows[r][s]) - split_at_[s];
-          spread_[s] += answer.rows[r] * apart * apart;
-        }
-      }
-      if (range.bound >= static_cast<double>(best_) || rows.size() >= kMostRows || is_spent() ||
-          std::ranges::find(rows, least.layers) != rows.end())
-        return;
+      if (range.bound >= static_cast<double>(best_)) return;
+      if (looked_at >= kMostLooks || is_spent() || std::ranges::find(rows, least.layers) != rows.end())
+        return find_split(rows, answer.rows);
       layers = std::move(least.layers);
+    }
+  }
+
+  // Where the partitions of the last game part ways.
+  void find_split(std::span<const std::vector<std::int64_t>> rows, std::span<const double> shares) {
+    split_at_.assign(stages_, 0);
+    spread_.assign(stages_, 0);
+    for (std::size_t s = 0; s < stages_; ++s) {
+      for (std::size_t r = 0; r < rows.size(); ++r)
+        split_at_[s] += shares[r] * static_cast<double>(rows[r][s]);
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        const double apart = static_cast<double>(rows[r][s]) - split_at_[s];
+        spread_[s] += shares[r] * apart * apart;
+      }
     }
   }
 
@@ -356,7 +462,10 @@ class SpreadSearch {
   SpreadAnswer answer_;
   std::priority_queue<Range, std::vector<Range>, Later> open_;
   std::int64_t ranges_ = 0, clock_ = 0;
+  std::vector<std::vector<std::int64_t>> most_layers_;  // by order and stage
   std::vector<KnownPath> paths_;
+  std::vector<double> shares_;                  // weights of the last game, by path
+  std::deque<std::vector<std::int64_t>> rows_;  // partitions that were looked at last
   PipelineLatency latency_;
   std::vector<PassTimes> forward_, backward_;
   std::vector<double> mean_, sums_;
