@@ -24,7 +24,7 @@ constexpr std::size_t kMostMixesWhole = 256;
 
 // Work for the proofs of all mixes that are on the front at first (PartitionAnswer::work), which takes some
 // seconds.
-constexpr std::int64_t kFrontEffort = 150'000'000;
+constexpr std::int64_t kFrontEffort = 300'000'000;
 
 // Every mix after those with fewer nodes.
 std::vector<std::vector<std::int32_t>> mixes_of(const std::vector<FleetChoice>& choices) {

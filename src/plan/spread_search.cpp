@@ -141,8 +141,7 @@ class SpreadSearch {
   void for_chunks(std::size_t stage, std::int64_t layers, Visit&& visit) const {
     for (std::int64_t v = 0; v < plan_.virtual_stages; ++v)
       visit(static_cast<std::size_t>(v) * stages_ + stage,
-            static_cast<std::size_t>(layers / plan_.virtual_stages +
-                                     (v < layers % plan_.virtual_stages ? 1 : 0)));
+            static_cast<std::size_t>(layers_of_chunk(layers, v, plan_.virtual_stages)));
   }
 
   const PartitionCosts& after(std::size_t order, std::size_t stage, std::int64_t layers) const {
