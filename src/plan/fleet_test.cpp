@@ -96,7 +96,9 @@ TEST(FleetFile, RefusesWhatItDoesNotKnow) {
           "3.6e+09 mixes of nodes; the limit is 10000");
   refused(R"({"cluster": "mixed.json", "fleet": 1, "nodes": {}})", "fleet");
   refused(R"({"cluster": "a10-8x44", "nodes": {}})", "unknown cluster 'a10-8x44'");
-  refused(R"({"cluster": "dgx-a100", "nodes": {"dgx-a100": {"most": 2}}})", "");
+  std::string alone(kFleetCluster.substr(0, kFleetCluster.find(",\n  \"levels\"")));
+  alone.replace(alone.find(R"("count": 1)"), 10, R"("count": 0)");
+  refused(R"({"cluster": )" + alone + R"(}, "nodes": {"small": {"most": 2}}})", "no fabric between nodes");
 }
 
 }  // namespace

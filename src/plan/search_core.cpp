@@ -24,10 +24,12 @@ constexpr std::size_t kBatch = 16;
 
 // Bounds that the search in depth may work out for one setting at first; by how much that grows each time
 // that the proof of the best comes to it again; and the work of the proof altogether (PartitionAnswer::work),
-// which takes 5 to 10 s.
+// which takes 5 to 20 s.
 constexpr std::int64_t kFirstEffort = 20'000;
 constexpr std::int64_t kMoreEffort = 4;
-constexpr std::int64_t kProofEffort = 300'000'000;
+constexpr std::int64_t kProofEffort = 1'200'000'000;
+// A gap that is no wider than this is worth a quarter of that.
+constexpr double kNarrowGap = 0.01;
 
 // Whether some placement of the stages takes all of these nodes.
 bool can_use_all(const PlanQuestion& question, const PlanSetting& grid,
@@ -327,7 +329,8 @@ void SearchCore::take(CoreAnswer& answer, Outcome& outcome) {
 // What was searched with little effort and may still hide something better than the best, again.
 void SearchCore::prove(CoreAnswer& answer, std::vector<Task>& tasks, std::int64_t work) {
   const std::int64_t most = options_.effort == 0 ? kNeverEnds / kMoreEffort : kProofEffort * options_.effort;
-  std::int64_t left = std::min(most, work);
+  const std::int64_t allowed = std::min(most, work);
+  std::int64_t left = allowed;
   const auto best_kept = [&] {
     return answer.plans.empty() ? kNoObjective
                                 : objective_of(question_.objective, answer.plans.front().estimate);
@@ -338,15 +341,17 @@ void SearchCore::prove(CoreAnswer& answer, std::vector<Task>& tasks, std::int64_
     for (Task& task : tasks) {
       const double best = best_kept();
       if (task.bound >= best || left <= 0) break;
-      if (stops()) {
-        answer.stopped = true;
-        return;
-      }
+      const double lowest = std::ranges::min_element(tasks, {}, &Task::bound)->bound;
+      if (options_.effort > 0 && lowest >= best * (1 - kNarrowGap) && left < allowed / 4 * 3) return;
       Outcome outcome = solve(*workers_.front(), task, best,
                               {.effort = {.bounds = std::min(effort, left), .stop = options_.stop}});
       left -= outcome.answer.work;
       task.bound = std::max(task.bound, outcome.bound);
       take(answer, outcome);
+      if (stops()) {
+        answer.stopped = true;
+        return;
+      }
     }
   }
 }
