@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 2> kFleetCountKeys{"fewest", "most"};
 // More nodes of a kind are a typing mistake.
 constexpr std::int64_t kMostRented = 65'536;
 // Each mix is a search of some milliseconds.
-constexpr std::int64_t kMostMixes = 10'000;
+constexpr std::int64_t kMostFleetMixes = 10'000;
 
 Cluster fleet_cluster(const JsonValue& value, const std::filesystem::path& fleet) {
   if (value.is_object()) return cluster_of(value);
@@ -107,8 +107,8 @@ Fleet read_fleet(const std::filesystem::path& path) {
     all.insert(all.end(), static_cast<std::size_t>(choice.most), choice.kind);
   }
   if (all.empty()) throw error_at(nodes, "a fleet without nodes");
-  if (const double mixes = mix_count(fleet.choices); mixes > static_cast<double>(kMostMixes))
-    throw error_at(nodes, format("{:.3g} mixes of nodes; the limit is {}", mixes, kMostMixes),
+  if (const double mixes = mix_count(fleet.choices); mixes > static_cast<double>(kMostFleetMixes))
+    throw error_at(nodes, format("{:.3g} mixes of nodes; the limit is {}", mixes, kMostFleetMixes),
                    "a mix has from 'fewest' to 'most' nodes of each kind: bring them nearer to each other");
   if (all.size() > 1 && cluster.levels.empty())
     throw error_at(nodes, format("{} nodes, and {} has no fabric between nodes", all.size(), cluster.name),

@@ -65,7 +65,7 @@ std::vector<std::vector<std::int32_t>> few_orders(const StageMakes& makes,
   return orders;
 }
 
-PipelineShape shape_of(const Plan& plan) {
+PipelineShape pipeline_shape(const Plan& plan) {
   return {.schedule = plan.schedule,
           .stages = plan.pp,
           .micro_batches = plan.micro_batches,
@@ -213,7 +213,7 @@ SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
       {.setting = request.setting, .makes = placed.makes, .memory = request.memory, .given = placed.given});
   if (!placed.room.holds(question_.config.layers)) return placed;
   PartitionProblem& problem = placed.problem;
-  problem.shape = shape_of(plan);
+  problem.shape = pipeline_shape(plan);
   problem.layers = question_.config.layers;
   problem.nodes = request.nodes;
   for (const StageMake& make : placed.makes.makes) {
@@ -361,7 +361,7 @@ void SettingSearch::improve(SettingAnswer& answer, const SettingRequest& request
   const MovedLayers moved = improve_interleaved(
       problem, {.layers = candidate.plan.partition, .nanoseconds = answer.nanoseconds}, tries);
   answer.evaluated += moved.evaluated;
-  answer.work += moved.evaluated * evaluation_work(shape_of(request.setting.plan));
+  answer.work += moved.evaluated * evaluation_work(pipeline_shape(request.setting.plan));
   answer.nanoseconds = moved.nanoseconds;
   candidate.plan.partition = moved.layers;
 }
@@ -448,7 +448,7 @@ SettingAnswer SettingSearch::run_all_partitions(const SettingRequest& request, c
     const PartitionAnswer found =
         search_interleaved(problem, std::min(request.effort.better_than, answer.nanoseconds));
     answer.evaluated += found.evaluated;
-    answer.work += found.evaluated * evaluation_work(shape_of(request.setting.plan));
+    answer.work += found.evaluated * evaluation_work(pipeline_shape(request.setting.plan));
     answer.lower_bound = std::min(answer.lower_bound, found.lower_bound);
     answer.has_room = answer.has_room || found.lower_bound < kNeverEnds;
     if (!found.found()) continue;

@@ -5,8 +5,9 @@
 //   if (answer.candidate) ...
 //
 // Tables of stage times (plan_tables.h) become a problem of partition_search.h; the estimator's iteration()
-// is what is minimised. With several virtual stages, the layers of a stage are spread evenly over its chunks,
-// or, where all partitions are few (plan_space.h), each is tried (interleaved_search.h).
+// is what is minimised. With several virtual stages, the layers of a stage are spread evenly over its chunks
+// (and where orders of stages are few, spread_search.h has the proof), or, where all partitions are few
+// (plan_space.h), each is tried (interleaved_search.h).
 #pragma once
 
 #include <cstdint>

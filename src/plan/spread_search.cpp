@@ -21,7 +21,7 @@ constexpr double kNoTime = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostPaths = 96, kMostRows = 64, kMostLooks = 32;
 
 // What is left of a bound in floating point.
-constexpr double kRounding = 1e-9;
+constexpr double kBoundRounding = 1e-9;
 
 // A path with what follows it.
 struct KnownPath {
@@ -396,7 +396,7 @@ class SpreadSearch {
     if (!paths_.empty()) {
       shares_.resize(paths_.size());
       Least least = least_of(range, shares_);
-      range.bound = std::max(range.bound, least.time * (1 - kRounding));
+      range.bound = std::max(range.bound, least.time * (1 - kBoundRounding));
       if (range.bound >= static_cast<double>(best_)) return;
       if (!rows.empty()) layers = std::move(least.layers);
     }
@@ -408,7 +408,7 @@ class SpreadSearch {
       if (rows_.size() > kMostRows) rows_.pop_front();
       const GameAnswer answer = play(range.order, rows);
       Least least = least_of(range, answer.columns);
-      range.bound = std::max(range.bound, least.time * (1 - kRounding));
+      range.bound = std::max(range.bound, least.time * (1 - kBoundRounding));
       answer_.work += 8 * plan_.micro_batches * std::ssize(forward_) + layers_ * layers_ * plan_.pp / 2 +
                       std::ssize(paths_) * std::ssize(mean_) / 8;
       if (range.bound >= static_cast<double>(best_)) return;
