@@ -329,7 +329,7 @@ void SearchCore::take(CoreAnswer& answer, Outcome& outcome) {
 // What was searched with little effort and may still hide something better than the best, again.
 void SearchCore::prove(CoreAnswer& answer, std::vector<Task>& tasks, std::int64_t work) {
   const std::int64_t most = options_.effort == 0 ? kNeverEnds / kMoreEffort : kProofEffort * options_.effort;
-  const std::int64_t allowed = std::min(most, work);
+  const std::int64_t allowed = std::min(options_.proves_little ? most / 10 : most, work);
   std::int64_t left = allowed;
   const auto best_kept = [&] {
     return answer.plans.empty() ? kNoObjective
