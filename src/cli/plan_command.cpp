@@ -37,6 +37,7 @@ namespace {
 
 constexpr std::int64_t kDefaultTop = 10;
 constexpr std::int64_t kMostShown = 10'000;
+constexpr std::int64_t kDefaultEffort = 1;
 // Parts of a cluster that a front is made of: a search each.
 constexpr std::int64_t kMostParts = 2000;
 
@@ -63,7 +64,13 @@ const RankedPlan& plan_at(const PlanAnswer& answer, std::string_view flag, std::
 }
 
 SearchOptions search_options(const Flags& flags) {
-  return {.top = wanted_top(flags), .threads = resolve_threads(flags)};
+  // Larger numbers are typing mistakes.
+  constexpr std::int64_t kMostEffort = 1'000'000;
+  const std::int64_t effort = flags.integer("--effort", 0).value_or(kDefaultEffort);
+  if (effort > kMostEffort)
+    throw usage_error(format("--effort {}; the limit is {}", effort, kMostEffort),
+                      "--effort 0 goes on until all is proven");
+  return {.top = wanted_top(flags), .threads = resolve_threads(flags), .effort = effort};
 }
 
 Overwrite overwriting(const Flags& flags) {
@@ -262,6 +269,12 @@ class PlanCommand : public Command {
                .value = "FILE",
                .help = "write every plan that was evaluated as CSV",
                .fallback = "none",
+               .group = "output"});
+    flags.add({.names = {"--effort"},
+               .value = "N",
+               .help = "work for the proof that nothing is better: N times the usual gives a narrower gap; 0 "
+                       "goes on until all is proven",
+               .fallback = format("{}", kDefaultEffort),
                .group = "output"});
     flags.add({.names = {"--threads"},
                .value = "N",

@@ -195,6 +195,9 @@ TEST_F(PlanCommandTest, FindsHowManyNodesToRent) {
   const CliRun simulated = run("simulate --plan plan.json --json");
   EXPECT_EQ(simulated.code, 0) << simulated.err;
   EXPECT_THAT(run(fleet).out, HasSubstr("mixes of nodes"));
+  EXPECT_THAT(run(fleet + "--effort 0").out, HasSubstr("is faster."));
+  EXPECT_EQ(run(fleet + "--threads 1 --json").out, run(fleet + "--threads 3 --json").out);
+  EXPECT_THAT(run(fleet + "--all all.csv").out, HasSubstr("Not every mix"));
   EXPECT_EQ(run(fleet + "--cluster two.json").code, 2);
   write_text("fleet.json", R"({"cluster": "two.json", "nodes": {"fsat": {"most": 2}}})");
   EXPECT_EQ(run(fleet).code, 3);
@@ -250,6 +253,8 @@ TEST_F(PlanCommandTest, RefusesWhatMakesNoSense) {
   refused("--emit-rank 1", "without --emit");
   refused("--force", "--force makes no sense");
   refused("--top 100000", "the limit is");
+  refused("--effort -1", "--effort takes a whole number of at least 0");
+  refused("--effort 1000001", "--effort 0 goes on until all is proven");
   refused("--seq-length 100", "100");
   EXPECT_EQ(run("plan four.json --cluster two.json").code, 2);
   EXPECT_THAT(run("plan four.json --cluster two.json").err, HasSubstr("--global-batch-size"));

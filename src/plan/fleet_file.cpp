@@ -14,6 +14,8 @@ constexpr std::array<std::string_view, 2> kFleetKeys{"cluster", "nodes"};
 constexpr std::array<std::string_view, 2> kFleetCountKeys{"fewest", "most"};
 // More nodes of a kind are a typing mistake.
 constexpr std::int64_t kMostRented = 65'536;
+// Each mix is a search of some milliseconds.
+constexpr std::int64_t kMostFleetMixes = 10'000;
 
 Cluster fleet_cluster(const JsonValue& value, const std::filesystem::path& fleet) {
   if (value.is_object()) return cluster_of(value);
@@ -48,6 +50,13 @@ FleetChoice read_choice(std::string_view name, const JsonValue& value, const Clu
   return choice;
 }
 
+// May be more than any integer has room for.
+double mix_count(const std::vector<FleetChoice>& choices) {
+  double product = 1;
+  for (const FleetChoice& choice : choices) product *= static_cast<double>(counts_of(choice).size());
+  return product;
+}
+
 }  // namespace
 
 std::vector<std::int32_t> counts_of(const FleetChoice& choice) {
@@ -63,13 +72,8 @@ Fleet parts_of(const Cluster& cluster, std::int64_t most_mixes) {
     if (const auto count = std::ranges::count(cluster.nodes, static_cast<std::int32_t>(kind)); count > 0)
       fleet.choices.push_back(
           {.kind = static_cast<std::int32_t>(kind), .most = static_cast<std::int32_t>(count)});
-  const auto mixes = [&] {
-    double product = 1;
-    for (const FleetChoice& choice : fleet.choices) product *= static_cast<double>(counts_of(choice).size());
-    return product;
-  };
   // The kind of which most numbers are looked at gives way first; two of each, none and all, always remain.
-  while (mixes() > static_cast<double>(most_mixes)) {
+  while (mix_count(fleet.choices) > static_cast<double>(most_mixes)) {
     const auto widest = std::ranges::max_element(
         fleet.choices, {}, [](const FleetChoice& choice) { return counts_of(choice).size(); });
     if (widest->step >= widest->most) break;
@@ -103,6 +107,9 @@ Fleet read_fleet(const std::filesystem::path& path) {
     all.insert(all.end(), static_cast<std::size_t>(choice.most), choice.kind);
   }
   if (all.empty()) throw error_at(nodes, "a fleet without nodes");
+  if (const double mixes = mix_count(fleet.choices); mixes > static_cast<double>(kMostFleetMixes))
+    throw error_at(nodes, format("{:.3g} mixes of nodes; the limit is {}", mixes, kMostFleetMixes),
+                   "a mix has from 'fewest' to 'most' nodes of each kind: bring them nearer to each other");
   if (all.size() > 1 && cluster.levels.empty())
     throw error_at(nodes, format("{} nodes, and {} has no fabric between nodes", all.size(), cluster.name),
                    "'levels' of a cluster has the fabrics that connect its nodes");

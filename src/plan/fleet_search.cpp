@@ -4,7 +4,7 @@
 // nodes are looked at, besides the best ones of smaller mixes. Where the caller wants to see every plan, all
 // of them are evaluated with balanced stages (balanced_plans.h) before the search goes for the best. All this
 // takes little effort for each mix; those that are on the front are then searched as a cluster of their own
-// would be.
+// would be, each with an equal share of the work that the caller allows for it.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -21,6 +21,10 @@ namespace {
 // Of so many mixes all plans are evaluated where the caller wants to see them: a fleet of two kinds of up to
 // 15 nodes each. Of more, those that the search looks at.
 constexpr std::size_t kMostMixesWhole = 256;
+
+// Work for the proofs of all mixes that are on the front at first (PartitionAnswer::work), which takes some
+// seconds.
+constexpr std::int64_t kFrontEffort = 300'000'000;
 
 // Every mix after those with fewer nodes.
 std::vector<std::vector<std::int32_t>> mixes_of(const std::vector<FleetChoice>& choices) {
@@ -169,13 +173,18 @@ class FleetSearch {
   // that are on it are searched.
   void prove_front(SearchCore& core) {
     std::map<Mix, double> gaps;
+    if (answer_.front.empty()) return;
+    const std::int64_t work =
+        options_.effort == 0 ? kNeverEnds : kFrontEffort / std::ssize(answer_.front) * options_.effort;
     while (!answer_.stopped) {
       const auto open = std::ranges::find_if(
           answer_.front, [&](std::size_t point) { return !gaps.contains(answer_.points[point].counts); });
       if (open == answer_.front.end()) break;
       show(mixes_.size() + gaps.size(), mixes_.size() + gaps.size() + answer_.front.size());
       FleetPoint& point = answer_.points[*open];
-      const CoreAnswer found = core.run(request_of(point.counts, point.plan, true));
+      CoreRequest request = request_of(point.counts, point.plan, true);
+      request.work = work;
+      const CoreAnswer found = core.run(request);
       answer_.evaluated += found.evaluated;
       answer_.stopped = found.stopped;
       const RankedPlan& plan = found.plans.front();

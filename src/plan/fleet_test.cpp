@@ -77,7 +77,9 @@ TEST(PartsOfACluster, AreAllOrAGridOfThem) {
 
 TEST(FleetFile, RefusesWhatItDoesNotKnow) {
   const auto refused = [](const std::string& text, const char* message) {
-    EXPECT_THAT(problem_of_fleet(text), HasSubstr(message)) << text;
+    const std::string problem = problem_of_fleet(text);
+    EXPECT_FALSE(problem.empty()) << text;
+    EXPECT_THAT(problem, HasSubstr(message)) << text;
   };
   refused("[]", "a fleet is a JSON object");
   refused("{", "");
@@ -90,9 +92,13 @@ TEST(FleetFile, RefusesWhatItDoesNotKnow) {
   refused(R"({"cluster": "mixed.json", "nodes": {"small": {"fewest": 4, "most": 3}}})", "at most 3");
   refused(R"({"cluster": "mixed.json", "nodes": {"small": {"most": 0}, "big": {"most": 0}}})",
           "without nodes");
+  refused(R"({"cluster": "mixed.json", "nodes": {"small": {"most": 60000}, "big": {"most": 60000}}})",
+          "3.6e+09 mixes of nodes; the limit is 10000");
   refused(R"({"cluster": "mixed.json", "fleet": 1, "nodes": {}})", "fleet");
   refused(R"({"cluster": "a10-8x44", "nodes": {}})", "unknown cluster 'a10-8x44'");
-  refused(R"({"cluster": "dgx-a100", "nodes": {"dgx-a100": {"most": 2}}})", "");
+  std::string alone(kFleetCluster.substr(0, kFleetCluster.find(",\n  \"levels\"")));
+  alone.replace(alone.find(R"("count": 1)"), 10, R"("count": 0)");
+  refused(R"({"cluster": )" + alone + R"(}, "nodes": {"small": {"most": 2}}})", "no fabric between nodes");
 }
 
 }  // namespace

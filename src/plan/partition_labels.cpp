@@ -292,6 +292,7 @@ void PartitionLabels::extend(std::int64_t stage, const LabelLimits& limits) {
         const std::span<const RearLabel> labels = behind.of(i);
         std::vector<RearLabel>* target = nullptr;
         for (std::size_t j = 0; j < labels.size(); ++j) {
+          ++bounds_;
           PathBound bound = with_stage_before(problem_.shape, labels[j].bound, cost, send, stage);
           if (is_too_late(bound, least, limits)) continue;
           coarsen(bound, limits);

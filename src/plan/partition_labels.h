@@ -83,6 +83,9 @@ class PartitionLabels {
   };
   std::optional<Best> best() const;
 
+  // That were worked out so far.
+  std::int64_t bounds() const { return bounds_; }
+
   // Nanoseconds of one micro-batch through the first `stages` stages and back with so many layers in them, at
   // least; kNeverEnds: these layers do not fit.
   std::int64_t least_before(std::int64_t stages, std::int64_t layers) const {
@@ -121,6 +124,7 @@ class PartitionLabels {
   std::vector<std::int64_t> least_before_;
   std::vector<Stage> stages_;
   std::int32_t places_ = 1;  // the most of a block
+  std::int64_t bounds_ = 0;
   Open open_;
   std::vector<std::int32_t> slots_;  // of open states; -1: not open
 };

@@ -23,27 +23,32 @@ class PartitionSearch {
         best_(effort.better_than) {}
 
   PartitionAnswer run() {
+    search();
+    answer_.work = labels_.bounds() + bounds_ + answer_.evaluated * evaluation_work(problem_.shape);
+    return answer_;
+  }
+
+ private:
+  void search() {
     if (!has_room()) {
       answer_.lower_bound = kNeverEnds;
-      return answer_;
+      return;
     }
     if (effort_.better_than == kNeverEnds) {
       find_first();
       if (!answer_.found()) {
         answer_.lower_bound = kNeverEnds;  // the nodes do not suffice
-        return answer_;
+        return;
       }
     } else if (!may_be_better()) {
       answer_.lower_bound = effort_.better_than;
-      return answer_;
+      return;
     } else if (effort_.labels == 1 || close_enough(answer_.lower_bound)) {
-      return answer_;
+      return;
     }
     prove();
-    return answer_;
   }
 
- private:
   bool has_room() const {
     std::int64_t room = 0;
     for (std::int64_t s = 0; s < problem_.shape.stages; ++s) {
@@ -174,7 +179,8 @@ class PartitionSearch {
     std::ranges::stable_sort(branches, {}, &Branch::bound);
     for (const Branch& branch : branches) {
       if (close_enough(branch.bound)) return;
-      if (bounds_ >= effort_.bounds) {
+      if (bounds_ + answer_.evaluated * evaluation_bounds() >= effort_.bounds ||
+          (effort_.stop && effort_.stop())) {
         spent_ = true;
         return;
       }
@@ -182,6 +188,12 @@ class PartitionSearch {
       follow(stage, branch.state);
       if (spent_) return;
     }
+  }
+
+  // What one evaluation takes, in bounds. With one chunk per stage most micro-batches are skipped.
+  std::int64_t evaluation_bounds() const {
+    constexpr std::int64_t kPassesPerBound = 8;
+    return problem_.shape.virtual_stages > 1 ? evaluation_work(problem_.shape) / kPassesPerBound : 0;
   }
 
   void decide(std::int64_t stage, const Branch& branch) {

@@ -83,7 +83,13 @@ struct PartitionEffort {
   double tolerance = 0;                   // a gap that need not be closed, as a share of the answer
   std::int64_t bounds = 1'000'000;        // that the search in depth may work out
   std::size_t labels = 16;                // bounds kept of one state; more are merged
+  std::function<bool()> stop = {};        // true: the effort is spent
 };
+
+// Of evaluating one pipeline.
+constexpr std::int64_t evaluation_work(const PipelineShape& shape) {
+  return 2 * shape.stages * shape.virtual_stages * shape.micro_batches;
+}
 
 struct PartitionAnswer {
   std::vector<std::int32_t> kinds;   // by stage; empty: nothing better than `better_than` was found
@@ -93,6 +99,8 @@ struct PartitionAnswer {
   // unless the effort was spent.
   std::int64_t lower_bound = 0;
   std::int64_t evaluated = 0;  // calls of `exact`
+  // What it took, wherever it ran: bounds, and passes of pipelines that were evaluated.
+  std::int64_t work = 0;
   bool found() const { return !layers.empty(); }
 };
 

@@ -193,7 +193,86 @@ class PipelineLatency::State {
     return {.backward = last_, .host = host_};
   }
 
+  PipelinePath longest_path(const PipelineTimes& times, const PathRequest& request) {
+    prepare(times);
+    std::ranges::fill(free_, 0);
+    const PipelineOrder& order = order_of(times);
+    links_.passes.resize(order.passes.size());
+    links_.messages.resize(order.messages.size());
+    links_.last_of_stage.assign(free_.size(), kNone);
+    links_.last_of_lane.assign(lanes_.size(), kNone);
+    links_.turns = request.turns;
+    pass_by_pass<false, true>(times, order);
+    std::size_t last = 0;
+    for (std::size_t s = 1; s < free_.size(); ++s)
+      if (free_[s] + request.tails[s] > free_[last] + request.tails[last]) last = s;
+    return path_to(times, order, static_cast<std::int32_t>(last));
+  }
+
  private:
+  static constexpr std::int32_t kNone = -1;
+
+  // What the longest path comes from, by pass and by message.
+  struct PassLink {
+    std::int32_t before = kNone;  // in its stage
+    bool waits = false;           // its message is what it waits for
+  };
+  struct MessageLink {
+    std::int32_t sender = kNone, before = kNone;  // pass; message on its way
+    bool waits = false;                           // for the one before it
+  };
+  struct Links {
+    std::vector<PassLink> passes;
+    std::vector<MessageLink> messages;
+    std::vector<std::int32_t> last_of_stage, last_of_lane;
+    std::span<const char> turns;  // by chunk: a path may change between stage and messages there
+  };
+
+  // Back to the pass from which the first of those that wait for each other comes.
+  std::int32_t follow_messages(const PipelineOrder& order, std::int32_t message,
+                               PipelinePath::Piece& piece) const {
+    while (true) {
+      const OrderedMessage& sent = order.messages[static_cast<std::size_t>(message)];
+      ++(sent.gradient ? piece.gradients : piece.activations)[static_cast<std::size_t>(sent.time)];
+      const MessageLink& link = links_.messages[static_cast<std::size_t>(message)];
+      if (!link.waits) return link.sender;
+      message = link.before;
+    }
+  }
+
+  // From its end to its beginning.
+  PipelinePath path_to(const PipelineTimes& times, const PipelineOrder& order, std::int32_t stage) const {
+    const PipelinePath::Piece nothing{.chunks = std::vector<PipelinePath::Chunk>(times.forward.size()),
+                                      .activations = std::vector<std::int32_t>(times.activations.size()),
+                                      .gradients = std::vector<std::int32_t>(times.gradients.size())};
+    PipelinePath path{.pieces = {nothing}, .turns = {}, .stage = stage};
+    std::int32_t pass = links_.last_of_stage[static_cast<std::size_t>(stage)];
+    for (bool sends = false; pass != kNone;) {
+      const OrderedPass& at = order.passes[static_cast<std::size_t>(pass)];
+      const PassLink& link = links_.passes[static_cast<std::size_t>(pass)];
+      const bool empty =
+          (at.backward ? times.backward : times.forward)[static_cast<std::size_t>(at.chunk)].empty;
+      // What comes in goes out, and the stage goes on as if it were not there.
+      const bool waits = empty || links_.turns[static_cast<std::size_t>(at.chunk)] == 0 ? sends : link.waits;
+      if (waits != sends) {
+        path.turns.push_back(at.chunk);
+        path.pieces.push_back(nothing);
+      }
+      PipelinePath::Chunk& chunk = path.pieces.back().chunks[static_cast<std::size_t>(at.chunk)];
+      if (!waits) {
+        ++(at.backward ? chunk.backward_run : chunk.forward_run);
+        sends = false;
+        pass = link.before;
+        continue;
+      }
+      ++(at.backward ? chunk.backward_after : chunk.forward_after);
+      if (at.input == kNoMessage) break;
+      pass = follow_messages(order, at.input, path.pieces.back());
+      sends = true;
+    }
+    return path;
+  }
+
   void prepare(const PipelineTimes& times) {
     const auto stages = static_cast<std::size_t>(times.stages);
     free_.resize(stages);
@@ -279,7 +358,8 @@ class PipelineLatency::State {
     return most;
   }
 
-  template <bool kHosts>
+  // kLinks: and keeps what everything waits for.
+  template <bool kHosts, bool kLinks = false>
   void pass_by_pass(const PipelineTimes& times, const PipelineOrder& order) {
     arrived_.assign(order.messages.size(), 0);
     const auto launched = [&](std::int32_t stage, const LaunchedCounts& counts) {
@@ -294,7 +374,19 @@ class PipelineLatency::State {
           (at.backward ? times.backward : times.forward)[static_cast<std::size_t>(at.chunk)];
       const std::int64_t ready = at.input == kNoMessage ? 0 : arrived_[static_cast<std::size_t>(at.input)];
       std::int64_t out = ready;
-      if (!pass.empty) {
+      const auto number = static_cast<std::int32_t>(&at - order.passes.data());
+      if (kLinks) {
+        links_.passes[static_cast<std::size_t>(number)] = {
+            .before = links_.last_of_stage[s],
+            .waits = ready + pass.after_input.count() > free_[s] + pass.run.count()};
+        links_.last_of_stage[s] = number;
+      }
+      if (kLinks && links_.turns[static_cast<std::size_t>(at.chunk)] == 0) {
+        if (!pass.empty) {
+          out = ready + pass.after_input.count();
+          free_[s] += pass.run.count();
+        }
+      } else if (!pass.empty) {
         out = latest_of(free_[s] + pass.run.count(), ready + pass.after_input.count());
         if (kHosts) out = latest_of(out, launched(at.stage, at.before) + pass.launched.count());
         free_[s] = out;
@@ -304,6 +396,12 @@ class PipelineLatency::State {
       const OrderedMessage& message = order.messages[static_cast<std::size_t>(at.output)];
       std::int64_t& lane = lanes_[static_cast<std::size_t>(message.lane)];
       std::int64_t start = latest_of(out, lane);
+      if (kLinks) {
+        std::int32_t& last = links_.last_of_lane[static_cast<std::size_t>(message.lane)];
+        links_.messages[static_cast<std::size_t>(at.output)] = {
+            .sender = number, .before = last, .waits = lane > out};
+        last = at.output;
+      }
       if (kHosts)
         start = latest_of(
             start, latest_of(launched(message.from, message.sender), launched(message.to, message.receiver)));
@@ -367,6 +465,7 @@ class PipelineLatency::State {
   std::map<std::array<std::int64_t, 4>, PipelineOrder> orders_;
   std::vector<std::int64_t> free_, host_, last_, lanes_;
   std::vector<std::int64_t> arrived_, before_, made_;
+  Links links_;
 };
 
 PipelineLatency::PipelineLatency() : state_(std::make_unique<State>()) {}
@@ -374,6 +473,10 @@ PipelineLatency::~PipelineLatency() = default;
 
 PipelineLatency::Ends PipelineLatency::of(const PipelineTimes& times) {
   return state_->of(times);
+}
+
+PipelinePath PipelineLatency::longest_path(const PipelineTimes& times, const PathRequest& request) {
+  return state_->longest_path(times, request);
 }
 
 }  // namespace nadi

@@ -55,6 +55,30 @@ struct PipelineTimes {
   bool messages_stop_host = false;
 };
 
+// A path through a schedule, as how often it has each part. It is one for any times of the schedule: no
+// pipeline with that schedule takes less than any of its paths.
+struct PipelinePath {
+  struct Chunk {
+    // Passes that come after the one before them in their stage (PassTimes::run), and after their message.
+    std::int32_t forward_run = 0, forward_after = 0, backward_run = 0, backward_after = 0;
+
+    bool operator==(const Chunk&) const = default;
+  };
+  struct Piece {
+    std::vector<Chunk> chunks;                         // in the model's order
+    std::vector<std::int32_t> activations, gradients;  // messages, by chunk as in PipelineTimes
+
+    bool operator==(const Piece&) const = default;
+  };
+  // From the end of the path to its beginning. Between two pieces the path changes from the order of a stage
+  // to messages, or back, in the chunk of `turns`: where that is empty, the pieces are two paths.
+  std::vector<Piece> pieces;
+  std::vector<std::int32_t> turns;
+  std::int32_t stage = 0;  // where it ends
+
+  bool operator==(const PipelinePath&) const = default;
+};
+
 class PipelineLatency {
  public:
   PipelineLatency();
@@ -66,6 +90,14 @@ class PipelineLatency {
   };
   // Valid until the next call. The schedule exists: why_no_schedule() has nothing against it.
   Ends of(const PipelineTimes& times);
+
+  // The longest path to the end of a stage's last pass and of what follows it there, among those that turn in
+  // these chunks alone. Hosts, starts and blocking messages are of no account.
+  struct PathRequest {
+    std::span<const char> turns = {};          // by chunk: whether it may; the model's ends must
+    std::span<const std::int64_t> tails = {};  // by stage, nanoseconds
+  };
+  PipelinePath longest_path(const PipelineTimes& times, const PathRequest& request);
 
  private:
   class State;

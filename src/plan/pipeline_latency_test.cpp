@@ -219,6 +219,73 @@ TEST(PipelineLatency, IsThatOfTheReplayToTheNanosecond) {
   }
 }
 
+// Of the longest that is left of it where chunks are empty.
+std::int64_t time_of_path(const PipelinePath& path, const PipelineCase& one) {
+  std::int64_t longest = 0, time = 0;
+  for (std::size_t i = 0; i < path.pieces.size(); ++i) {
+    const PipelinePath::Piece& piece = path.pieces[i];
+    for (std::size_t c = 0; c < piece.chunks.size(); ++c) {
+      const PipelinePath::Chunk& count = piece.chunks[c];
+      if (!one.forward[c].empty)
+        time += count.forward_run * one.forward[c].run.count() +
+                count.forward_after * one.forward[c].after_input.count();
+      if (!one.backward[c].empty)
+        time += count.backward_run * one.backward[c].run.count() +
+                count.backward_after * one.backward[c].after_input.count();
+      time +=
+          piece.activations[c] * one.activations[c].count() + piece.gradients[c] * one.gradients[c].count();
+    }
+    longest = std::max(longest, time);
+    // Two paths.
+    if (i < path.turns.size() && one.forward[static_cast<std::size_t>(path.turns[i])].empty) time = 0;
+  }
+  return longest;
+}
+
+// Chunks in the middle may be empty: some, or none.
+void take_other_times(PipelineCase& one, std::mt19937_64& random, bool empties) {
+  const auto below = [&](std::uint64_t limit) { return static_cast<std::int64_t>(random() % limit); };
+  one.launches = one.blocking = one.stops = false;
+  one.starts.clear();
+  for (std::size_t c = 0; c < one.forward.size(); ++c) {
+    const bool empty = empties && c > 0 && c + 1 < one.forward.size() && below(4) == 0;
+    for (PassTimes* pass : {&one.forward[c], &one.backward[c]}) {
+      const std::int64_t run = empty ? 0 : below(900);
+      *pass = {.run = Nanoseconds{run},
+               .after_input = Nanoseconds{run == 0 ? 0 : run - below(static_cast<std::uint64_t>(run))},
+               .empty = empty};
+    }
+    one.activations[c] = Nanoseconds{below(500)};
+    one.gradients[c] = Nanoseconds{below(500)};
+  }
+}
+
+// A path takes what the pipeline takes that it was found in, or less where it may not turn, and no longer
+// than any other one with its schedule.
+TEST(PipelineLatency, IsThatOfItsLongestPathAndNoPathIsLonger) {
+  PipelineLatency latency;
+  PipelineCases cases(7);
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 400; ++i) {
+    PipelineCase one = cases.next();
+    take_other_times(one, random, i % 2 == 0);
+    const auto end = [&] { return std::ranges::max(latency.of(one.times()).backward); };
+    const std::vector<std::int64_t> tails(static_cast<std::size_t>(one.request.stages));
+    std::vector<char> turns(one.forward.size(), 1);
+    const PipelinePath path = latency.longest_path(one.times(), {.turns = turns, .tails = tails});
+    ASSERT_EQ(time_of_path(path, one), end()) << one.to_string();
+    for (std::size_t c = 1; c + 1 < turns.size(); ++c) turns[c] = random() % 2 == 0;
+    const PipelinePath straighter = latency.longest_path(one.times(), {.turns = turns, .tails = tails});
+    for (const std::int32_t turn : straighter.turns)
+      ASSERT_NE(turns[static_cast<std::size_t>(turn)], 0) << one.to_string();
+    for (int k = 0; k < 5; ++k) {
+      ASSERT_LE(time_of_path(straighter, one), end()) << one.to_string();
+      take_other_times(one, random, k % 2 == 0);
+      ASSERT_LE(time_of_path(path, one), end()) << one.to_string();
+    }
+  }
+}
+
 // Three stages, forward 10, backward 20, messages that take no time: the last stage waits for two forwards,
 // works through six micro-batches, and the first one ends two backwards later.
 TEST(PipelineLatency, OfAnEvenPipelineIsWhatThePencilSays) {

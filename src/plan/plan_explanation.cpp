@@ -227,7 +227,7 @@ PlanExplanation explain_plan(const PlanQuestion& question, const RankedPlan& pla
   for (KnobChange& change : KnobChanges(question.space, plan.candidate).list) {
     if (stop && stop()) break;
     other.space = std::move(change.space);
-    PlanAnswer answer = search_plans(other, {.top = 1, .confirmed = 1, .stop = stop});
+    PlanAnswer answer = search_plans(other, {.top = 1, .confirmed = 1, .proves_little = true, .stop = stop});
     PlanAlternative alternative{.knob = std::move(change.knob), .choice = std::move(change.choice)};
     if (!answer.plans.empty()) {
       if (same_plan(answer.plans[0].candidate, plan.candidate)) continue;

@@ -37,6 +37,8 @@ struct SearchOptions {
   std::int64_t top = 10;
   int threads = 1;
   std::int64_t confirmed = 0;  // candidates that are simulated; 0: twice `top`
+  std::int64_t effort = 1;     // work for proofs, in times of the usual; 0: until all is proven
+  bool proves_little = false;  // a tenth of that: where a good plan is wanted, and nobody asks for its gap
   bool proves_front = false;   // of search_fleet(): with the effort of a search_plans() for each mix on it
   std::function<void(const SearchProgress&)> progress = {};
   std::function<bool()> stop = {};  // true: end with what there is

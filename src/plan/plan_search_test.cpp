@@ -4,6 +4,7 @@
 
 #include "nadi/plan/plan_brute_force_for_tests.h"
 #include "nadi/plan/plan_confirmation.h"
+#include "nadi/plan/search_core.h"
 
 namespace nadi {
 namespace {
@@ -35,6 +36,26 @@ TEST(PlanSearch, FindsTheFastestOfAllPlansOnNodesOfOtherSizes) {
       question_of(mixed_cluster({.fast = 2, .slow = 1, .fast_devices = 1, .slow_devices = 3}), 4, 6);
   question.space.schedules = {ScheduleKind::k1F1B, ScheduleKind::kGPipe};
   expect_best(question, 2000);
+}
+
+// However little work it may do, what it says is proven is true, and does not depend on threads.
+TEST(PlanSearch, HasABoundAfterAnyWork) {
+  const PlanQuestion question = question_of(mixed_cluster({}), 4, 4);
+  const double best = figures_of_every_plan(question).best(question);
+  const std::vector<std::int32_t> nodes{1, 2};
+  double first_bound = 0;
+  for (const std::int64_t work : {0, 1, 2000, 20'000, 1'000'000'000}) {
+    const SearchOptions one{.threads = 1}, three{.threads = 3};
+    const CoreAnswer answer = SearchCore(question, one, 1).run({.nodes = nodes, .work = work});
+    const CoreAnswer of_three = SearchCore(question, three, 1).run({.nodes = nodes, .work = work});
+    EXPECT_LE(answer.lower_bound, best * (1 + 1e-12)) << work;
+    EXPECT_GE(answer.lower_bound, first_bound) << work;
+    EXPECT_EQ(answer.lower_bound, of_three.lower_bound) << work;
+    EXPECT_EQ(answer.evaluated, of_three.evaluated) << work;
+    EXPECT_EQ(answer.work, of_three.work) << work;
+    EXPECT_EQ(answer.plans.empty(), work == 0) << work;
+    if (work == 0) first_bound = answer.lower_bound;
+  }
 }
 
 TEST(PlanSearch, FindsTheFastestOfAllPlansThatFitInLittleMemory) {

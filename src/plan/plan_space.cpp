@@ -184,7 +184,7 @@ std::vector<std::int64_t> spread_over_chunks(std::span<const std::int64_t> layer
   layers.reserve(layers_of_stages.size() * static_cast<std::size_t>(virtual_stages));
   for (std::int64_t v = 0; v < virtual_stages; ++v)
     for (const std::int64_t count : layers_of_stages)
-      layers.push_back(count / virtual_stages + (v < count % virtual_stages ? 1 : 0));
+      layers.push_back(layers_of_chunk(count, v, virtual_stages));
   return layers;
 }
 

@@ -39,7 +39,11 @@ std::vector<PlanSetting> plan_settings(const PlanQuestion& question, std::int64_
 PlanCandidate candidate_of(const PlanSetting& setting, std::vector<NodeRun> nodes,
                            std::vector<std::int64_t> partition = {});
 
-// By virtual stage: see PlanSpace::few_partitions.
+// By virtual stage: see PlanSpace::few_partitions. And what one chunk of a stage has.
+constexpr std::int64_t layers_of_chunk(std::int64_t layers_of_stage, std::int64_t chunk,
+                                       std::int64_t virtual_stages) {
+  return layers_of_stage / virtual_stages + (chunk < layers_of_stage % virtual_stages ? 1 : 0);
+}
 std::vector<std::int64_t> spread_over_chunks(std::span<const std::int64_t> layers_of_stages,
                                              std::int64_t virtual_stages);
 // Of the layers over so many chunks, empty ones too; `most` if there are as many or more.

@@ -22,10 +22,14 @@ constexpr double kNanosecondsPerHour = 3600e9;
 // threads busy.
 constexpr std::size_t kBatch = 16;
 
-// Bounds that the search in depth may work out for one setting, and afterwards for the proof of the best
-// altogether: about a second.
+// Bounds that the search in depth may work out for one setting at first; by how much that grows each time
+// that the proof of the best comes to it again; and the work of the proof altogether (PartitionAnswer::work),
+// which takes 5 to 20 s.
 constexpr std::int64_t kFirstEffort = 20'000;
-constexpr std::int64_t kProofEffort = 30'000'000;
+constexpr std::int64_t kMoreEffort = 4;
+constexpr std::int64_t kProofEffort = 1'200'000'000;
+// A gap that is no wider than this is worth a quarter of that.
+constexpr double kNarrowGap = 0.01;
 
 // Whether some placement of the stages takes all of these nodes.
 bool can_use_all(const PlanQuestion& question, const PlanSetting& grid,
@@ -303,6 +307,7 @@ double SearchCore::worst_kept(const CoreAnswer& answer) const {
 
 void SearchCore::take(CoreAnswer& answer, Outcome& outcome) {
   answer.evaluated += outcome.answer.evaluated;
+  answer.work += outcome.answer.work;
   if (outcome.answer.placed && !outcome.answer.has_room) ++answer.out_of_memory;
   if (options_.every)
     for (const PlanCandidate& candidate : outcome.evaluated)
@@ -322,23 +327,31 @@ void SearchCore::take(CoreAnswer& answer, Outcome& outcome) {
 }
 
 // What was searched with little effort and may still hide something better than the best, again.
-void SearchCore::prove(CoreAnswer& answer, std::vector<Task>& tasks) {
-  std::int64_t left = kProofEffort;
-  for (std::int64_t effort = kFirstEffort; effort <= kProofEffort && left > 0; effort *= 8) {
+void SearchCore::prove(CoreAnswer& answer, std::vector<Task>& tasks, std::int64_t work) {
+  const std::int64_t most = options_.effort == 0 ? kNeverEnds / kMoreEffort : kProofEffort * options_.effort;
+  const std::int64_t allowed = std::min(options_.proves_little ? most / 10 : most, work);
+  std::int64_t left = allowed;
+  const auto best_kept = [&] {
+    return answer.plans.empty() ? kNoObjective
+                                : objective_of(question_.objective, answer.plans.front().estimate);
+  };
+  for (std::int64_t effort = kFirstEffort; effort <= most && left > 0; effort *= kMoreEffort) {
     std::ranges::stable_sort(tasks, {}, &Task::bound);
+    if (tasks.empty() || tasks.front().bound >= best_kept()) break;
     for (Task& task : tasks) {
-      const double best = answer.plans.empty()
-                              ? kNoObjective
-                              : objective_of(question_.objective, answer.plans.front().estimate);
+      const double best = best_kept();
       if (task.bound >= best || left <= 0) break;
+      const double lowest = std::ranges::min_element(tasks, {}, &Task::bound)->bound;
+      if (options_.effort > 0 && lowest >= best * (1 - kNarrowGap) && left < allowed / 4 * 3) return;
+      Outcome outcome = solve(*workers_.front(), task, best,
+                              {.effort = {.bounds = std::min(effort, left), .stop = options_.stop}});
+      left -= outcome.answer.work;
+      task.bound = std::max(task.bound, outcome.bound);
+      take(answer, outcome);
       if (stops()) {
         answer.stopped = true;
         return;
       }
-      left -= effort;
-      Outcome outcome = solve(*workers_.front(), task, best, {.effort = {.bounds = effort}});
-      task.bound = std::max(task.bound, outcome.bound);
-      take(answer, outcome);
     }
   }
 }
@@ -353,6 +366,7 @@ CoreAnswer SearchCore::run(const CoreRequest& request) {
       answer.stopped = true;
       break;
     }
+    if (answer.work >= request.work) break;
     std::vector<Task> batch = next_batch(open, grids, request, worst_kept(answer));
     if (batch.empty()) break;
     const PartitionEffort effort =
@@ -371,7 +385,8 @@ CoreAnswer SearchCore::run(const CoreRequest& request) {
       options_.progress(progress);
     }
   }
-  if (request.proves && !answer.stopped && question_.objective != PlanObjective::kMemory) prove(answer, done);
+  if (request.proves && !answer.stopped && question_.objective != PlanObjective::kMemory)
+    prove(answer, done, request.work - answer.work);
   answer.lower_bound =
       answer.plans.empty() ? kNoObjective : objective_of(question_.objective, answer.plans.front().estimate);
   for (const std::vector<Task>* tasks : {&grids, &open, &done})

@@ -27,12 +27,14 @@ struct CoreRequest {
   std::optional<double> dollars_per_hour = {};  // for all of them; nullopt: for those that a plan uses
   bool proves = true;                           // that nothing is better, as far as the effort goes
   bool all_nodes = false;  // plans that leave nodes out are of no interest: `known` is the best of those
+  std::int64_t work = kNeverEnds;  // after that much (PartitionAnswer::work) it ends with what it has proven
 };
 
 struct CoreAnswer {
   std::vector<RankedPlan> plans;  // best first, as many as are kept; one per setting
   std::int64_t evaluated = 0;
   std::int64_t out_of_memory = 0;
+  std::int64_t work = 0;
   double lower_bound = 0;  // of the objective
   bool stopped = false;
 };
@@ -73,7 +75,8 @@ class SearchCore {
   Outcome solve_memory(Worker& worker, const Task& task, double better_than, SettingRequest request) const;
   std::vector<Outcome> solve_batch(std::span<const Task> tasks, double better_than, const Care& care);
   void take(CoreAnswer& answer, Outcome& outcome);
-  void prove(CoreAnswer& answer, std::vector<Task>& tasks);
+  // With so much work at most.
+  void prove(CoreAnswer& answer, std::vector<Task>& tasks, std::int64_t work);
   double worst_kept(const CoreAnswer& answer) const;
   bool stops() const { return options_.stop && options_.stop(); }
 

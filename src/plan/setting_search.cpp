@@ -6,6 +6,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/plan/interleaved_search.h"
 #include "nadi/plan/plan_tables.h"
+#include "nadi/plan/spread_search.h"
 #include "nadi/plan/stage_room.h"
 
 namespace nadi {
@@ -52,6 +53,9 @@ namespace {
 constexpr std::size_t kMostFewOrders = 24, kFirstOrders = 2;
 constexpr std::int64_t kNear = 10;
 
+// Orders of stages that are searched by paths: more take too long.
+constexpr std::size_t kMostSpreadOrders = 64;
+
 // All where they are few, else those in which equal stages stand together.
 std::vector<std::vector<std::int32_t>> few_orders(const StageMakes& makes,
                                                   std::span<const std::int32_t> nodes) {
@@ -59,6 +63,13 @@ std::vector<std::vector<std::int32_t>> few_orders(const StageMakes& makes,
   for (std::vector<std::int32_t>& order : all_orders(makes, nodes, kMostFewOrders))
     if (std::ranges::find(orders, order) == orders.end()) orders.push_back(std::move(order));
   return orders;
+}
+
+PipelineShape pipeline_shape(const Plan& plan) {
+  return {.schedule = plan.schedule,
+          .stages = plan.pp,
+          .micro_batches = plan.micro_batches,
+          .virtual_stages = plan.virtual_stages};
 }
 
 std::int64_t room_for(const StageTable& stage, const std::optional<Bytes>& memory) {
@@ -202,10 +213,7 @@ SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
       {.setting = request.setting, .makes = placed.makes, .memory = request.memory, .given = placed.given});
   if (!placed.room.holds(question_.config.layers)) return placed;
   PartitionProblem& problem = placed.problem;
-  problem.shape = {.schedule = plan.schedule,
-                   .stages = plan.pp,
-                   .micro_batches = plan.micro_batches,
-                   .virtual_stages = plan.virtual_stages};
+  problem.shape = pipeline_shape(plan);
   problem.layers = question_.config.layers;
   problem.nodes = request.nodes;
   for (const StageMake& make : placed.makes.makes) {
@@ -282,8 +290,15 @@ SettingAnswer SettingSearch::run(const SettingRequest& request) {
           candidate_of(request.setting, runs_of(placed.makes, kinds), placed.over_chunks(plan, of_stages)));
     return time;
   };
-  const PartitionAnswer found = search_partition(placed.problem, request.effort);
+  // Of few orders, paths prove more than the search in depth does.
+  const auto orders = placed.given.empty() && plan.virtual_stages > 1
+                          ? all_orders(placed.makes, request.nodes, kMostSpreadOrders)
+                          : std::vector<std::vector<std::int32_t>>{};
+  PartitionEffort effort = request.effort;
+  if (!orders.empty()) effort.bounds = 0;
+  const PartitionAnswer found = search_partition(placed.problem, effort);
   answer.evaluated = found.evaluated;
+  answer.work = found.work;
   answer.lower_bound = found.lower_bound;
   answer.has_room = found.lower_bound < kNeverEnds;
   if (found.found()) {
@@ -291,8 +306,44 @@ SettingAnswer SettingSearch::run(const SettingRequest& request) {
     answer.candidate = candidate_of(request.setting, runs_of(placed.makes, found.kinds),
                                     placed.over_chunks(plan, found.layers));
   }
-  if (placed.given.empty()) improve(answer, request);
+  if (placed.given.empty()) {
+    if (!orders.empty()) prove_spread(answer, request, placed, orders);
+    improve(answer, request);
+  }
   return answer;
+}
+
+void SettingSearch::prove_spread(SettingAnswer& answer, const SettingRequest& request, const Placed& placed,
+                                 std::span<const std::vector<std::int32_t>> orders) {
+  const Plan& plan = request.setting.plan;
+  const std::int64_t better_than = std::min(request.effort.better_than, answer.nanoseconds);
+  if (request.effort.bounds == 0 || answer.lower_bound >= better_than) return;
+  SpreadProblem problem;
+  for (const std::vector<std::int32_t>& order : orders) {
+    SpreadOrder& one = problem.orders.emplace_back();
+    one.tables = tables_of(request, placed.makes, order);
+    for (std::size_t s = 0; s < order.size(); ++s) {
+      const std::size_t place = placed.problem.place(static_cast<std::int64_t>(s), order[s]);
+      const auto row = static_cast<std::size_t>(placed.problem.layers + 1);
+      one.most_layers.push_back(placed.problem.most_layers[place]);
+      one.after.push_back(std::span(placed.problem.costs).subspan(place * row, row));
+    }
+  }
+  problem.exact = [&](std::size_t order, std::span<const std::int64_t> layers) {
+    if (request.every)
+      request.every(candidate_of(request.setting, runs_of(placed.makes, orders[order]),
+                                 placed.over_chunks(plan, layers)));
+    return exact_of(request, placed, problem.orders[order].tables, layers);
+  };
+  const SpreadAnswer found = search_spread(
+      problem, {.better_than = better_than, .work = request.effort.bounds, .stop = request.effort.stop});
+  answer.evaluated += found.evaluated;
+  answer.work += found.work;
+  answer.lower_bound = std::max(answer.lower_bound, found.lower_bound);
+  if (!found.found()) return;
+  answer.nanoseconds = found.nanoseconds;
+  answer.candidate = candidate_of(request.setting, runs_of(placed.makes, orders[found.order]),
+                                  placed.over_chunks(plan, found.layers));
 }
 
 void SettingSearch::improve(SettingAnswer& answer, const SettingRequest& request) {
@@ -310,6 +361,7 @@ void SettingSearch::improve(SettingAnswer& answer, const SettingRequest& request
   const MovedLayers moved = improve_interleaved(
       problem, {.layers = candidate.plan.partition, .nanoseconds = answer.nanoseconds}, tries);
   answer.evaluated += moved.evaluated;
+  answer.work += moved.evaluated * evaluation_work(pipeline_shape(request.setting.plan));
   answer.nanoseconds = moved.nanoseconds;
   candidate.plan.partition = moved.layers;
 }
@@ -355,6 +407,7 @@ SettingAnswer SettingSearch::run_few_orders(const SettingRequest& request, Place
     effort.better_than = std::min(effort.better_than, answer.nanoseconds);
     const PartitionAnswer found = search_partition(problem, effort);
     answer.evaluated += found.evaluated;
+    answer.work += found.work;
     answer.lower_bound = std::min(answer.lower_bound, found.lower_bound);
     answer.has_room = answer.has_room || found.lower_bound < kNeverEnds;
     if (!found.found()) continue;
@@ -395,6 +448,7 @@ SettingAnswer SettingSearch::run_all_partitions(const SettingRequest& request, c
     const PartitionAnswer found =
         search_interleaved(problem, std::min(request.effort.better_than, answer.nanoseconds));
     answer.evaluated += found.evaluated;
+    answer.work += found.evaluated * evaluation_work(pipeline_shape(request.setting.plan));
     answer.lower_bound = std::min(answer.lower_bound, found.lower_bound);
     answer.has_room = answer.has_room || found.lower_bound < kNeverEnds;
     if (!found.found()) continue;

@@ -5,13 +5,15 @@
 //   if (answer.candidate) ...
 //
 // Tables of stage times (plan_tables.h) become a problem of partition_search.h; the estimator's iteration()
-// is what is minimised. With several virtual stages, the layers of a stage are spread evenly over its chunks,
-// or, where all partitions are few (plan_space.h), each is tried (interleaved_search.h).
+// is what is minimised. With several virtual stages, the layers of a stage are spread evenly over its chunks
+// (and where orders of stages are few, spread_search.h has the proof), or, where all partitions are few
+// (plan_space.h), each is tried (interleaved_search.h).
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "nadi/base/units.h"
@@ -40,6 +42,7 @@ struct SettingAnswer {
   std::int64_t nanoseconds = kNeverEnds;
   std::int64_t lower_bound = kNeverEnds;  // nanoseconds; kNeverEnds: nothing fits
   std::int64_t evaluated = 0;
+  std::int64_t work = 0;   // as PartitionAnswer has it
   bool all_orders = true;  // of kinds of stages were looked at; else `lower_bound` is of some placements only
   bool placed = false;     // there are nodes for it
   bool has_room = false;   // some partition fits in memory
@@ -71,6 +74,10 @@ class SettingSearch {
   SettingAnswer run_few_orders(const SettingRequest& request, Placed& placed);
   SettingAnswer run_all_partitions(const SettingRequest& request, const Placed& placed,
                                    std::span<const std::vector<std::int32_t>> orders);
+  // Raises the bound of an interleaved setting whose layers are spread over chunks, and may find a better
+  // plan.
+  void prove_spread(SettingAnswer& answer, const SettingRequest& request, const Placed& placed,
+                    std::span<const std::vector<std::int32_t>> orders);
   // Nanoseconds; kNeverEnds: it does not fit. `layers` by stage.
   std::int64_t exact_of(const SettingRequest& request, const Placed& placed, const PlanTables& tables,
                         std::span<const std::int64_t> layers);

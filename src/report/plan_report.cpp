@@ -80,6 +80,8 @@ std::string search_words(const PlanView& view) {
       text +=
           " Proven for each mix of the front: by estimate, no plan on all of its nodes is faster" +
           (*view.front_gap <= 0 ? std::string(".") : format(" by more than {:.2g}%.", *view.front_gap * 100));
+    else
+      text += " Not every mix of the front was searched for a proof.";
     return text;
   }
   if (answer.gap <= 0)
