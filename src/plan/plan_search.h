@@ -41,7 +41,7 @@ struct SearchOptions {
   bool proves_little = false;  // a tenth of that: where a good plan is wanted, and nobody asks for its gap
   bool proves_front = false;   // of search_fleet(): with the effort of a search_plans() for each mix on it
   std::function<void(const SearchProgress&)> progress = {};
-  std::function<bool()> stop = {};  // true: end with what there is
+  std::function<bool()> stop = {};  // true: end with what there is; asked by all threads
   // Called with every plan that was evaluated, in an order that does not depend on threads. Plans that cannot
   // be among the best are not evaluated.
   std::function<void(const PlanCandidate&, const PlanEstimate&)> every = {};

@@ -21,6 +21,8 @@ constexpr double kNanosecondsPerHour = 3600e9;
 // Settings that are worked on with the same knowledge: few enough that most know a good plan, enough to keep
 // threads busy.
 constexpr std::size_t kBatch = 16;
+// The same of the proof, where one setting may take seconds.
+constexpr std::size_t kProofBatch = 4;
 
 // Bounds that the search in depth may work out for one setting at first; by how much that grows each time
 // that the proof of the best comes to it again; and the work of the proof altogether (PartitionAnswer::work),
@@ -338,16 +340,21 @@ void SearchCore::prove(CoreAnswer& answer, std::vector<Task>& tasks, std::int64_
   for (std::int64_t effort = kFirstEffort; effort <= most && left > 0; effort *= kMoreEffort) {
     std::ranges::stable_sort(tasks, {}, &Task::bound);
     if (tasks.empty() || tasks.front().bound >= best_kept()) break;
-    for (Task& task : tasks) {
+    for (std::size_t first = 0; first < tasks.size(); first += kProofBatch) {
       const double best = best_kept();
-      if (task.bound >= best || left <= 0) break;
+      std::span<Task> batch = std::span(tasks).subspan(first, std::min(kProofBatch, tasks.size() - first));
+      const auto hopeless = std::ranges::find_if(batch, [&](const Task& task) { return task.bound >= best; });
+      batch = batch.first(static_cast<std::size_t>(hopeless - batch.begin()));
+      if (batch.empty() || left <= 0) break;
       const double lowest = std::ranges::min_element(tasks, {}, &Task::bound)->bound;
       if (options_.effort > 0 && lowest >= best * (1 - kNarrowGap) && left < allowed / 4 * 3) return;
-      Outcome outcome = solve(*workers_.front(), task, best,
-                              {.effort = {.bounds = std::min(effort, left), .stop = options_.stop}});
-      left -= outcome.answer.work;
-      task.bound = std::max(task.bound, outcome.bound);
-      take(answer, outcome);
+      std::vector<Outcome> outcomes =
+          solve_batch(batch, best, {.effort = {.bounds = std::min(effort, left), .stop = options_.stop}});
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        left -= outcomes[i].answer.work;
+        batch[i].bound = std::max(batch[i].bound, outcomes[i].bound);
+        take(answer, outcomes[i]);
+      }
       if (stops()) {
         answer.stopped = true;
         return;
