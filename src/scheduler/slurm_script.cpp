@@ -15,6 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The step that samples GPUs and memory, by its name in Slurm.
+constexpr std::string_view kSamplerStep = "nadi-sampler";
+
 // Slurm replaces "%j" and the like in names of files; "%%" is a '%'.
 std::string file_pattern(const fs::path& folder, std::string_view name) {
   std::string pattern;
@@ -271,6 +274,47 @@ class SlurmWriter {
     return options;
   }
 
+  // srun of 22.05 was seen to stay for ever after the end of such a step (3 of 45): its threads for the
+  // parts of a heterogeneous step wait for the same thread of the PMIx plugin.
+  static bool srun_may_stay(std::size_t groups, std::string_view mpi) {
+    return groups > 1 && mpi.starts_with("pmix");
+  }
+
+  // Ends srun when Slurm has no step of the ranks any more, asked twice: srun itself ends within a second.
+  void add_step_watch() {
+    std::string ids;
+    for (std::size_t i = 0; i < groups_.size(); ++i)
+      ids += format("{}{}", i == 0 ? "" : ",", job_of_group(i));
+    script_.line("watch_step() {{");
+    script_.line("  local steps without=0");
+    script_.line("  while ((without < 2)) && sleep 10 && kill -0 \"$1\" 2>/dev/null; do");
+    script_.line("    if [[ ! -e $JOB_FOLDER/step.started ]]; then continue; fi");
+    script_.line(
+        "    if ! steps=$(squeue --noheader --steps --jobs=\"{}\" --format='%i %j'); then continue; fi", ids);
+    script_.line("    without=$((without + 1))");
+    script_.line("    if grep -vw {} <<<\"$steps\" | grep -q '^[0-9+]*\\.[0-9]'; then without=0; fi",
+                 kSamplerStep);
+    script_.line("  done 2>/dev/null");
+    script_.line("  if ((without < 2)); then return; fi");
+    script_.line("  : >\"$JOB_FOLDER/step.ended\"");
+    script_.line("  kill -KILL \"$1\"");
+    script_.line("}}");
+  }
+
+  // What srun would have ended with: the highest exit code of a rank.
+  void add_code_of_step() {
+    script_.line("if [[ -e $JOB_FOLDER/step.ended ]]; then");
+    script_.line("  say 'srun did not end with its step and was killed'");
+    script_.line("  code=$(sed -nE -e 's/^srun: error: .*: Exited with exit code ([0-9]+).*/\\1/p' \\");
+    script_.line(
+        "    -e 's/^srun: error: [^ :]+: tasks? [^:]*: (Out Of "
+        "Memory|Segmentation|Aborted|Bus|Killed).*/137/p' "
+        "\\");
+    script_.line("    \"$JOB_FOLDER/step.txt\" | sort -n | tail -n 1)");
+    script_.line("  code=${{code:-0}}");
+    script_.line("fi");
+  }
+
   // "srun A code : B code": one step over all groups.
   template <typename Shape>
   void add_srun(std::string_view options, std::string_view code, const Shape& shape, std::string_view tail) {
@@ -304,20 +348,33 @@ class SlurmWriter {
     if (mpi.empty() && job_.run.kind == JobRunKind::kTrain && job_.ranks() > 1) mpi = "pmix";
     if (!mpi.empty()) options += " --mpi=" + shell_quote(mpi);
     options += container_options();
-    script_.line("rm -f -- \"$JOB_FOLDER/step.txt\"");
+    const bool watched = srun_may_stay(groups_.size(), mpi);
+    if (watched) add_step_watch();
+    script_.line("rm -f -- \"$JOB_FOLDER\"/step.{{txt,started,ended}}");
     script_.line("exec {{srun_says}}> >(exec tee -- \"$JOB_FOLDER/step.txt\" >&2)");
     add_srun(
-        options, "$(declare -f run_rank); run_rank{}",
+        options,
+        watched ? "$(declare -f run_rank); : >\\\"\\$JOB_FOLDER/step.started\\\"; run_rank{}"
+                : "$(declare -f run_rank); run_rank{}",
         [&](const JobNodes& group) { return tasks_of(job_, group); }, " 2>&\"$srun_says\" &");
     script_.line("step=$!");
+    if (watched) {
+      script_.line("watch_step \"$step\" {{srun_says}}>&- &");
+      script_.line("watch=$!");
+    }
     if (job_.sample_every.count() > 0) {
       add_srun(
-          "--overlap --output=/dev/null", "$(declare -f nadi_sample sample_node); sample_node",
-          [](const JobNodes&) { return TaskShape{}; }, " 2>/dev/null &");
+          format("--overlap --output=/dev/null --job-name={}", kSamplerStep),
+          "$(declare -f nadi_sample sample_node); sample_node", [](const JobNodes&) { return TaskShape{}; },
+          " 2>/dev/null &");
       script_.line("sampler=$!");
     }
     script_.line("wait_for \"$step\"; code=$?");
     script_.line("trap '' USR1");
+    if (watched) {
+      script_.line("kill \"$watch\" 2>/dev/null");
+      add_code_of_step();
+    }
     if (job_.sample_every.count() > 0)
       script_.line("kill \"$sampler\" 2>/dev/null; wait \"$sampler\" 2>/dev/null");
     if (job_.container.kind == ContainerKind::kEnroot)

@@ -271,6 +271,30 @@ TEST_F(RunScript, AFailedRankIsRestartedAndCounted) {
   EXPECT_THAT(read_text("slurm.txt"), HasSubstr("queued again too often: max_restarts is 2"));
 }
 
+// srun of Slurm 22.05 may stay after the end of a heterogeneous step with PMIx.
+TEST_F(RunScript, AnSrunThatStaysBehindItsStepIsEnded) {
+  write_program(
+      "srun",
+      "touch \"$JOB_FOLDER/step.started\"; echo 'srun: error: n1: task 0: Exited with exit code 7' >&2\n"
+      "exec sleep 60");
+  // The first time the step is still there, with that of the sampler; then the sampler's alone.
+  write_program(
+      "squeue",
+      "echo '7.batch batch'; echo '7.1 nadi-sampler'; [ -e asked ] || echo '7.0 bash'; touch asked");
+  JobFile job = mixed_job();
+  job.groups[1].nodes = 1;
+  job.run = {.kind = JobRunKind::kTrain, .words = {"gpt2-tiny"}};
+  job.sample_every = {};
+  check_job(job);
+  std::string script = slurm_scripts(job)[0].text;
+  const std::string pause = "sleep 10";
+  ASSERT_NE(script.find(pause), std::string::npos) << script;
+  script.replace(script.find(pause), pause.size(), "sleep 0.1");
+  EXPECT_EQ(run_script(script), 7) << read_text("slurm.txt");
+  EXPECT_THAT(read_text("slurm.txt"), HasSubstr("srun did not end with its step and was killed"));
+  EXPECT_TRUE(std::filesystem::exists("asked"));
+}
+
 TEST_F(RunScript, TheSignalBeforeTheEndReachesTheRanks) {
   JobFile job =
       command_job({"bash", "-c", "trap 'echo saved; exit 0' USR2; kill -USR1 $PPID; sleep 5 & wait"});
