@@ -14,6 +14,16 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
+// A script as one line: where its lines end depends on the length of the program's path.
+std::string in_one_line(const std::string& script) {
+  std::string line;
+  for (const char c : script) {
+    const bool space = c == ' ' || c == '\n';
+    if (!space || line.empty() || line.back() != ' ') line += space ? ' ' : c;
+  }
+  return line;
+}
+
 TEST(JobCommands, AStartCanBeSubmitted) {
   const WorkingFolder folder;
   EXPECT_EQ(run("job init --scheduler local -o job.json").code, 0);
@@ -21,8 +31,8 @@ TEST(JobCommands, AStartCanBeSubmitted) {
   EXPECT_EQ(run("job init --scheduler local -o job.json --force").code, 0);
   const CliRun shown = run("job submit job.json --dry-run --set ranks_per_node=2");
   EXPECT_EQ(shown.code, 0) << shown.err;
-  EXPECT_THAT(shown.out,
-              AllOf(HasSubstr("#!/bin/bash\n"), HasSubstr("launch -n 2 --no-prefix train gpt2-tiny")));
+  EXPECT_THAT(shown.out, HasSubstr("#!/bin/bash\n"));
+  EXPECT_THAT(in_one_line(shown.out), HasSubstr("launch -n 2 --no-prefix train gpt2-tiny"));
   EXPECT_FALSE(fs::exists("jobs"));
   const Json root = run_json("job submit job.json --dry-run --json");
   EXPECT_EQ(root["ranks"], 1);
