@@ -368,6 +368,8 @@ class SlurmWriter {
           "$(declare -f nadi_sample sample_node); sample_node", [](const JobNodes&) { return TaskShape{}; },
           " 2>/dev/null &");
       script_.line("sampler=$!");
+      // Nobody waits for it: bash 5.2 was seen to wait for ever for one that had ended before.
+      script_.line("disown \"$sampler\"");
     }
     script_.line("wait_for \"$step\"; code=$?");
     script_.line("trap '' USR1");
@@ -375,8 +377,7 @@ class SlurmWriter {
       script_.line("kill \"$watch\" 2>/dev/null");
       add_code_of_step();
     }
-    if (job_.sample_every.count() > 0)
-      script_.line("kill \"$sampler\" 2>/dev/null; wait \"$sampler\" 2>/dev/null");
+    if (job_.sample_every.count() > 0) script_.line("kill \"$sampler\" 2>/dev/null");
     if (job_.container.kind == ContainerKind::kEnroot)
       add_srun(
           "", "$(declare -f remove_container); remove_container", [](const JobNodes&) { return TaskShape{}; },
