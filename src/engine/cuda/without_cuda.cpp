@@ -12,7 +12,7 @@ namespace cuda {
 
 std::optional<WhyNoCuda> why_no_cuda() {
   return WhyNoCuda{"CUDA cannot be used: this build of nadi has none",
-                   "install CUDA's toolkit (nvcc), configure and build again; or use --device cpu"};
+                   "install CUDA's toolkit (nvcc) and run 'make build CUDA=all'; or use --device cpu"};
 }
 
 std::vector<GpuDescription> gpus() {
