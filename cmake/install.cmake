@@ -90,10 +90,12 @@ set(NADI_INTERNAL_HEADERS
   study/journal_replay.h
   study/journal_storage.h
   study/python_json.h
+  study/postgres_database.h
+  study/sql_database.h
+  study/sql_schema.h
+  study/sql_storage.h
+  study/sql_trials.h
   study/sqlite_database.h
-  study/sqlite_schema.h
-  study/sqlite_storage.h
-  study/sqlite_trials.h
   study/study_time.h
   study/trial_change.h
   study/worker_identity.h)
@@ -131,6 +133,7 @@ endforeach()
 set(NADI_PACKAGE_OF_fmt fmt)
 set(NADI_PACKAGE_OF_MPI MPI)
 set(NADI_PACKAGE_OF_OpenMP OpenMP)
+set(NADI_PACKAGE_OF_PostgreSQL PostgreSQL)
 set(NADI_PACKAGE_OF_protobuf Protobuf)
 set(NADI_PACKAGE_OF_simdjson simdjson)
 set(NADI_PACKAGE_OF_SQLite SQLite3)

@@ -5,7 +5,7 @@
 set -euo pipefail
 
 case ${1:-} in
-  --runtime) packages=(libdnnl2 libutf8proc2 libsentencepiece0 libfmt9 libgomp1 libsimdjson14 zlib1g libzstd1 libsqlite3-0
+  --runtime) packages=(libdnnl2 libutf8proc2 libsentencepiece0 libfmt9 libgomp1 libsimdjson14 zlib1g libzstd1 libsqlite3-0 libpq5
     openmpi-bin graphviz) ;;
   --vocab) packages=(nodejs npm) ;;
   --tests)
@@ -19,7 +19,7 @@ case ${1:-} in
       g++ cmake ninja-build
       libfmt-dev nlohmann-json3-dev libcli11-dev
       libdnnl-dev libutf8proc-dev libsentencepiece-dev libopenmpi-dev openmpi-bin
-      libsimdjson-dev zlib1g-dev libzstd-dev libsqlite3-dev graphviz
+      libsimdjson-dev zlib1g-dev libzstd-dev libsqlite3-dev libpq-dev graphviz
     )
     ;;
   *) echo "usage: $0 [--tests | --runtime | --vocab]" >&2; exit 2 ;;
@@ -29,10 +29,10 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   cat >&2 <<'MESSAGE'
 note: this is not a Debian or Ubuntu system, so nothing was installed. Nadi is built with
   a C++20 compiler (GCC 12 or later), CMake 3.25 or later, Ninja,
-  fmt, nlohmann-json, CLI11, oneDNN or OpenBLAS, utf8proc, SentencePiece, simdjson, zlib, zstd, SQLite,
+  fmt, nlohmann-json, CLI11, oneDNN or OpenBLAS, utf8proc, SentencePiece, simdjson, zlib, zstd, SQLite, libpq,
   for several ranks an MPI (Open MPI), for pictures of graphs Graphviz, and, for its tests and benchmarks, GoogleTest with GoogleMock, Google Benchmark, Protocol Buffers (library
   and compiler) and PCRE2; for tests of networks SimGrid; for tests of pages Node.js with npm, and Chromium;
-  for tests of jobs Slurm (slurmctld, slurmd, slurmdbd), MUNGE, MariaDB, and tmux.
+  for tests of jobs Slurm (slurmctld, slurmd, slurmdbd), MUNGE, MariaDB, and tmux; for tests of studies a PostgreSQL server.
 CMake will name what it does not find.
 MESSAGE
   exit 0
@@ -61,29 +61,33 @@ install_browser() {
   web=$(dirname "$0")/../tests/web
   [ -d "$web/node_modules/playwright-core" ] || (cd "$web" && npm ci --no-audit --no-fund --loglevel=error)
 }
-# A Slurm for the tests of jobs, which start it themselves (tests/slurm/cluster): none of its services is started here,
-# nor by the packages, whether or not the machine has systemd.
-install_slurm() {
+# Servers for tests that start them themselves (tests/slurm/cluster, tests/postgres/server): none of their services is started
+# here, nor by the packages, whether or not the machine has systemd.
+install_servers() { # PACKAGE...
   local wanted=() package policy=/usr/sbin/policy-rc.d ours='' result=0
-  for package in munge slurmctld slurmd slurmdbd slurm-client mariadb-server-core; do
+  for package; do
     [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] ||
       wanted+=("$package")
   done
   [ ${#wanted[@]} -gt 0 ] || return 0
-  [ "$(id -u)" -eq 0 ] || return 1 # its tests need root as well
+  [ "$(id -u)" -eq 0 ] || return 1 # tests with Slurm need root as well
   echo "installing: ${wanted[*]}"
   if [ ! -e "$policy" ]; then
     printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod +x "$policy" && ours=yes
   fi
   { apt update -qq && apt install --yes -qq --no-install-recommends "${wanted[@]}"; } || result=1
   [ -z "$ours" ] || rm -f "$policy"
+  return $result
+}
+install_slurm() {
+  install_servers munge slurmctld slurmd slurmdbd slurm-client mariadb-server-core || return 1
   # What packages enabled must not start with the machine.
   if [ -d /run/systemd/system ]; then systemctl disable --quiet munge slurmctld slurmd slurmdbd 2>/dev/null || true; fi
-  return $result
 }
 finish() {
   [ "${1:-}" != --tests ] || install_browser || echo "note: tests of pages in a browser will be skipped" >&2
   [ "${1:-}" != --tests ] || install_slurm || echo "note: tests with a real Slurm will be skipped" >&2
+  [ "${1:-}" != --tests ] || install_servers postgresql || echo "note: tests with a PostgreSQL server will be skipped" >&2
   exit 0
 }
 

@@ -4,13 +4,15 @@
 usage: optuna_test.py STUDY_TOOL [SEEDS]
 
 NADI_OPTUNA names folders with Optuna's package (optuna/__init__.py in each), separated by colons, one for each version; without
-it, the Optuna that Python has is taken. Where there is none, the test is skipped with exit code 77. What both sides say of a
+it, the Optuna that Python has is taken. Where there is none, the test is skipped with exit code 77. Where
+NADI_TEST_POSTGRES has the address of a PostgreSQL server, studies are there instead, each in a schema of its own. What both sides say of a
 study is compared as JSON: values, parameters, distributions, states, intermediate values, attributes, constraints and times.
 """
 import datetime
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,8 @@ ZONE = "America/New_York"
 
 def storage_of(path):
     import optuna
+    if "://" in path:
+        return optuna.storages.RDBStorage(path)
     if path.endswith(".db"):
         return optuna.storages.RDBStorage("sqlite:///" + path)
     from optuna.storages import journal
@@ -206,6 +210,10 @@ def check(tool, folder, version, environment, kind, seed):
     count = 0
     for maker in ("nadi", "optuna"):
         path = os.path.join(folder, f"{maker}-{version}-{seed}.{kind}")
+        if kind == "server":
+            schema = re.sub("[^a-z0-9]", "_", os.path.basename(path))
+            run(["psql", "-qX", "-d", os.environ["NADI_TEST_POSTGRES"], "-c", f"CREATE SCHEMA {schema}"])
+            path = os.environ["NADI_TEST_POSTGRES"] + f"?options=-csearch_path%3D{schema}"
         # A database made by us has times in UTC, as of Optuna 5; what version 4 says of them is shifted. Journals have none of that.
         times = kind == "log" or maker == "optuna" or major >= 5
         if maker == "nadi":
@@ -240,7 +248,7 @@ def main():
         except Failed as failed:
             print(f"skipped: no Optuna in {environment or 'Python'}: {str(failed).strip().splitlines()[-1]}")
             continue
-        for kind in ("db", "log"):
+        for kind in ("server",) if "NADI_TEST_POSTGRES" in os.environ else ("db", "log"):
             with tempfile.TemporaryDirectory() as folder:
                 for seed in range(seeds):
                     try:
@@ -248,11 +256,12 @@ def main():
                     except Failed as failed:
                         print(f"FAILED with Optuna {version}: {failed}")
                         return 1
-                    print(f"Optuna {version}, {'database' if kind == 'db' else 'journal'}, seed {seed}: {count} trials compared")
+                    print(f"Optuna {version}, {KINDS[kind]}, seed {seed}: {count} trials compared")
         tested += 1
     return 0 if tested else 77
 
 
+KINDS = {"db": "database", "log": "journal", "server": "PostgreSQL"}
 PYTHON = os.environ.get("NADI_OPTUNA_PYTHON", sys.executable)
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Workers of one study are killed at random moments: no trial is lost or doubled, and the study opens after every kill.
 
-usage: study_kill_test.py STUDY_TOOL [WORKERS TRIALS KILLS SEED]
+usage: study_kill_test.py STUDY_TOOL [WORKERS TRIALS KILLS SEED [SERVER]]
 
 A worker prints a line when the storage has told it that a trial is complete. Every such line must be in the study with the same
 value; every number must be there once; the study must have exactly TRIALS complete trials in the end; every trial of a killed
-worker must be failed, with the reason. Once with a database, once with a journal. Workers that are killed are not replaced, except
+worker must be failed, with the reason. Once with a database, once with a journal; or on a PostgreSQL SERVER alone, whose database is empty. Workers that are killed are not replaced, except
 when there are as many kills as workers or more.
 """
 import json
@@ -86,7 +86,7 @@ def one_run(tool, path, workers, trials, kills, rng):
         assert found[int(number)]["state"] == "complete" and found[int(number)]["values"] == [value], f"trial {number} is lost"
     # A worker may be killed between the storage's answer and its line.
     assert trials - 1 - len(killed) <= len(said) <= trials, len(said)
-    left = [n for n in os.listdir(os.path.dirname(path)) if n != os.path.basename(path)]
+    left = [] if "://" in path else [n for n in os.listdir(os.path.dirname(path)) if n != os.path.basename(path)]
     assert not left, f"left beside the study: {left}"
     print(f"{os.path.basename(path)}: {trials} trials by {workers} workers, {len(killed)} killed, {len(failed)} of their trials "
           f"marked, {len(said)} results checked, {seconds:.1f} s")
@@ -96,6 +96,13 @@ def main():
     tool = sys.argv[1]
     workers, trials, kills, seed = (int(w) for w in (sys.argv[2:6] or ["4", "60", "2", "1"]))
     rng = random.Random(seed)
+    if len(sys.argv) > 6:
+        try:
+            one_run(tool, sys.argv[6], workers, trials, kills, rng)
+        except AssertionError as error:
+            print(f"FAILED: {sys.argv[6]}: {error}")
+            return 1
+        return 0
     for name in ("study.db", "study.log"):
         with tempfile.TemporaryDirectory() as folder:
             try:

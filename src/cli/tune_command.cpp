@@ -79,7 +79,7 @@ class TuneCommand : public Command {
   void run(const Flags& flags, Console& console) const override {
     if (follows_another_rank(console)) return;
     const TuneStudy tune = resolve_tune(flags);
-    const fs::path path = fs::absolute(flags.text("--study").value_or(std::string(default_study_file())));
+    const fs::path path = study_place(flags.text("--study").value_or(std::string(default_study_file())));
     const std::string name = flags.text("--name").value_or(std::string(kDefaultStudyName));
     const TunerOptions options = resolve_tuner(flags, path, name, console);
     const TunePlanner planner(tune, console);

@@ -351,11 +351,12 @@ void add_tune_flags(Flags& flags) {
   flags.add(
       {.names = {"--study"},
        .value = "FILE",
-       .help =
-           has_sqlite()
-               ? "where the study is kept, as an SQLite file; NAME.journal is a journal. Optuna opens both"
-               : "where the study is kept, as a journal, which Optuna opens: NAME.journal. This build has no "
-                 "SQLite",
+       .help = std::string(has_sqlite()
+                               ? "where the study is kept, as an SQLite file; NAME.journal is a journal"
+                               : "where the study is kept, as a journal: NAME.journal. This build has no "
+                                 "SQLite") +
+               "; postgresql://USER@HOST/DATABASE is a server, for workers on several machines. Optuna opens "
+               "them",
        .fallback = std::string(default_study_file()),
        .group = kGroup});
   flags.add({.names = {"--name"},

@@ -105,8 +105,8 @@ class TuneReportCommand : public Command {
     const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
     if (overwrite == Overwrite::kRefuse) refuse_existing(*path);
     const auto storage = open_study_storage(flags.positional());
-    const StudyView view =
-        view_of_study(*storage, storage->open_study(flags.text("--name").value_or("")), flags.positional());
+    const StudyView view = view_of_study(*storage, storage->open_study(flags.text("--name").value_or("")),
+                                         storage->path().string());
     write_tune_page(page_of_study(view), *path, overwrite);
     console.out << format("{}: study '{}', {} trials\n", *path, view.study.name, view.trials.size());
   }

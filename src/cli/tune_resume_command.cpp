@@ -25,7 +25,7 @@ class TuneResumeCommand : public Command {
 
   void run(const Flags& flags, Console& console) const override {
     if (follows_another_rank(console)) return;
-    const std::filesystem::path path = std::filesystem::absolute(flags.positional());
+    const std::filesystem::path path = study_place(flags.positional());
     TuneStudy tune;
     std::string name;
     {

@@ -19,7 +19,8 @@ constexpr std::array<std::string_view, 4> kEmitted{"setting", "command", "enviro
 
 StudyView given_study(const Flags& flags) {
   const auto storage = open_study_storage(flags.positional());
-  return view_of_study(*storage, storage->open_study(flags.text("--name").value_or("")), flags.positional());
+  return view_of_study(*storage, storage->open_study(flags.text("--name").value_or("")),
+                       storage->path().string());
 }
 
 class TuneShowCommand : public Command {

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kLongestLine = std::size_t{64} << 20;
 constexpr std::size_t kFirstRead = std::size_t{64} << 10;
 constexpr std::size_t kLargestRead = std::size_t{4} << 20;
-// Results are waited for, but not more often than this; see sqlite_storage.h.
+// Results are waited for, but not more often than this; see sqlite_database.h.
 constexpr std::chrono::milliseconds kJournalSyncInterval{50};
 
 }  // namespace

@@ -7,15 +7,31 @@
 #include <cerrno>
 #include <system_error>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
+#include "nadi/study/file_system_kind.h"
+#include "nadi/study/study_time.h"
 
 namespace nadi {
 namespace {
+
+using std::chrono::steady_clock;
+
+// The disk is waited for at most this often.
+constexpr std::chrono::milliseconds kSyncInterval{50};
+
+constexpr SqlDialect kDialect{.name = "an SQLite database",
+                              .row_id = "INTEGER NOT NULL",
+                              .time = "DATETIME",
+                              .direction = "VARCHAR(8)",
+                              .trial_state = "VARCHAR(8)",
+                              .value_type = "VARCHAR(7)",
+                              .step_value_type = "VARCHAR(7)"};
 
 // No value of a study is larger. What a damaged file claims beyond it is refused before it is allocated.
 constexpr int kLargestValue = 64 << 20;
@@ -51,36 +67,101 @@ std::string file_uri(const std::filesystem::path& path, std::string_view paramet
   return uri += parameters;
 }
 
-}  // namespace
+class SqliteDatabase;
 
-SqliteStatement& SqliteStatement::bind(int parameter, std::int64_t value) {
+class SqliteStatement : public SqlStatement {
+ public:
+  SqliteStatement(SqliteDatabase& database, sqlite3_stmt* statement)
+      : database_(&database), statement_(statement) {}
+
+  SqlStatement& bind(int parameter, std::int64_t value) override;
+  SqlStatement& bind(int parameter, double value) override;
+  SqlStatement& bind(int parameter, std::string_view value) override;
+  SqlStatement& bind_null(int parameter) override;
+  bool next() override;
+  void done() override;
+  bool is_null(int column) const override;
+  std::int64_t integer(int column) const override;
+  double number(int column) const override;
+  std::string_view text(int column) const override;
+  Error error(const std::string& message) const override;
+
+ private:
+  friend class SqliteDatabase;
+  void require_type(int column, bool fits, std::string_view wanted) const;
+
+  SqliteDatabase* database_;
+  sqlite3_stmt* statement_;
+};
+
+class SqliteDatabase : public SqlDatabase {
+ public:
+  SqliteDatabase(std::filesystem::path path, Access access, std::chrono::milliseconds lock_timeout);
+  ~SqliteDatabase() override;
+
+  const std::filesystem::path& path() const override { return path_; }
+  std::string optuna_url() const override { return "sqlite:///" + path_.string(); }
+  const SqlDialect& dialect() const override { return kDialect; }
+  SqlStatement& statement(const char* sql) override { return prepared(sql); }
+  void execute(const std::string& sql) override;
+  std::optional<std::string> query_text(const std::string& sql) override;
+  bool has_table(std::string_view name) override;
+  bool has_any_table() override { return query_text("SELECT name FROM sqlite_master").has_value(); }
+  void make_types() override {}
+  void settle(Access access) override;
+  std::int64_t data_version() override;
+  void write_heartbeat(std::int64_t trial) override;
+  std::optional<std::chrono::microseconds> heartbeat_age(std::int64_t trial) override;
+  void begin(TransactionKind kind, Durability durability) override;
+  void commit() override;
+  void roll_back() override;
+
+  // The Error for SQLite's last result.
+  Error failure(int code) const;
+
+ private:
+  static int wait_for_lock(void* self, int attempts);
+  SqliteStatement& prepared(const char* sql);
+  // False if the database is locked by others.
+  bool try_execute(const std::string& sql);
+  void check_integrity();
+  void choose_log();
+
+  std::filesystem::path path_;
+  std::chrono::milliseconds lock_timeout_;
+  steady_clock::time_point waiting_since_{};
+  std::uint64_t jitter_ = 0;
+  sqlite3* handle_ = nullptr;
+  std::unordered_map<const void*, SqliteStatement> statements_;
+  bool has_log_ = false;
+  bool is_full_sync_ = false;
+  bool commits_result_ = false;
+  steady_clock::time_point last_sync_{};
+};
+
+SqlStatement& SqliteStatement::bind(int parameter, std::int64_t value) {
   const int code = sqlite3_bind_int64(statement_, parameter, value);
   if (code != SQLITE_OK) throw database_->failure(code);
   return *this;
 }
 
-SqliteStatement& SqliteStatement::bind(int parameter, double value) {
+SqlStatement& SqliteStatement::bind(int parameter, double value) {
   const int code = sqlite3_bind_double(statement_, parameter, value);
   if (code != SQLITE_OK) throw database_->failure(code);
   return *this;
 }
 
-SqliteStatement& SqliteStatement::bind(int parameter, std::string_view value) {
+SqlStatement& SqliteStatement::bind(int parameter, std::string_view value) {
   const int code =
       sqlite3_bind_text64(statement_, parameter, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
   if (code != SQLITE_OK) throw database_->failure(code);
   return *this;
 }
 
-SqliteStatement& SqliteStatement::bind_null(int parameter) {
+SqlStatement& SqliteStatement::bind_null(int parameter) {
   const int code = sqlite3_bind_null(statement_, parameter);
   if (code != SQLITE_OK) throw database_->failure(code);
   return *this;
-}
-
-void SqliteStatement::run() {
-  while (next()) {
-  }
 }
 
 bool SqliteStatement::next() {
@@ -216,7 +297,7 @@ int SqliteDatabase::wait_for_lock(void* self, int attempts) {
   return 1;
 }
 
-SqliteStatement& SqliteDatabase::statement(const char* sql) {
+SqliteStatement& SqliteDatabase::prepared(const char* sql) {
   const auto found = statements_.find(sql);
   if (found != statements_.end()) return found->second;
   sqlite3_stmt* prepared = nullptr;
@@ -258,16 +339,8 @@ std::optional<std::string> SqliteDatabase::query_text(const std::string& sql) {
   return text;
 }
 
-std::int64_t SqliteDatabase::last_inserted() const {
-  return sqlite3_last_insert_rowid(handle_);
-}
-
-bool SqliteDatabase::in_transaction() const {
-  return sqlite3_get_autocommit(handle_) == 0;
-}
-
 std::int64_t SqliteDatabase::data_version() {
-  SqliteStatement& version = statement("PRAGMA data_version");
+  SqliteStatement& version = prepared("PRAGMA data_version");
   version.next();
   const std::int64_t number = sqlite3_column_int64(version.statement_, 0);
   version.done();
@@ -320,22 +393,112 @@ Error SqliteDatabase::failure(int code) const {
   }
 }
 
-SqliteTransaction::SqliteTransaction(SqliteDatabase& database, Kind kind) : database_(database) {
-  database_.statement(kind == Kind::kWrite ? "BEGIN IMMEDIATE" : "BEGIN").run();
+bool SqliteDatabase::has_table(std::string_view name) {
+  return query_text(format("SELECT name FROM sqlite_master WHERE type = 'table' AND name = '{}' "
+                           "AND sql NOT LIKE 'CREATE VIRTUAL%'",
+                           name))
+      .has_value();
 }
 
-SqliteTransaction::~SqliteTransaction() {
-  if (!open_ || !database_.in_transaction()) return;
+void SqliteDatabase::settle(Access access) {
+  check_integrity();
+  if (access != Access::kRead) choose_log();
+}
+
+// Damage that would otherwise hide trials: an index that lacks rows, half a page at the end of the file.
+void SqliteDatabase::check_integrity() {
+  const std::string hint = format(
+      "what can be saved goes to a new file with: sqlite3 {} .recover | sqlite3 saved.db", path_.string());
+  std::error_code ignored;
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path_, ignored));
+  if (ignored || size > kLargestChecked) return;
+  const std::string found = query_text("PRAGMA integrity_check(1)").value_or("");
+  if (found != "ok")
+    throw input_error({.file = path_.string()},
+                      format("the database is damaged: {}", quote_for_message(found)), hint);
+  // SQLite takes what is missing of the last page for zeros. With a log, the page may be on its way.
+  const std::filesystem::path log = path_.string() + "-wal";
+  const bool has_log = std::filesystem::exists(log, ignored) && std::filesystem::file_size(log, ignored) > 0;
+  const std::int64_t page = std::atoll(query_text("PRAGMA page_size").value_or("0").c_str());
+  if (!has_log && page > 0 && size % page != 0)
+    throw input_error({.file = path_.string(), .byte = size},
+                      format("the database is damaged: its last page of {} bytes is cut", page), hint);
+}
+
+// A write-ahead log where all workers are on this machine, none elsewhere. A file of Optuna's keeps the way
+// it has.
+void SqliteDatabase::choose_log() {
+  const bool is_local = is_on_local_disk(path_);
+  const bool is_new = !query_text("SELECT study_id FROM studies").has_value();
+  has_log_ = query_text("PRAGMA journal_mode") == "wal";
+  if (has_log_ && !is_local) {
+    if (!try_execute("PRAGMA journal_mode = DELETE"))
+      throw Error(ErrorKind::kEnvironment, {.file = path_.string()},
+                  "the study has a write-ahead log, which does not work on a file system of several "
+                  "machines, and another "
+                  "process has it open",
+                  "end the other workers first");
+    has_log_ = false;
+  } else if (!has_log_ && is_local && is_new) {
+    // Another worker that does the same at this moment may be in the way; then it stays as it is, and is
+    // slower.
+    has_log_ = try_execute("PRAGMA journal_mode = WAL") && query_text("PRAGMA journal_mode") == "wal";
+  }
+  execute(has_log_ ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
+}
+
+void SqliteDatabase::write_heartbeat(std::int64_t trial) {
+  // UTC in every version: Optuna asks the database for CURRENT_TIMESTAMP.
+  statement(
+      "INSERT INTO trial_heartbeats (trial_id, heartbeat) VALUES (?, ?) "
+      "ON CONFLICT (trial_id) DO UPDATE SET heartbeat = excluded.heartbeat")
+      .bind(1, trial)
+      .bind(2, format_study_time(study_time_now(), TimeZoneKind::kUtc, ' '))
+      .run();
+}
+
+std::optional<std::chrono::microseconds> SqliteDatabase::heartbeat_age(std::int64_t trial) {
+  SqlStatement& row =
+      statement("SELECT trial_heartbeat_id, heartbeat FROM trial_heartbeats WHERE trial_id = ?");
+  row.bind(1, trial);
+  if (!row.next()) return std::nullopt;
+  const std::optional<StudyTime> heartbeat = parse_study_time(row.text(1), TimeZoneKind::kUtc);
+  if (!heartbeat) throw row.error(format("not a time: {}", quote_for_message(row.text(1))));
+  row.done();
+  return study_time_now() - *heartbeat;
+}
+
+void SqliteDatabase::begin(TransactionKind kind, Durability durability) {
+  commits_result_ = durability == Durability::kResult;
+  if (kind == TransactionKind::kWrite && has_log_) {
+    const bool wants_sync = commits_result_ && steady_clock::now() - last_sync_ >= kSyncInterval;
+    if (wants_sync != is_full_sync_) {
+      execute(wants_sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+      is_full_sync_ = wants_sync;
+    }
+  }
+  statement(kind == TransactionKind::kWrite ? "BEGIN IMMEDIATE" : "BEGIN").run();
+}
+
+void SqliteDatabase::commit() {
+  statement("COMMIT").run();
+  if (commits_result_ && is_full_sync_) last_sync_ = steady_clock::now();
+}
+
+void SqliteDatabase::roll_back() {
+  if (sqlite3_get_autocommit(handle_) != 0) return;
   try {
-    database_.execute("ROLLBACK");
+    execute("ROLLBACK");
   } catch (const Error&) {
     // The connection takes back by itself what it could not now.
   }
 }
 
-void SqliteTransaction::commit() {
-  database_.statement("COMMIT").run();
-  open_ = false;
+}  // namespace
+
+std::unique_ptr<SqlDatabase> open_sqlite_database(std::filesystem::path path, SqlDatabase::Access access,
+                                                  std::chrono::milliseconds lock_timeout) {
+  return std::make_unique<SqliteDatabase>(std::move(path), access, lock_timeout);
 }
 
 }  // namespace nadi

@@ -426,7 +426,8 @@ TEST_F(StudyDamage, RowsAreNamed) {
   const auto after = [&](const std::string& sql) {
     std::filesystem::remove(database_);
     make_small_study(database_);
-    SqliteDatabase(database_, SqliteDatabase::Access::kWrite, 1s).execute("PRAGMA foreign_keys = 0; " + sql);
+    open_sqlite_database(database_, SqlDatabase::Access::kWrite, 1s)
+        ->execute("PRAGMA foreign_keys = 0; " + sql);
     return outcome(database_);
   };
   EXPECT_EQ(after(""), "6 trials");
@@ -489,7 +490,7 @@ std::string hint_of(const std::filesystem::path& path) {
 TEST_F(StudyDamage, OtherVersionsAreRefusedWithTheWayOut) {
   make_small_study(database_);
   const auto run = [&](const std::string& sql) {
-    SqliteDatabase(database_, SqliteDatabase::Access::kWrite, 1s).execute(sql);
+    open_sqlite_database(database_, SqlDatabase::Access::kWrite, 1s)->execute(sql);
   };
   run("UPDATE alembic_version SET version_num = 'v2.6.0.a'");
   EXPECT_THAT(outcome(database_),
@@ -505,8 +506,8 @@ TEST_F(StudyDamage, OtherVersionsAreRefusedWithTheWayOut) {
 
 TEST_F(StudyDamage, InterruptedCreationIsFinished) {
   // Optuna makes its tables one by one, and may be killed in between.
-  SqliteDatabase(database_, SqliteDatabase::Access::kCreate, 1s)
-      .execute(
+  open_sqlite_database(database_, SqlDatabase::Access::kCreate, 1s)
+      ->execute(
           "CREATE TABLE studies (study_id INTEGER NOT NULL, study_name VARCHAR(512) NOT NULL, PRIMARY KEY "
           "(study_id))");
   EXPECT_THAT(outcome(database_), HasSubstr("creation was interrupted"));
@@ -515,8 +516,8 @@ TEST_F(StudyDamage, InterruptedCreationIsFinished) {
 }
 
 TEST_F(StudyDamage, ForeignDatabaseStaysAsItIs) {
-  SqliteDatabase(database_, SqliteDatabase::Access::kCreate, 1s)
-      .execute("CREATE TABLE accounts (id INTEGER)");
+  open_sqlite_database(database_, SqlDatabase::Access::kCreate, 1s)
+      ->execute("CREATE TABLE accounts (id INTEGER)");
   const std::string before = bytes_of(database_);
   EXPECT_THAT(outcome(database_), HasSubstr("this is an SQLite database, but not one of studies"));
   EXPECT_THAT(hint_of(database_), HasSubstr("a file of its own"));
@@ -534,9 +535,9 @@ TEST_F(StudyDamage, EmptyFiles) {
 
 TEST_F(StudyDamage, LockedDatabase) {
   make_small_study(database_);
-  SqliteDatabase other(database_, SqliteDatabase::Access::kWrite, 1s);
+  const auto other = open_sqlite_database(database_, SqlDatabase::Access::kWrite, 1s);
   {
-    SqliteTransaction transaction(other, SqliteTransaction::Kind::kWrite);
+    SqlTransaction transaction(*other, TransactionKind::kWrite);
     EXPECT_EQ(creation_error(database_), "locked by another process for 0.2 s");
     EXPECT_EQ(outcome(database_), "6 trials");  // readers do not wait
   }
@@ -548,8 +549,8 @@ TEST_F(StudyDamage, StudyDeletedWhileInUse) {
   const auto storage = open_study_storage(database_, {.mode = StorageMode::kWrite});
   const StudyId study = storage->open_study("");
   EXPECT_THAT(storage->trials(study), SizeIs(6));
-  SqliteDatabase(database_, SqliteDatabase::Access::kWrite, 1s)
-      .execute("DELETE FROM trials; DELETE FROM studies");
+  open_sqlite_database(database_, SqlDatabase::Access::kWrite, 1s)
+      ->execute("DELETE FROM trials; DELETE FROM studies");
   EXPECT_THROW(storage->trials(study), Error);
   EXPECT_THROW(storage->study(study), Error);
   EXPECT_THROW(storage->set_study_attributes(study, AttributeOwner::kUser, {{"a", "1"}}), Error);

@@ -9,8 +9,14 @@
 #include "nadi/base/nearest.h"
 #include "nadi/study/journal_storage.h"
 #include "nadi/study/python_json.h"
+#if NADI_WITH_POSTGRES
+#include "nadi/study/postgres_database.h"
+#endif
 #if NADI_WITH_SQLITE
-#include "nadi/study/sqlite_storage.h"
+#include "nadi/study/sqlite_database.h"
+#endif
+#if NADI_WITH_SQLITE || NADI_WITH_POSTGRES
+#include "nadi/study/sql_storage.h"
 #endif
 
 namespace nadi {
@@ -89,16 +95,45 @@ StudyId StudyStorage::open_or_create_study(const NewStudy& wanted) {
   }
 }
 
+bool is_study_server(std::string_view place) {
+  const std::size_t end = place.find("://");
+  if (end == std::string_view::npos) return false;
+  const std::string_view scheme = place.substr(0, place.find_first_of("+:"));
+  return scheme == "postgresql" || scheme == "postgres";
+}
+
+std::filesystem::path study_place(const std::string& place) {
+  if (is_study_server(place)) return place;
+  if (const std::size_t end = place.find("://"); end != std::string::npos)
+    throw usage_error(format("no studies are kept at {}:// addresses", place.substr(0, end)),
+                      "give a file (study.db, study.journal), or postgresql://USER@HOST/DATABASE");
+  return std::filesystem::absolute(place);
+}
+
 bool has_sqlite() {
   return NADI_WITH_SQLITE != 0;
 }
 
+bool has_postgres() {
+  return NADI_WITH_POSTGRES != 0;
+}
+
 std::unique_ptr<StudyStorage> open_study_storage(const std::filesystem::path& path,
                                                  const StorageOptions& options) {
+  if (is_study_server(path.string())) {
+#if NADI_WITH_POSTGRES
+    return make_sql_storage(
+        open_postgres_database(path.string(), access_of(options.mode), options.lock_timeout), options.mode);
+#else
+    throw environment_error("this build cannot keep studies on a PostgreSQL server",
+                            "build it where libpq is installed (libpq-dev), or give the study a file");
+#endif
+  }
   const StorageFormat kind = options.format == StorageFormat::kDetect ? format_of(path) : options.format;
   if (kind == StorageFormat::kJournal) return open_journal_storage(path, options);
 #if NADI_WITH_SQLITE
-  return open_sqlite_storage(path, options);
+  return make_sql_storage(open_sqlite_database(path, access_of(options.mode), options.lock_timeout),
+                          options.mode);
 #else
   throw environment_error("this build has no SQLite, so that it keeps studies only in journals",
                           "give the study a file name that ends with .journal, or build with SQLite");

@@ -1,5 +1,5 @@
-// Where studies are kept: an SQLite database or a journal file, each readable and writable by Optuna, and by
-// any number of workers at once.
+// Where studies are kept: an SQLite database, a journal file, or a PostgreSQL server for workers on several
+// machines; each readable and writable by Optuna, and by any number of workers at once.
 //
 //   const auto storage = open_study_storage("study.db", {.mode = StorageMode::kCreate});
 //   const StudyId study = storage->open_or_create_study({.name = "threads"});
@@ -20,7 +20,8 @@
 // (fail_stale_trials), after which update_trial() answers false and writes nothing.
 //
 // Errors: input for a file that is no study, is damaged, or has another version of the schema; environment
-// for a full disk, a file that others keep locked, or one that may not be written.
+// for a full disk, a file that others keep locked, one that may not be written, or a server that cannot be
+// reached.
 //
 // One storage is for one thread.
 #pragma once
@@ -97,6 +98,7 @@ class StudyStorage {
  public:
   virtual ~StudyStorage() = default;
 
+  // The file, or the address of the server without a password.
   virtual const std::filesystem::path& path() const = 0;
 
   // By id, with attributes as they are now.
@@ -170,10 +172,19 @@ struct StorageOptions {
   std::chrono::milliseconds lock_timeout{60000};  // how long to wait for other writers before it is an Error
 };
 
+// `path` is a file, or the address of a PostgreSQL server: "postgresql://user@host:5432/database". There the
+// tables of studies are made with kCreate, beside what the database may have besides; format and journal_lock
+// do not matter.
 std::unique_ptr<StudyStorage> open_study_storage(const std::filesystem::path& path,
                                                  const StorageOptions& options = {});
 
-// Whether this build has SQLite. Without it, opening a database is an Error (environment).
+// Whether `place` is the address of a server and not a file.
+bool is_study_server(std::string_view place);
+// The absolute path of a file, or the address of a server as it is. Error (usage) for other addresses.
+std::filesystem::path study_place(const std::string& place);
+
+// Whether this build has SQLite and libpq. Without them, opening such a database is an Error (environment).
 bool has_sqlite();
+bool has_postgres();
 
 }  // namespace nadi

@@ -1,4 +1,5 @@
-// Both storages, by one set of tests.
+// Every storage, by one set of tests. On a PostgreSQL server where NADI_TEST_POSTGRES has its address
+// (tests/postgres/postgres_test.sh): each test in a schema of its own, t0, t1, ...
 
 #include "nadi/study/study_storage.h"
 
@@ -38,13 +39,21 @@ TrialParameter some_float(double value) {
   return {"x", value, shared(FloatDistribution{.low = 0, .high = 1})};
 }
 
-class StudyStorageOf : public testing::TestWithParam<StorageFormat> {
+enum class Place { kSqlite, kJournal, kPostgres };
+
+class StudyStorageOf : public testing::TestWithParam<Place> {
  protected:
   void SetUp() override {
-    if (GetParam() == StorageFormat::kSqlite && !has_sqlite()) GTEST_SKIP() << "this build has no SQLite";
+    if (GetParam() == Place::kSqlite && !has_sqlite()) GTEST_SKIP() << "this build has no SQLite";
+    if (GetParam() != Place::kPostgres) return;
+    const char* const server = std::getenv("NADI_TEST_POSTGRES");
+    if (server == nullptr || !has_postgres()) GTEST_SKIP() << "no PostgreSQL server; see tests/postgres";
+    static int schema = 0;
+    server_ = std::string(server) + "?options=-csearch_path%3Dt" + std::to_string(schema++);
   }
   std::filesystem::path file() const {
-    return folder_ / (GetParam() == StorageFormat::kSqlite ? "study.db" : "study.log");
+    if (GetParam() == Place::kPostgres) return server_;
+    return folder_ / (GetParam() == Place::kSqlite ? "study.db" : "study.log");
   }
   std::unique_ptr<StudyStorage> open(StorageMode mode = StorageMode::kCreate) const {
     return open_study_storage(file(), {.mode = mode, .lock_timeout = 5s});
@@ -62,12 +71,15 @@ class StudyStorageOf : public testing::TestWithParam<StorageFormat> {
   }
 
   TemporaryFolder folder_{"study"};
+  std::string server_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Formats, StudyStorageOf,
-                         testing::Values(StorageFormat::kSqlite, StorageFormat::kJournal),
+INSTANTIATE_TEST_SUITE_P(Places, StudyStorageOf,
+                         testing::Values(Place::kSqlite, Place::kJournal, Place::kPostgres),
                          [](const auto& info) {
-                           return info.param == StorageFormat::kSqlite ? "Sqlite" : "Journal";
+                           return info.param == Place::kSqlite    ? "Sqlite"
+                                  : info.param == Place::kJournal ? "Journal"
+                                                                  : "Postgres";
                          });
 
 TEST_P(StudyStorageOf, KeepsAStudy) {
@@ -359,6 +371,14 @@ TEST_P(StudyStorageOf, ImportsFinishedTrials) {
 }
 
 TEST_P(StudyStorageOf, ReadingDoesNotWrite) {
+  if (GetParam() == Place::kPostgres) {
+    // A database without tables stays without.
+    EXPECT_THAT(error_of(ErrorKind::kInput, [&] { open(StorageMode::kRead); }),
+                HasSubstr("there is no study in it"));
+    EXPECT_THAT(error_of(ErrorKind::kInput, [&] { open(StorageMode::kRead); }),
+                HasSubstr("there is no study in it"));
+    return;
+  }
   EXPECT_THAT(error_of(ErrorKind::kInput, [&] { open(StorageMode::kRead); }), HasSubstr("no such file"));
   EXPECT_THAT(error_of(ErrorKind::kInput, [&] { open(StorageMode::kWrite); }), HasSubstr("no such file"));
   EXPECT_FALSE(std::filesystem::exists(file()));
@@ -369,6 +389,7 @@ TEST_P(StudyStorageOf, ReadingDoesNotWrite) {
 }
 
 TEST_P(StudyStorageOf, ForeignFilesAreNamed) {
+  if (GetParam() == Place::kPostgres) return;  // no files
   std::ofstream(file()) << "\x89PNG\r\n\x1a\n0000000000";
   EXPECT_THAT(error_of(ErrorKind::kInput, [&] { open(); }), HasSubstr("this is a PNG image, not a study"));
   std::filesystem::remove(file());

@@ -5,6 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/study/study_storage.h"
 
 namespace nadi {
 namespace {
@@ -185,6 +186,9 @@ std::filesystem::path trials_folder_of(const std::filesystem::path& file, std::s
       ending += is_plain ? std::string(1, c) : format("%{:02x}", static_cast<unsigned char>(c));
     }
   }
+  // A server keeps no logs: they lie where the tuner runs.
+  if (is_study_server(file.string()))
+    return std::filesystem::absolute(std::string(kDefaultStudyName) + ending + ".trials");
   return std::filesystem::absolute(file).replace_extension(ending + ".trials");
 }
 

@@ -1,6 +1,6 @@
 // The trials of one study of a database, in memory and kept up to date. For sources of this room.
 //
-//   SqliteTransaction transaction(database, SqliteTransaction::Kind::kRead);
+//   SqlTransaction transaction(database, TransactionKind::kRead);
 //   trials.refresh();                                // reads what has changed
 //   for (const StudyTrial& trial : trials.all()) ...
 //
@@ -15,16 +15,16 @@
 #include <span>
 #include <vector>
 
-#include "nadi/study/sqlite_database.h"
+#include "nadi/study/sql_database.h"
 #include "nadi/study/study_time.h"
 #include "nadi/study/trial.h"
 #include "nadi/study/trial_change.h"
 
 namespace nadi {
 
-class SqliteTrials {
+class SqlTrials {
  public:
-  SqliteTrials(SqliteDatabase& database, DistributionTable& distributions, Study study, TimeZoneKind zone);
+  SqlTrials(SqlDatabase& database, DistributionTable& distributions, Study study, TimeZoneKind zone);
 
   const Study& study() const { return study_; }
   std::span<const StudyTrial> all() const { return trials_; }
@@ -49,10 +49,10 @@ class SqliteTrials {
   void read_new(std::vector<TrialId>& changed);
   void read_details(std::span<const TrialId> ids);
   void read_details(TrialId first, TrialId last, const std::function<bool(TrialId)>& wanted);
-  void read_head(SqliteStatement& row, StudyTrial& trial) const;
+  void read_head(SqlStatement& row, StudyTrial& trial) const;
   void remember(const StudyTrial& trial);
 
-  SqliteDatabase& database_;
+  SqlDatabase& database_;
   DistributionTable& distributions_;
   Study study_;
   TimeZoneKind zone_;
@@ -64,5 +64,7 @@ class SqliteTrials {
 
 // As in the column `state`: "RUNNING".
 std::string_view state_name(TrialState state);
+// Error (input) for another word.
+TrialState state_in_row(const SqlStatement& row, int column);
 
 }  // namespace nadi

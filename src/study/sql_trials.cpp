@@ -1,4 +1,4 @@
-#include "nadi/study/sqlite_trials.h"
+#include "nadi/study/sql_trials.h"
 
 #include <algorithm>
 #include <array>
@@ -24,15 +24,7 @@ constexpr std::array<std::pair<std::string_view, TrialState>, 5> kStateNames{{
 // From here, one pass over a range of trials is faster than asking for each.
 constexpr std::size_t kManyTrials = 32;
 
-TrialState state_in_row(const SqliteStatement& row, int column) {
-  const std::string_view name = row.text(column);
-  for (const auto& [known, state] : kStateNames) {
-    if (known == name) return state;
-  }
-  throw row.error(format("unknown state {}", quote_for_message(name)));
-}
-
-std::optional<StudyTime> time_in_row(const SqliteStatement& row, int column, TimeZoneKind zone) {
+std::optional<StudyTime> time_in_row(const SqlStatement& row, int column, TimeZoneKind zone) {
   if (row.is_null(column)) return std::nullopt;
   const std::string_view text = row.text(column);
   const std::optional<StudyTime> time = parse_study_time(text, zone);
@@ -41,7 +33,7 @@ std::optional<StudyTime> time_in_row(const SqliteStatement& row, int column, Tim
 }
 
 // A number and its kind are in two columns, since SQLite has no NaN and Optuna wants no infinities.
-double read_number(const SqliteStatement& row, int value, int kind) {
+double read_number(const SqlStatement& row, int value, int kind) {
   const std::string_view name = row.text(kind);
   if (name == "FINITE") return row.number(value);
   if (!row.is_null(value))
@@ -54,6 +46,14 @@ double read_number(const SqliteStatement& row, int value, int kind) {
 
 }  // namespace
 
+TrialState state_in_row(const SqlStatement& row, int column) {
+  const std::string_view name = row.text(column);
+  for (const auto& [known, state] : kStateNames) {
+    if (known == name) return state;
+  }
+  throw row.error(format("unknown state {}", quote_for_message(name)));
+}
+
 std::string_view state_name(TrialState state) {
   for (const auto& [name, known] : kStateNames) {
     if (known == state) return name;
@@ -61,16 +61,15 @@ std::string_view state_name(TrialState state) {
   unreachable();
 }
 
-SqliteTrials::SqliteTrials(SqliteDatabase& database, DistributionTable& distributions, Study study,
-                           TimeZoneKind zone)
+SqlTrials::SqlTrials(SqlDatabase& database, DistributionTable& distributions, Study study, TimeZoneKind zone)
     : database_(database), distributions_(distributions), study_(std::move(study)), zone_(zone) {}
 
-StudyTrial* SqliteTrials::find(TrialId id) {
+StudyTrial* SqlTrials::find(TrialId id) {
   const auto found = std::ranges::lower_bound(trials_, id, {}, &StudyTrial::id);
   return found == trials_.end() || found->id != id ? nullptr : &*found;
 }
 
-const StudyTrial* SqliteTrials::first_waiting() {
+const StudyTrial* SqlTrials::first_waiting() {
   for (const TrialId id : unfinished_) {
     const StudyTrial* const trial = find(id);
     if (trial->state == TrialState::kWaiting) return trial;
@@ -78,7 +77,7 @@ const StudyTrial* SqliteTrials::first_waiting() {
   return nullptr;
 }
 
-void SqliteTrials::refresh() {
+void SqlTrials::refresh() {
   std::vector<TrialId> changed;
   read_changed(changed);
   read_new(changed);
@@ -94,29 +93,29 @@ void SqliteTrials::refresh() {
   for (const TrialId id : changed) remember(*find(id));
 }
 
-void SqliteTrials::add(StudyTrial trial) {
+void SqlTrials::add(StudyTrial trial) {
   check(trials_.empty() || trials_.back().id < trial.id, "ids of trials must ascend");
   const TrialId id = trial.id;
   trials_.push_back(std::move(trial));
   remember(*find(id));
 }
 
-void SqliteTrials::replace(StudyTrial trial) {
+void SqlTrials::replace(StudyTrial trial) {
   StudyTrial* const place = find(trial.id);
   check(place != nullptr, "only a known trial is replaced");
   *place = std::move(trial);
   remember(*place);
 }
 
-void SqliteTrials::note(TrialId id) {
+void SqlTrials::note(TrialId id) {
   remember(*find(id));
 }
 
-void SqliteTrials::own(TrialId id) {
+void SqlTrials::own(TrialId id) {
   own_.insert(id);
 }
 
-void SqliteTrials::remember(const StudyTrial& trial) {
+void SqlTrials::remember(const StudyTrial& trial) {
   for (const TrialParameter& parameter : trial.parameters)
     first_distributions_.emplace(parameter.name, parameter.distribution);
   if (is_finished(trial.state)) {
@@ -127,7 +126,7 @@ void SqliteTrials::remember(const StudyTrial& trial) {
   }
 }
 
-void SqliteTrials::read_head(SqliteStatement& row, StudyTrial& trial) const {
+void SqlTrials::read_head(SqlStatement& row, StudyTrial& trial) const {
   trial.number = row.integer(1);
   if (trial.number < 0) throw row.error(format("the number of the trial is {}", trial.number));
   trial.state = state_in_row(row, 2);
@@ -135,28 +134,55 @@ void SqliteTrials::read_head(SqliteStatement& row, StudyTrial& trial) const {
   trial.complete = time_in_row(row, 4, zone_);
 }
 
-// Trials that were not finished when they were read last.
-void SqliteTrials::read_changed(std::vector<TrialId>& changed) {
-  SqliteStatement& row = database_.statement(
-      "SELECT trial_id, number, state, datetime_start, datetime_complete FROM trials WHERE trial_id = ?");
-  for (const TrialId id : unfinished_) {
+// Trials that were not finished when they were read last. A few are asked for one by one; many, as a queue of
+// a grid has, by one pass over their range.
+void SqlTrials::read_changed(std::vector<TrialId>& changed) {
+  const auto take = [&](SqlStatement& row, TrialId id) {
     StudyTrial& trial = *find(id);
-    row.bind(1, static_cast<std::int64_t>(id));
-    if (!row.next())
-      throw input_error(
-          {.file = database_.path().string()},
-          format("trial {} of study {} has disappeared", trial.number, quote_for_message(study_.name)),
-          "the study was deleted while it was in use");
     const TrialState before = trial.state;
     read_head(row, trial);
-    row.done();
     const bool is_read = trial.state == before && (before == TrialState::kWaiting || own_.contains(id));
     if (!is_read) changed.push_back(id);
+  };
+  const auto gone = [&](TrialId id) {
+    return input_error(
+        {.file = database_.path().string()},
+        format("trial {} of study {} has disappeared", find(id)->number, quote_for_message(study_.name)),
+        "the study was deleted while it was in use");
+  };
+  if (unfinished_.size() < kManyTrials) {
+    SqlStatement& row = database_.statement(
+        "SELECT trial_id, number, state, datetime_start, datetime_complete FROM trials WHERE trial_id = ?");
+    for (const TrialId id : unfinished_) {
+      row.bind(1, static_cast<std::int64_t>(id));
+      if (!row.next()) throw gone(id);
+      take(row, id);
+      row.done();
+    }
+    return;
   }
+  SqlStatement& row = database_.statement(
+      "SELECT trial_id, number, state, datetime_start, datetime_complete FROM trials "
+      "WHERE study_id = ? AND trial_id BETWEEN ? AND ? ORDER BY trial_id");
+  row.bind(1, static_cast<std::int64_t>(study_.id))
+      .bind(2, static_cast<std::int64_t>(*unfinished_.begin()))
+      .bind(3, static_cast<std::int64_t>(*unfinished_.rbegin()));
+  auto expected = unfinished_.begin();
+  while (row.next()) {
+    const TrialId id{row.integer(0)};
+    if (expected == unfinished_.end() || id < *expected) continue;
+    if (id != *expected) {
+      row.done();
+      throw gone(*expected);
+    }
+    take(row, id);
+    ++expected;
+  }
+  if (expected != unfinished_.end()) throw gone(*expected);
 }
 
-void SqliteTrials::read_new(std::vector<TrialId>& changed) {
-  SqliteStatement& row = database_.statement(
+void SqlTrials::read_new(std::vector<TrialId>& changed) {
+  SqlStatement& row = database_.statement(
       "SELECT trial_id, number, state, datetime_start, datetime_complete FROM trials "
       "WHERE study_id = ? AND trial_id > ? ORDER BY trial_id");
   row.bind(1, static_cast<std::int64_t>(study_.id))
@@ -170,7 +196,7 @@ void SqliteTrials::read_new(std::vector<TrialId>& changed) {
   }
 }
 
-void SqliteTrials::read_details(std::span<const TrialId> ids) {
+void SqlTrials::read_details(std::span<const TrialId> ids) {
   for (const TrialId id : ids) {
     StudyTrial& trial = *find(id);
     trial.values.clear();
@@ -190,10 +216,10 @@ void SqliteTrials::read_details(std::span<const TrialId> ids) {
                [&](TrialId id) { return std::ranges::binary_search(sorted, id); });
 }
 
-void SqliteTrials::read_details(TrialId first, TrialId last, const std::function<bool(TrialId)>& wanted) {
+void SqlTrials::read_details(TrialId first, TrialId last, const std::function<bool(TrialId)>& wanted) {
   // Rows come by trial, so the one before is nearly always the one that is looked for.
   StudyTrial* current = nullptr;
-  const auto trial_of = [&](const SqliteStatement& row) -> StudyTrial* {
+  const auto trial_of = [&](const SqlStatement& row) -> StudyTrial* {
     const TrialId id{row.integer(1)};
     if (current == nullptr || current->id != id) {
       current = find(id);
@@ -201,13 +227,13 @@ void SqliteTrials::read_details(TrialId first, TrialId last, const std::function
     }
     return current;
   };
-  const auto rows_of = [&](const char* sql) -> SqliteStatement& {
+  const auto rows_of = [&](const char* sql) -> SqlStatement& {
     return database_.statement(sql)
         .bind(1, static_cast<std::int64_t>(first))
         .bind(2, static_cast<std::int64_t>(last));
   };
 
-  SqliteStatement& parameters = rows_of(
+  SqlStatement& parameters = rows_of(
       "SELECT param_id, trial_id, param_name, param_value, distribution_json FROM trial_params "
       "WHERE trial_id BETWEEN ? AND ? ORDER BY trial_id, param_id");
   while (parameters.next()) {
@@ -226,7 +252,7 @@ void SqliteTrials::read_details(TrialId first, TrialId last, const std::function
     trial->parameters.push_back(std::move(parameter));
   }
 
-  SqliteStatement& values = rows_of(
+  SqlStatement& values = rows_of(
       "SELECT trial_value_id, trial_id, objective, value, value_type FROM trial_values "
       "WHERE trial_id BETWEEN ? AND ? ORDER BY trial_id, objective");
   while (values.next()) {
@@ -240,7 +266,7 @@ void SqliteTrials::read_details(TrialId first, TrialId last, const std::function
     trial->values.push_back(value);
   }
 
-  SqliteStatement& steps = rows_of(
+  SqlStatement& steps = rows_of(
       "SELECT trial_intermediate_value_id, trial_id, step, intermediate_value, intermediate_value_type "
       "FROM trial_intermediate_values WHERE trial_id BETWEEN ? AND ? ORDER BY trial_id, step");
   while (steps.next()) {
@@ -250,7 +276,7 @@ void SqliteTrials::read_details(TrialId first, TrialId last, const std::function
     trial->intermediate_values.emplace_hint(trial->intermediate_values.end(), steps.integer(2), value);
   }
 
-  const auto read_attributes = [&](SqliteStatement& rows, StudyAttributes StudyTrial::*member) {
+  const auto read_attributes = [&](SqlStatement& rows, StudyAttributes StudyTrial::*member) {
     while (rows.next()) {
       StudyTrial* const trial = trial_of(rows);
       if (trial == nullptr) continue;

@@ -1,4 +1,4 @@
-#include "nadi/study/sqlite_storage.h"
+#include "nadi/study/sql_storage.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,21 +8,16 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
-#include "nadi/study/file_system_kind.h"
 #include "nadi/study/python_json.h"
-#include "nadi/study/sqlite_database.h"
-#include "nadi/study/sqlite_schema.h"
-#include "nadi/study/sqlite_trials.h"
+#include "nadi/study/sql_database.h"
+#include "nadi/study/sql_schema.h"
+#include "nadi/study/sql_trials.h"
 #include "nadi/study/study_time.h"
 #include "nadi/study/trial_change.h"
 #include "nadi/study/worker_identity.h"
 
 namespace nadi {
 namespace {
-
-using std::chrono::steady_clock;
-
-constexpr std::chrono::milliseconds kSyncInterval{50};
 
 std::int64_t number_of(TrialId id) {
   return static_cast<std::int64_t>(id);
@@ -31,23 +26,19 @@ std::int64_t number_of(StudyId id) {
   return static_cast<std::int64_t>(id);
 }
 
-SqliteDatabase::Access access_of(StorageMode mode) {
-  switch (mode) {
-    case StorageMode::kRead:
-      return SqliteDatabase::Access::kRead;
-    case StorageMode::kWrite:
-      return SqliteDatabase::Access::kWrite;
-    case StorageMode::kCreate:
-      return SqliteDatabase::Access::kCreate;
-  }
-  unreachable();
+// Of a statement that inserts one row and returns the number that the database gave it.
+std::int64_t inserted_id(SqlStatement& insert) {
+  check(insert.next(), "an insert that returns must have a row");
+  const std::int64_t id = insert.integer(0);
+  insert.done();
+  return id;
 }
 
-class SqliteStorage : public StudyStorage {
+class SqlStorage : public StudyStorage {
  public:
-  SqliteStorage(const std::filesystem::path& path, const StorageOptions& options);
+  SqlStorage(std::unique_ptr<SqlDatabase> database, StorageMode mode);
 
-  const std::filesystem::path& path() const override { return database_.path(); }
+  const std::filesystem::path& path() const override { return database_->path(); }
   std::vector<Study> studies() override;
   Study study(StudyId id) override;
   StudyId create_study(const NewStudy& study) override;
@@ -63,98 +54,63 @@ class SqliteStorage : public StudyStorage {
 
  private:
   struct CachedStudy {
-    SqliteTrials trials;
+    SqlTrials trials;
     std::int64_t data_version = -1;  // of the database when the trials were read
   };
 
-  void choose_log();
   Study read_study(StudyId id);  // in a transaction
   CachedStudy& cached(StudyId id);
   CachedStudy& refreshed(StudyId id);  // in a transaction
-  SqliteTrials& trials_of(TrialId id);
+  SqlTrials& trials_of(TrialId id);
   // In a transaction that writes. Returns the trial with its id; the cache does not have it yet.
   StudyTrial insert_trial(StudyId study, std::int64_t number, const NewTrial& trial, StudyTime now);
   void insert_parameters(TrialId id, std::span<const TrialParameter> parameters);
   void insert_values(TrialId id, std::span<const double> values);
   void insert_steps(TrialId id, const std::map<std::int64_t, double>& steps);
   void insert_attributes(TrialId id, const StudyAttributes& user, const StudyAttributes& system);
-  void write_heartbeat(TrialId id, StudyTime now);
   void write_state(TrialId id, TrialState state, std::optional<StudyTime> start,
                    std::optional<StudyTime> complete);
-  bool is_finished_on_disk(TrialId id);
+  // In a transaction that writes: the state of a trial, which nobody changes until the end of the
+  // transaction.
+  TrialState lock_trial(TrialId id);
+  // Likewise, nobody creates trials in the study until then.
+  void lock_study(StudyId id);
   std::string time_text(StudyTime time) const { return format_study_time(time, zone_, ' '); }
-  // Before and instead of a transaction's commit(): with a result, so that a loss of power does not take it.
-  void begin_durable(bool has_result);
-  void commit(SqliteTransaction& transaction, bool has_result);
+  // With the lock. Error (environment) where the study was opened for reading.
+  SqlTransaction begin_write(Durability durability);
 
   StorageMode mode_;
-  SqliteDatabase database_;
+  std::unique_ptr<SqlDatabase> database_;
   DistributionTable distributions_;
   TimeZoneKind zone_ = TimeZoneKind::kUtc;
-  bool has_log_ = false;
-  bool is_full_sync_ = false;
-  steady_clock::time_point last_sync_{};
   std::map<StudyId, CachedStudy> cache_;
 };
 
-SqliteStorage::SqliteStorage(const std::filesystem::path& path, const StorageOptions& options)
-    : mode_(options.mode), database_(path, access_of(options.mode), options.lock_timeout) {
-  prepare_schema(database_, options.mode == StorageMode::kCreate);
-  check_integrity(database_);
-  zone_ = time_zone_of(database_);
-  if (options.mode != StorageMode::kRead) choose_log();
+SqlStorage::SqlStorage(std::unique_ptr<SqlDatabase> database, StorageMode mode)
+    : mode_(mode), database_(std::move(database)) {
+  prepare_schema(*database_, mode == StorageMode::kCreate);
+  database_->settle(access_of(mode));
+  zone_ = time_zone_of(*database_);
 }
 
-// A write-ahead log where all workers are on this machine, none elsewhere. A file of Optuna's keeps the way
-// it has.
-void SqliteStorage::choose_log() {
-  const bool is_local = is_on_local_disk(database_.path());
-  const bool is_new = !database_.query_text("SELECT study_id FROM studies").has_value();
-  has_log_ = database_.query_text("PRAGMA journal_mode") == "wal";
-  if (has_log_ && !is_local) {
-    if (!database_.try_execute("PRAGMA journal_mode = DELETE"))
-      throw Error(ErrorKind::kEnvironment, {.file = database_.path().string()},
-                  "the study has a write-ahead log, which does not work on a file system of several "
-                  "machines, and another "
-                  "process has it open",
-                  "end the other workers first");
-    has_log_ = false;
-  } else if (!has_log_ && is_local && is_new) {
-    // Another worker that does the same at this moment may be in the way; then it stays as it is, and is
-    // slower.
-    has_log_ = database_.try_execute("PRAGMA journal_mode = WAL") &&
-               database_.query_text("PRAGMA journal_mode") == "wal";
-  }
-  database_.execute(has_log_ ? "PRAGMA synchronous = NORMAL" : "PRAGMA synchronous = FULL");
-}
-
-void SqliteStorage::begin_durable(bool has_result) {
+SqlTransaction SqlStorage::begin_write(Durability durability) {
   if (mode_ == StorageMode::kRead)
     throw Error(ErrorKind::kEnvironment, {.file = path().string()},
                 "cannot write: the study was opened for reading");
-  if (!has_log_) return;
-  const bool wants_sync = has_result && steady_clock::now() - last_sync_ >= kSyncInterval;
-  if (wants_sync == is_full_sync_) return;
-  database_.execute(wants_sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
-  is_full_sync_ = wants_sync;
+  return SqlTransaction(*database_, TransactionKind::kWrite, durability);
 }
 
-void SqliteStorage::commit(SqliteTransaction& transaction, bool has_result) {
-  transaction.commit();
-  if (has_result && is_full_sync_) last_sync_ = steady_clock::now();
-}
-
-Study SqliteStorage::read_study(StudyId id) {
+Study SqlStorage::read_study(StudyId id) {
   Study study;
   study.id = id;
-  SqliteStatement& row = database_.statement("SELECT study_id, study_name FROM studies WHERE study_id = ?");
+  SqlStatement& row = database_->statement("SELECT study_id, study_name FROM studies WHERE study_id = ?");
   row.bind(1, number_of(id));
   if (!row.next())
     throw input_error({.file = path().string()}, format("there is no study with the id {}", number_of(id)),
                       "it was deleted while it was in use");
   study.name = row.text(1);
   row.done();
-  SqliteStatement& directions = database_.statement(
+  SqlStatement& directions = database_->statement(
       "SELECT study_direction_id, objective, direction FROM study_directions WHERE study_id = ? ORDER BY "
       "objective");
   directions.bind(1, number_of(id));
@@ -169,7 +125,7 @@ Study SqliteStorage::read_study(StudyId id) {
   if (study.directions.empty())
     throw input_error({.file = path().string()},
                       format("study {} has no objective", quote_for_message(study.name)));
-  const auto read_attributes = [&](SqliteStatement& rows, StudyAttributes& attributes) {
+  const auto read_attributes = [&](SqlStatement& rows, StudyAttributes& attributes) {
     rows.bind(1, number_of(id));
     while (rows.next()) {
       try {
@@ -180,20 +136,20 @@ Study SqliteStorage::read_study(StudyId id) {
     }
   };
   read_attributes(
-      database_.statement("SELECT study_user_attribute_id, key, value_json FROM study_user_attributes "
-                          "WHERE study_id = ?"),
+      database_->statement("SELECT study_user_attribute_id, key, value_json FROM study_user_attributes "
+                           "WHERE study_id = ?"),
       study.user_attributes);
   read_attributes(
-      database_.statement("SELECT study_system_attribute_id, key, value_json FROM study_system_attributes "
-                          "WHERE study_id = ?"),
+      database_->statement("SELECT study_system_attribute_id, key, value_json FROM study_system_attributes "
+                           "WHERE study_id = ?"),
       study.system_attributes);
   return study;
 }
 
-std::vector<Study> SqliteStorage::studies() {
-  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kRead);
+std::vector<Study> SqlStorage::studies() {
+  SqlTransaction transaction(*database_, TransactionKind::kRead);
   std::vector<StudyId> ids;
-  SqliteStatement& rows = database_.statement("SELECT study_id FROM studies ORDER BY study_id");
+  SqlStatement& rows = database_->statement("SELECT study_id FROM studies ORDER BY study_id");
   while (rows.next()) ids.push_back(StudyId{rows.integer(0)});
   std::vector<Study> found;
   for (const StudyId id : ids) found.push_back(read_study(id));
@@ -201,63 +157,61 @@ std::vector<Study> SqliteStorage::studies() {
   return found;
 }
 
-Study SqliteStorage::study(StudyId id) {
-  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kRead);
+Study SqlStorage::study(StudyId id) {
+  SqlTransaction transaction(*database_, TransactionKind::kRead);
   Study found = read_study(id);
   transaction.commit();
   return found;
 }
 
-StudyId SqliteStorage::create_study(const NewStudy& study) {
+StudyId SqlStorage::create_study(const NewStudy& study) {
   check_new_study(study);
-  begin_durable(true);
-  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
-  SqliteStatement& same = database_.statement("SELECT study_id FROM studies WHERE study_name = ?");
+  SqlTransaction transaction = begin_write(Durability::kResult);
+  SqlStatement& same = database_->statement("SELECT study_id FROM studies WHERE study_name = ?");
   same.bind(1, study.name);
   if (same.next()) {
     same.done();
     throw usage_error(format("there is a study named {} already", quote_for_message(study.name)));
   }
-  database_.statement("INSERT INTO studies (study_name) VALUES (?)").bind(1, study.name).run();
-  const std::int64_t id = database_.last_inserted();
+  SqlStatement& insert =
+      database_->statement("INSERT INTO studies (study_name) VALUES (?) RETURNING study_id");
+  const std::int64_t id = inserted_id(insert.bind(1, study.name));
   for (std::size_t objective = 0; objective < study.directions.size(); ++objective) {
     const bool minimize = study.directions[objective] == StudyDirection::kMinimize;
-    database_.statement("INSERT INTO study_directions (direction, study_id, objective) VALUES (?, ?, ?)")
+    database_->statement("INSERT INTO study_directions (direction, study_id, objective) VALUES (?, ?, ?)")
         .bind(1, minimize ? "MINIMIZE" : "MAXIMIZE")
         .bind(2, id)
         .bind(3, static_cast<std::int64_t>(objective))
         .run();
   }
-  commit(transaction, true);
+  transaction.commit();
   return StudyId{id};
 }
 
-void SqliteStorage::set_study_attributes(StudyId id, AttributeOwner owner,
-                                         const StudyAttributes& attributes) {
+void SqlStorage::set_study_attributes(StudyId id, AttributeOwner owner, const StudyAttributes& attributes) {
   check_attributes(attributes);
-  begin_durable(false);
-  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
+  SqlTransaction transaction = begin_write(Durability::kUsual);
   read_study(id);  // an Error if it is gone
-  SqliteStatement& insert = database_.statement(
+  SqlStatement& insert = database_->statement(
       owner == AttributeOwner::kUser
           ? "INSERT INTO study_user_attributes (study_id, key, value_json) VALUES (?, ?, ?) "
             "ON CONFLICT (study_id, key) DO UPDATE SET value_json = excluded.value_json"
           : "INSERT INTO study_system_attributes (study_id, key, value_json) VALUES (?, ?, ?) "
             "ON CONFLICT (study_id, key) DO UPDATE SET value_json = excluded.value_json");
   for (const auto& [name, text] : attributes) insert.bind(1, number_of(id)).bind(2, name).bind(3, text).run();
-  commit(transaction, false);
+  transaction.commit();
 }
 
-SqliteStorage::CachedStudy& SqliteStorage::cached(StudyId id) {
+SqlStorage::CachedStudy& SqlStorage::cached(StudyId id) {
   const auto found = cache_.find(id);
   if (found != cache_.end()) return found->second;
-  return cache_.emplace(id, CachedStudy{SqliteTrials(database_, distributions_, read_study(id), zone_)})
+  return cache_.emplace(id, CachedStudy{SqlTrials(*database_, distributions_, read_study(id), zone_)})
       .first->second;
 }
 
-SqliteStorage::CachedStudy& SqliteStorage::refreshed(StudyId id) {
+SqlStorage::CachedStudy& SqlStorage::refreshed(StudyId id) {
   CachedStudy& study = cached(id);
-  const std::int64_t version = database_.data_version();
+  const std::int64_t version = database_->data_version();
   if (study.data_version != version) {
     study.trials.refresh();
     study.data_version = version;
@@ -265,36 +219,36 @@ SqliteStorage::CachedStudy& SqliteStorage::refreshed(StudyId id) {
   return study;
 }
 
-std::span<const StudyTrial> SqliteStorage::trials(StudyId id) {
-  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kRead);
+std::span<const StudyTrial> SqlStorage::trials(StudyId id) {
+  SqlTransaction transaction(*database_, TransactionKind::kRead);
   CachedStudy& study = refreshed(id);
   transaction.commit();
   return study.trials.all();
 }
 
-SqliteTrials& SqliteStorage::trials_of(TrialId id) {
+SqlTrials& SqlStorage::trials_of(TrialId id) {
   for (auto& [study, cached_study] : cache_) {
     if (cached_study.trials.find(id) != nullptr) return cached_study.trials;
   }
-  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kRead);
-  SqliteStatement& row = database_.statement("SELECT trial_id, study_id FROM trials WHERE trial_id = ?");
+  SqlTransaction transaction(*database_, TransactionKind::kRead);
+  SqlStatement& row = database_->statement("SELECT trial_id, study_id FROM trials WHERE trial_id = ?");
   row.bind(1, number_of(id));
   if (!row.next()) throw usage_error(format("there is no trial with the id {}", number_of(id)));
   const StudyId study{row.integer(1)};
   row.done();
-  SqliteTrials& trials = refreshed(study).trials;
+  SqlTrials& trials = refreshed(study).trials;
   transaction.commit();
   return trials;
 }
 
-const StudyTrial& SqliteStorage::trial(TrialId id) {
+const StudyTrial& SqlStorage::trial(TrialId id) {
   return *trials_of(id).find(id);
 }
 
-void SqliteStorage::insert_parameters(TrialId id, std::span<const TrialParameter> parameters) {
+void SqlStorage::insert_parameters(TrialId id, std::span<const TrialParameter> parameters) {
   for (const TrialParameter& parameter : parameters)
     database_
-        .statement(
+        ->statement(
             "INSERT INTO trial_params (trial_id, param_name, param_value, distribution_json) VALUES (?, ?, "
             "?, ?)")
         .bind(1, number_of(id))
@@ -305,7 +259,7 @@ void SqliteStorage::insert_parameters(TrialId id, std::span<const TrialParameter
 }
 
 // Binds a number and its kind, at `parameter` and the one behind it.
-void bind_number(SqliteStatement& statement, int parameter, double value) {
+void bind_number(SqlStatement& statement, int parameter, double value) {
   if (std::isfinite(value)) {
     statement.bind(parameter, value).bind(parameter + 1, "FINITE");
     return;
@@ -314,9 +268,9 @@ void bind_number(SqliteStatement& statement, int parameter, double value) {
   statement.bind_null(parameter).bind(parameter + 1, kind);
 }
 
-void SqliteStorage::insert_values(TrialId id, std::span<const double> values) {
+void SqlStorage::insert_values(TrialId id, std::span<const double> values) {
   for (std::size_t objective = 0; objective < values.size(); ++objective) {
-    SqliteStatement& insert = database_.statement(
+    SqlStatement& insert = database_->statement(
         "INSERT INTO trial_values (trial_id, objective, value, value_type) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (trial_id, objective) DO UPDATE SET value = excluded.value, value_type = "
         "excluded.value_type");
@@ -326,9 +280,9 @@ void SqliteStorage::insert_values(TrialId id, std::span<const double> values) {
   }
 }
 
-void SqliteStorage::insert_steps(TrialId id, const std::map<std::int64_t, double>& steps) {
+void SqlStorage::insert_steps(TrialId id, const std::map<std::int64_t, double>& steps) {
   for (const auto& [step, value] : steps) {
-    SqliteStatement& insert = database_.statement(
+    SqlStatement& insert = database_->statement(
         "INSERT INTO trial_intermediate_values (trial_id, step, intermediate_value, intermediate_value_type) "
         "VALUES (?, ?, ?, ?) ON CONFLICT (trial_id, step) DO UPDATE SET "
         "intermediate_value = excluded.intermediate_value, intermediate_value_type = "
@@ -339,11 +293,10 @@ void SqliteStorage::insert_steps(TrialId id, const std::map<std::int64_t, double
   }
 }
 
-void SqliteStorage::insert_attributes(TrialId id, const StudyAttributes& user,
-                                      const StudyAttributes& system) {
+void SqlStorage::insert_attributes(TrialId id, const StudyAttributes& user, const StudyAttributes& system) {
   for (const auto& [name, text] : user)
     database_
-        .statement(
+        ->statement(
             "INSERT INTO trial_user_attributes (trial_id, key, value_json) VALUES (?, ?, ?) "
             "ON CONFLICT (trial_id, key) DO UPDATE SET value_json = excluded.value_json")
         .bind(1, number_of(id))
@@ -352,7 +305,7 @@ void SqliteStorage::insert_attributes(TrialId id, const StudyAttributes& user,
         .run();
   for (const auto& [name, text] : system)
     database_
-        .statement(
+        ->statement(
             "INSERT INTO trial_system_attributes (trial_id, key, value_json) VALUES (?, ?, ?) "
             "ON CONFLICT (trial_id, key) DO UPDATE SET value_json = excluded.value_json")
         .bind(1, number_of(id))
@@ -361,21 +314,10 @@ void SqliteStorage::insert_attributes(TrialId id, const StudyAttributes& user,
         .run();
 }
 
-void SqliteStorage::write_heartbeat(TrialId id, StudyTime now) {
-  // UTC in every version: Optuna asks the database for CURRENT_TIMESTAMP.
-  database_
-      .statement(
-          "INSERT INTO trial_heartbeats (trial_id, heartbeat) VALUES (?, ?) "
-          "ON CONFLICT (trial_id) DO UPDATE SET heartbeat = excluded.heartbeat")
-      .bind(1, number_of(id))
-      .bind(2, format_study_time(now, TimeZoneKind::kUtc, ' '))
-      .run();
-}
-
 // Times that are not given stay as they are.
-void SqliteStorage::write_state(TrialId id, TrialState state, std::optional<StudyTime> start,
-                                std::optional<StudyTime> complete) {
-  SqliteStatement& update = database_.statement(
+void SqlStorage::write_state(TrialId id, TrialState state, std::optional<StudyTime> start,
+                             std::optional<StudyTime> complete) {
+  SqlStatement& update = database_->statement(
       "UPDATE trials SET state = ?, datetime_start = coalesce(?, datetime_start), "
       "datetime_complete = coalesce(?, datetime_complete) WHERE trial_id = ?");
   update.bind(1, state_name(state));
@@ -384,25 +326,23 @@ void SqliteStorage::write_state(TrialId id, TrialState state, std::optional<Stud
   update.bind(4, number_of(id)).run();
 }
 
-StudyTrial SqliteStorage::insert_trial(StudyId study, std::int64_t number, const NewTrial& from,
-                                       StudyTime now) {
+StudyTrial SqlStorage::insert_trial(StudyId study, std::int64_t number, const NewTrial& from, StudyTime now) {
   StudyTrial trial = trial_from(from, now);
   trial.number = number;
   if (trial.state == TrialState::kRunning)
     trial.system_attributes[std::string(kWorkerAttribute)] = worker_text(number);
-  SqliteStatement& insert = database_.statement(
+  SqlStatement& insert = database_->statement(
       "INSERT INTO trials (number, study_id, state, datetime_start, datetime_complete) VALUES (?, ?, ?, ?, "
-      "?)");
+      "?) RETURNING trial_id");
   insert.bind(1, number).bind(2, number_of(study)).bind(3, state_name(trial.state));
   trial.start ? insert.bind(4, time_text(*trial.start)) : insert.bind_null(4);
   trial.complete ? insert.bind(5, time_text(*trial.complete)) : insert.bind_null(5);
-  insert.run();
-  trial.id = TrialId{database_.last_inserted()};
+  trial.id = TrialId{inserted_id(insert)};
   insert_parameters(trial.id, trial.parameters);
   insert_values(trial.id, trial.values);
   insert_steps(trial.id, trial.intermediate_values);
   insert_attributes(trial.id, trial.user_attributes, trial.system_attributes);
-  if (trial.state == TrialState::kRunning) write_heartbeat(trial.id, now);
+  if (trial.state == TrialState::kRunning) database_->write_heartbeat(number_of(trial.id));
   return trial;
 }
 
@@ -411,24 +351,24 @@ std::int64_t next_number(std::span<const StudyTrial> trials) {
   return trials.empty() ? 0 : trials.back().number + 1;
 }
 
-std::optional<TrialId> SqliteStorage::create_trial(StudyId id, const NewTrial& trial,
-                                                   const Allowed& allowed) {
-  begin_durable(is_finished(trial.state));
-  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
+std::optional<TrialId> SqlStorage::create_trial(StudyId id, const NewTrial& trial, const Allowed& allowed) {
+  SqlTransaction transaction =
+      begin_write(is_finished(trial.state) ? Durability::kResult : Durability::kUsual);
+  lock_study(id);
   CachedStudy& study = refreshed(id);
   if (allowed && !allowed(study.trials.all())) return std::nullopt;
   check_new_trial(trial, study.trials.study(), study.trials.first_distributions());
   StudyTrial created = insert_trial(id, next_number(study.trials.all()), trial, study_time_now());
-  commit(transaction, is_finished(trial.state));
+  transaction.commit();
   const TrialId created_id = created.id;
   study.trials.add(std::move(created));
   if (trial.state == TrialState::kRunning) study.trials.own(created_id);
   return created_id;
 }
 
-std::vector<TrialId> SqliteStorage::create_trials(StudyId id, std::span<const NewTrial> trials) {
-  begin_durable(true);
-  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
+std::vector<TrialId> SqlStorage::create_trials(StudyId id, std::span<const NewTrial> trials) {
+  SqlTransaction transaction = begin_write(Durability::kResult);
+  lock_study(id);
   CachedStudy& study = refreshed(id);
   std::vector<StudyTrial> created;
   std::int64_t number = next_number(study.trials.all());
@@ -439,7 +379,7 @@ std::vector<TrialId> SqliteStorage::create_trials(StudyId id, std::span<const Ne
       first.emplace(parameter.name, parameter.distribution);
     created.push_back(insert_trial(id, number++, trial, study_time_now()));
   }
-  commit(transaction, true);
+  transaction.commit();
   std::vector<TrialId> ids;
   for (StudyTrial& trial : created) {
     ids.push_back(trial.id);
@@ -450,14 +390,17 @@ std::vector<TrialId> SqliteStorage::create_trials(StudyId id, std::span<const Ne
   return ids;
 }
 
-std::optional<TrialId> SqliteStorage::claim_waiting_trial(StudyId id) {
+std::optional<TrialId> SqlStorage::claim_waiting_trial(StudyId id) {
   // Nearly always none waits: a look without the lock is enough for that.
   trials(id);
   if (cached(id).trials.first_waiting() == nullptr) return std::nullopt;
-  begin_durable(false);
-  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
+  SqlTransaction transaction = begin_write(Durability::kUsual);
   CachedStudy& study = refreshed(id);
-  const StudyTrial* const found = study.trials.first_waiting();
+  const StudyTrial* found = study.trials.first_waiting();
+  while (found != nullptr && lock_trial(found->id) != TrialState::kWaiting) {
+    study.trials.refresh();  // Optuna was faster
+    found = study.trials.first_waiting();
+  }
   if (found == nullptr) return std::nullopt;
   StudyTrial claimed = *found;
   const StudyTime now = study_time_now();
@@ -467,33 +410,40 @@ std::optional<TrialId> SqliteStorage::claim_waiting_trial(StudyId id) {
   claimed.system_attributes[std::string(kWorkerAttribute)] = worker.begin()->second;
   write_state(claimed.id, claimed.state, now, std::nullopt);
   insert_attributes(claimed.id, {}, worker);
-  write_heartbeat(claimed.id, now);
-  commit(transaction, false);
+  database_->write_heartbeat(number_of(claimed.id));
+  transaction.commit();
   const TrialId claimed_id = claimed.id;
   study.trials.replace(std::move(claimed));
   study.trials.own(claimed_id);
   return claimed_id;
 }
 
-bool SqliteStorage::is_finished_on_disk(TrialId id) {
-  SqliteStatement& row = database_.statement("SELECT trial_id, state FROM trials WHERE trial_id = ?");
+// Optuna numbers a new trial with the row of its study locked.
+void SqlStorage::lock_study(StudyId id) {
+  if (!database_->dialect().has_row_locks) return;
+  SqlStatement& row = database_->statement("SELECT study_id FROM studies WHERE study_id = ? FOR UPDATE");
+  row.bind(1, number_of(id)).run();
+}
+
+// Optuna changes the state of a trial with its row locked, and does not know our lock.
+TrialState SqlStorage::lock_trial(TrialId id) {
+  SqlStatement& row = database_->statement(
+      database_->dialect().has_row_locks ? "SELECT trial_id, state FROM trials WHERE trial_id = ? FOR UPDATE"
+                                         : "SELECT trial_id, state FROM trials WHERE trial_id = ?");
   row.bind(1, number_of(id));
   if (!row.next())
     throw input_error({.file = path().string()}, "a trial has disappeared",
                       "the study was deleted while it was in use");
-  const std::string_view state = row.text(1);
-  const bool finished =
-      state != state_name(TrialState::kRunning) && state != state_name(TrialState::kWaiting);
+  const TrialState state = state_in_row(row, 1);
   row.done();
-  return finished;
+  return state;
 }
 
-bool SqliteStorage::update_trial(TrialId id, const TrialUpdate& update) {
-  SqliteTrials& trials = trials_of(id);
+bool SqlStorage::update_trial(TrialId id, const TrialUpdate& update) {
+  SqlTrials& trials = trials_of(id);
   const bool has_result = update.state && is_finished(*update.state);
-  begin_durable(has_result);
-  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
-  if (is_finished_on_disk(id)) return false;
+  SqlTransaction transaction = begin_write(has_result ? Durability::kResult : Durability::kUsual);
+  if (is_finished(lock_trial(id))) return false;
   // Another worker may have given a new parameter another kind of range.
   if (!update.parameters.empty()) refreshed(trials.study().id);
   StudyTrial& trial = *trials.find(id);
@@ -505,26 +455,25 @@ bool SqliteStorage::update_trial(TrialId id, const TrialUpdate& update) {
   insert_values(id, update.values);
   if (update.state)
     write_state(id, *update.state, std::nullopt, has_result ? std::optional(now) : std::nullopt);
-  commit(transaction, has_result);
+  transaction.commit();
   apply_update(update, now, trial);
   trials.note(id);
   return true;
 }
 
-bool SqliteStorage::record_heartbeat(TrialId id) {
-  begin_durable(false);
-  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
-  if (is_finished_on_disk(id)) return false;
-  write_heartbeat(id, study_time_now());
-  commit(transaction, false);
+bool SqlStorage::record_heartbeat(TrialId id) {
+  SqlTransaction transaction = begin_write(Durability::kUsual);
+  if (is_finished(lock_trial(id))) return false;
+  database_->write_heartbeat(number_of(id));
+  transaction.commit();
   return true;
 }
 
-std::vector<StaleTrial> SqliteStorage::fail_stale_trials(StudyId id, const StaleOptions& options) {
+std::vector<StaleTrial> SqlStorage::fail_stale_trials(StudyId id, const StaleOptions& options) {
   const auto runs = [](const StudyTrial& trial) { return trial.state == TrialState::kRunning; };
   if (std::ranges::none_of(trials(id), runs)) return {};
-  begin_durable(false);
-  SqliteTransaction transaction(database_, SqliteTransaction::Kind::kWrite);
+  SqlTransaction transaction = begin_write(Durability::kUsual);
+  lock_study(id);
   CachedStudy& study = refreshed(id);
   const StudyTime now = study_time_now();
   std::vector<StaleTrial> stale;
@@ -533,17 +482,10 @@ std::vector<StaleTrial> SqliteStorage::fail_stale_trials(StudyId id, const Stale
   std::int64_t number = next_number(study.trials.all());
   for (const StudyTrial& trial : study.trials.all()) {
     if (!runs(trial)) continue;
-    SqliteStatement& row =
-        database_.statement("SELECT trial_heartbeat_id, heartbeat FROM trial_heartbeats WHERE trial_id = ?");
-    row.bind(1, number_of(trial.id));
-    std::optional<StudyTime> heartbeat;
-    if (row.next()) {
-      heartbeat = parse_study_time(row.text(1), TimeZoneKind::kUtc);
-      if (!heartbeat) throw row.error(format("not a time: {}", quote_for_message(row.text(1))));
-      row.done();
-    }
+    const auto age = database_->heartbeat_age(number_of(trial.id));
+    const std::optional<StudyTime> heartbeat = age ? std::optional(now - *age) : std::nullopt;
     const std::optional<std::string> reason = staleness(trial, heartbeat, now, options.grace);
-    if (!reason) continue;
+    if (!reason || lock_trial(trial.id) != TrialState::kRunning) continue;
     TrialUpdate update;
     update.state = TrialState::kFail;
     append_json_string(*reason, update.user_attributes[std::string(kReason)]);
@@ -558,7 +500,7 @@ std::vector<StaleTrial> SqliteStorage::fail_stale_trials(StudyId id, const Stale
     }
     failed.push_back(std::move(changed));
   }
-  commit(transaction, false);
+  transaction.commit();
   for (StudyTrial& trial : failed) study.trials.replace(std::move(trial));
   for (StudyTrial& trial : retries) study.trials.add(std::move(trial));
   return stale;
@@ -566,9 +508,20 @@ std::vector<StaleTrial> SqliteStorage::fail_stale_trials(StudyId id, const Stale
 
 }  // namespace
 
-std::unique_ptr<StudyStorage> open_sqlite_storage(const std::filesystem::path& path,
-                                                  const StorageOptions& options) {
-  return std::make_unique<SqliteStorage>(path, options);
+SqlDatabase::Access access_of(StorageMode mode) {
+  switch (mode) {
+    case StorageMode::kRead:
+      return SqlDatabase::Access::kRead;
+    case StorageMode::kWrite:
+      return SqlDatabase::Access::kWrite;
+    case StorageMode::kCreate:
+      return SqlDatabase::Access::kCreate;
+  }
+  unreachable();
+}
+
+std::unique_ptr<StudyStorage> make_sql_storage(std::unique_ptr<SqlDatabase> database, StorageMode mode) {
+  return std::make_unique<SqlStorage>(std::move(database), mode);
 }
 
 }  // namespace nadi
