@@ -87,7 +87,7 @@ class TuneCommand : public Command {
     {
       const std::vector<NewTrial> first = first_trials(tune, planner.guide(), planner.plan_of_file(console));
       const auto storage = open_study_storage(path, {.mode = StorageMode::kCreate});
-      const StudyId study = new_study(*storage, name, tune, path);
+      const StudyId study = new_study(*storage, name, tune, storage->path());
       if (!first.empty()) storage->create_trials(study, first);
     }
     run_tuning(tune, options, planner, {.json = flags.given("--json")}, console);

@@ -78,7 +78,7 @@ void run_tuning(const TuneStudy& tune, TunerOptions options, const TunePlanner& 
   }
   const auto storage = open_study_storage(options.storage);
   const StudyView view =
-      view_of_study(*storage, storage->open_study(options.study), options.storage.string());
+      view_of_study(*storage, storage->open_study(options.study), storage->path().string());
   if (const std::string why = stop_text(summary.stop); !why.empty())
     console.info() << "note: " << why << "\n";
   if (summary.from_memory > 0)
@@ -91,7 +91,7 @@ void run_tuning(const TuneStudy& tune, TunerOptions options, const TunePlanner& 
   else
     print_tune_summary(view, console.out, style_for(console));
   if (summary.stop == TunerStop::kInterrupted) {
-    console.info() << format("note: 'nadi tune resume {}' goes on\n", options.storage.string());
+    console.info() << format("note: 'nadi tune resume {}' goes on\n", storage->path().string());
     throw Interrupted{};
   }
   if (view.best.empty())
