@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The scripts for experiments label what they train by its own name; those for containers start what they say.
+# The scripts for experiments label what they train by its own name.
 #   tests/scripts_test.sh NADI SOURCE_FOLDER
 set -uo pipefail
 source=$(realpath "$2")
@@ -29,26 +29,6 @@ for pair in gpt2:bert-tiny bert:gpt2-tiny gpt2:llama-tiny; do
   grep -q "MODEL=${pair#*:} is of type" err || fail "the refusal does not name the model: $(cat err)"
 done
 
-# Containers: `docker` prints what it is asked to do.
-mkdir bin
-printf '#!/bin/sh\nfor word; do printf "%%s|" "$word"; done\necho\nexit "${DOCKER_EXIT:-0}"\n' >bin/docker
-chmod +x bin/docker
-cp "$source/run.sh" "$source/build.sh" .
-export PATH=$work/bin:$PATH
-expect 0 ./run.sh cpu </dev/null
-[[ $(cat out) == *"--entrypoint|bash|"*"|nadi|" ]] || fail "run.sh cpu opens no shell: $(cat out)"
-expect 0 ./run.sh gpu </dev/null
-[[ $(cat out) == *"--gpus|all|"*"--entrypoint|bash|"*"|nadi-cuda|" ]] || fail "run.sh gpu opens no shell: $(cat out)"
-expect 0 ./run.sh cpu models --json </dev/null
-[[ $(cat out) == *"|nadi|models|--json|" && $(cat out) != *entrypoint* ]] || fail "run.sh cpu models: $(cat out)"
-expect 2 ./run.sh
-expect 0 ./build.sh --pull
-[[ $(cat out) == "build|--tag|nadi|--file|Dockerfile|--pull|.|"$'\n'"built the image 'nadi'"* ]] || fail "build.sh: $(cat out)"
-expect 0 ./build.sh --cuda --pull
-[[ $(cat out) == "build|--tag|nadi-cuda|--file|Dockerfile.cuda|--pull|.|"* ]] || fail "build.sh --cuda: $(cat out)"
-expect 1 env DOCKER_EXIT=1 ./build.sh
-! grep -q built out || fail "build.sh says it succeeded, and it did not"
-
 # The benchmark of a GPU, with programs that print what real ones do.
 mkdir -p fake/bench
 cat >fake/bench/gpu_step <<<$'#!/bin/sh\necho \'{"model": "gpt2", "ms": 9.0, "host_ms": 0.1, "allocated_gb": 2.1, "predicted_gb": 2.0}\''
@@ -59,21 +39,6 @@ grep -q 'best of the peer = 0.750' out && grep -q 'nadi / floor = 1.125' out && 
   fail "gpu.sh: $(cat out)"
 expect 2 env BUILD=fake "$source/bench/gpu.sh" gpt2 -
 expect 4 env BUILD=nowhere "$source/bench/gpu.sh" gpt2:4x1024 -
-
-# The service's entry point, as compose runs it: what has $$ in the file has one $ there.
-if python3 -c 'import json' 2>/dev/null; then
-  cat >bin/nadi <<<$'#!/bin/sh\necho "nadi $*"'
-  cat >bin/sleep <<<$'#!/bin/sh\necho "sleep $*"'
-  chmod +x bin/nadi bin/sleep
-  sed -n 's/^ *entrypoint: //p' "$source/docker-compose.yml" | sed 's/\$\$/$/g' >entrypoint.json
-  service() {
-    python3 -c 'import json, os, sys
-words = json.load(open("entrypoint.json")) + sys.argv[1:]
-os.execvp(words[0], words)' "$@"
-  }
-  [[ $(service) == "sleep infinity" ]] || fail "the service does not stay up: $(service)"
-  [[ $(service train "a b") == "nadi train a b" ]] || fail "the service does not run a command: $(service train x)"
-fi
 
 finish
 
