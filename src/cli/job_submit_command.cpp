@@ -52,17 +52,31 @@ void take_profilers(const Flags& flags, JobFile& job) {
   if (auto use = profiler_of(flags, "--trace", {})) job.profile.trace = std::move(use);
 }
 
+// The hint of a library does not name flags.
+OldSettings old_settings(const fs::path& from, const std::vector<fs::path>& scripts) {
+  try {
+    return read_old_settings(from, scripts);
+  } catch (const Error& error) {
+    if (error.hint().find("two scripts") == std::string::npos) throw;
+    throw Error(error.kind(), error.place(), error.message(),
+                error.hint() + ": --script _02_hetero_master_job.sh --script _02_hetero_slave_job.sh");
+  }
+}
+
 JobFile read_job(const Flags& flags, Console& console) {
-  const auto from = flags.text("--from"), script = flags.text("--script");
+  const auto from = flags.text("--from");
+  const std::vector<std::string> scripts = flags.texts("--script");
   if (!from) {
-    if (script) throw usage_error("--script makes no sense without --from");
+    if (!scripts.empty())
+      throw usage_error(format("--script {} needs --from: the settings file that the script reads", scripts[0]),
+                        format("--from _00_conf.sh --script {}", scripts[0]));
     if (!flags.has_positional())
       throw usage_error("no job", "nadi job submit job.json; 'nadi job init' writes one to begin with");
     return read_job_file(flags.positional(), {.set = flags.texts("--set")});
   }
   if (flags.has_positional())
     throw usage_error(format("{} and --from {} contradict each other", flags.positional(), *from));
-  const OldSettings old = read_old_settings(*from, script.value_or(""));
+  const OldSettings old = old_settings(*from, {scripts.begin(), scripts.end()});
   for (const std::string& note : old.notes) console.info() << "note: " << note << "\n";
   if (flags.texts("--set").empty()) return old.job;
   return parse_job_file(job_file_text(old.job), *from, {.set = flags.texts("--set")});
@@ -232,8 +246,9 @@ class JobSubmitCommand : public Command {
          .group = "the modified Megatron-LM"});
     flags.add({.names = {"--script"},
                .value = "FILE",
-               .help = "its script for sbatch: lines #SBATCH",
+               .help = "its script for sbatch: lines #SBATCH; twice for master and slaves, two groups of one job",
                .fallback = "none",
+               .repeatable = true,
                .group = "the modified Megatron-LM"});
     flags.add({.names = {"--nsys"},
                .value = "STEPS",

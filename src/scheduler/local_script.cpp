@@ -55,11 +55,16 @@ void add_local_head(ScriptText& script, const JobFile& job) {
   script.line("read -r -a stat </proc/$$/stat");
   script.line("record pid $$ \"${{stat[21]}}\"");
   script.line("export NODE_NAME=${{HOSTNAME%%.*}}");
-  script.line("export JOB_NODES=$NODE_NAME NNODES=1 WORLD_SIZE={} MASTER_ADDR=127.0.0.1", job.ranks());
-  script.line("MASTER_PORT=$((20000 + $$ % 10000))");
-  script.line(
-      "while (exec 3<>\"/dev/tcp/127.0.0.1/$MASTER_PORT\") 2>/dev/null; do MASTER_PORT=$((MASTER_PORT + 1)); "
-      "done");
+  script.line("export JOB_NODES=$NODE_NAME NNODES=1 WORLD_SIZE={} MASTER_ADDR={}", job.ranks(),
+              job.master_address.empty() ? "127.0.0.1" : shell_quote(job.master_address));
+  if (job.master_port > 0) {
+    script.line("MASTER_PORT={}", job.master_port);
+  } else {
+    script.line("MASTER_PORT=$((20000 + $$ % 10000))");
+    script.line(
+        "while (exec 3<>\"/dev/tcp/127.0.0.1/$MASTER_PORT\") 2>/dev/null; do MASTER_PORT=$((MASTER_PORT + 1)); "
+        "done");
+  }
   script.line("export MASTER_PORT");
 }
 
