@@ -64,7 +64,7 @@ void prepare_data(const CommandEntry& entry) {
 // Those of the commands for traces work on traces of PyTorch, and on what `convert` makes of them.
 void prepare_traces(const CommandEntry& entry) {
   constexpr std::array<std::string_view, 4> kCommands{"convert", "check", "analyze", "timeline"};
-  if (std::ranges::find(kCommands, entry.name) == kCommands.end()) return;
+  if (std::ranges::find(kCommands, entry.name) == kCommands.end()) return {};
   if (entry.name == "timeline") {
     ASSERT_EQ(
         run("train gpt2-tiny --batch-size 1 --max-seq-length 8 --max-steps 3 --skip-eval --enable-tracing")
@@ -109,14 +109,26 @@ void prepare_checkpoints(const CommandEntry& entry) {
   }
 }
 
-// Jobs of this machine: ended ones, and those to be cancelled.
-void prepare_jobs(const CommandEntry& entry) {
+// Jobs of this machine: ended ones, and those to be cancelled. Their ids, in the order of the examples.
+std::vector<std::string> prepare_jobs(const CommandEntry& entry) {
   constexpr std::array<std::string_view, 4> kCommands{"job list", "job status", "job cancel", "job resume"};
   if (std::ranges::find(kCommands, entry.name) == kCommands.end()) return;
   JobFile job{.scheduler = SchedulerKind::kLocal, .outputs = std::filesystem::absolute("jobs")};
   job.run.words = {entry.name == "job cancel" ? "sleep" : "echo", "30"};
   const auto scheduler = make_scheduler(SchedulerKind::kLocal, {.outputs = job.outputs});
-  for (int i = 0; i < 3; ++i) scheduler->submit(job, {.wait = entry.name != "job cancel"});
+  std::vector<std::string> ids;
+  for (int i = 0; i < 3; ++i) ids.push_back(scheduler->submit(job, {.wait = entry.name != "job cancel"}).id);
+  return ids;
+}
+
+// An example with the ids of jobs that are there.
+std::string with_ids(std::string example, const std::vector<std::string>& ids) {
+  constexpr std::array<std::string_view, 3> kExamples{
+      "local-20260131-090500-3f2a", "local-20260131-091500-0b7c", "local-20260131-092500-9d01"};
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (const std::size_t at = example.find(kExamples[i]); at != std::string::npos)
+      example.replace(at, kExamples[i].size(), ids[i]);
+  return example;
 }
 
 // Job files are those of the first example of `job init`.
@@ -157,7 +169,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   prepare_graphs(GetParam());
   prepare_measured(GetParam());
   prepare_checkpoints(GetParam());
-  prepare_jobs(GetParam());
+  const std::vector<std::string> ids = prepare_jobs(GetParam());
   prepare_job_file(GetParam());
   prepare_job_logs(GetParam());
   prepare_reported_logs(GetParam());
@@ -169,7 +181,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   EXPECT_EQ(examples.size(), 2u);
   for (const std::string& example : examples) {
     EXPECT_TRUE(example.starts_with(GetParam().name)) << example;
-    const CliRun done = run(example);
+    const CliRun done = run(with_ids(example, ids));
     EXPECT_EQ(done.code, 0) << example << "\n" << done.err;
     EXPECT_NE(done.out, "") << example;
   }

@@ -192,6 +192,30 @@ std::optional<GpuThroughput> gpu_throughput(const TrainOptions& options) {
       .peak_tflops = cuda::peak_tflops(cuda::gpu_of_this_rank().name, options.dtype, options.math)};
 }
 
+// What the run does, in Megatron's names: computed from the options that it runs with, not from the words of
+// the command line.
+ArgumentList arguments_in_effect(const ResolvedTrain& run) {
+  const TrainOptions& options = run.options;
+  const Plan& plan = options.plan;
+  const auto number = [](std::int64_t value) { return format("{}", value); };
+  ArgumentList list{{{"model", run.model},
+                     {"world_size", number(plan.world_size())},
+                     {"tensor_model_parallel_size", number(plan.tp)},
+                     {"pipeline_model_parallel_size", number(plan.pp)},
+                     {"data_parallel_size", number(plan.dp)},
+                     {"context_parallel_size", number(plan.cp)},
+                     {"micro_batch_size", number(options.batch_size)},
+                     {"global_batch_size", number(global_batch_of(options))},
+                     {"num_layers", number(options.config.layers)},
+                     {"hidden_size", number(options.config.width)},
+                     {"num_attention_heads", number(options.config.heads)},
+                     {"seq_length", number(options.seq_length)},
+                     {"seed", format("{}", options.seed)}}};
+  if (!plan.partition.empty())
+    list.arguments.push_back({"partition", format("{}", fmt::join(plan.partition, "-"))});
+  return list;
+}
+
 // `first` is the console of rank 0, silent on the others; `all` that of every rank. JSON has standard output
 // to itself.
 std::unique_ptr<TrainListener> make_log(const ResolvedTrain& run, Rank rank, Console& first, Console& all,
@@ -211,7 +235,8 @@ std::unique_ptr<TrainListener> make_log(const ResolvedTrain& run, Rank rank, Con
                          .rank = to_number(rank),
                          .prints_lines = to_number(rank) == plan.world_size() - 1,
                          .prints_memory = coordinates_of(plan, rank).dp == 0,
-                         .prints_notes = to_number(rank) == 0},
+                         .prints_notes = to_number(rank) == 0,
+                         .arguments = arguments_in_effect(run)},
       json ? all.info() : all.out, all.info());
 }
 

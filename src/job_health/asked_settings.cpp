@@ -54,7 +54,7 @@ std::vector<AskedSetting> asked_settings(const std::filesystem::path& old_settin
   const auto has = [&](std::string_view name) {
     return std::ranges::find(asked, name, &AskedSetting::name) != asked.end();
   };
-  if (const ShellSetting *nodes = old.find("NNODES"), *ranks = old.find("NPROC_PER_NODE");
+  if (const ShellSetting* nodes = old.find("NNODES"), *ranks = old.find("NPROC_PER_NODE");
       !has("WORLD_SIZE") && nodes != nullptr && ranks != nullptr) {
     const auto count = [&](const ShellSetting& setting) {
       return old_count(setting.name, setting.value, {.file = old_settings.string(), .line = setting.line});

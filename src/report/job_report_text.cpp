@@ -142,6 +142,17 @@ std::vector<ReportFact> facts_of(const JobReport& report) {
   facts.push_back(fact("errors", format("{} in {}, {}", with_thousands(errors),
                                         plural(static_cast<std::int64_t>(report.errors.size()), "group"),
                                         plural(report.warnings, "warning"))));
+  std::int64_t asked = 0, in_effect = 0, differ = 0;
+  for (const SettingRow& row : report.settings) {
+    if (!row.asked) continue;
+    ++asked;
+    differ += row.differs ? 1 : 0;
+    in_effect += !row.in_effect.empty() && !row.differs ? 1 : 0;
+  }
+  if (asked > 0)
+    facts.push_back(
+        fact("settings", format("{} asked for: {} in effect, {} not as asked for, {} printed by no node",
+                                asked, in_effect, differ, asked - in_effect - differ)));
   return facts;
 }
 

@@ -75,8 +75,8 @@ OldNodes::OldNodes(std::vector<SbatchScript> scripts, JobFile& job, std::vector<
     if (asked == nullptr) asked = script.find("gpus-per-node");
     if (asked != nullptr && parse_sbatch_gpus(script.gres->value) != parse_sbatch_gpus(asked->value))
       throw input_error(place_in(script, *script.gres),
-                        format("GRES is {}, and line {} asks for --{}={}", quote_for_message(script.gres->value),
-                               asked->line, asked->name, asked->value),
+                        format("GRES is {}, and line {} asks for --{}={}",
+                               quote_for_message(script.gres->value), asked->line, asked->name, asked->value),
                         "make them the same");
     if (asked == nullptr) take_gpus(groups_[number], number, {"gres", script.gres->value, script.gres->line});
   }
@@ -100,7 +100,8 @@ void OldNodes::take_master() {
 }
 
 // Options that a job has once. False for those of a group.
-bool OldNodes::take_option_of_job(const SbatchScript& script, std::size_t number, const SbatchOption& option) {
+bool OldNodes::take_option_of_job(const SbatchScript& script, std::size_t number,
+                                  const SbatchOption& option) {
   const std::string& name = option.name;
   if (name == "output" || name == "error" || name == "open-mode") {
     if (number == 0) note(format("--{} is not taken over: each job has a folder of its own", name));
@@ -114,15 +115,16 @@ bool OldNodes::take_option_of_job(const SbatchScript& script, std::size_t number
                                                     : nullptr;
   const bool whole_nodes = name == "exclusive" && option.value.empty();
   constexpr std::array<std::string_view, 12> kOfGroup{
-      "nodes",     "ntasks-per-node", "ntasks",     "cpus-per-task", "gres", "gpus-per-node",
-      "partition", "constraint",      "nodelist",   "exclude",       "mem",  "gpus"};
+      "nodes",     "ntasks-per-node", "ntasks",   "cpus-per-task", "gres", "gpus-per-node",
+      "partition", "constraint",      "nodelist", "exclude",       "mem",  "gpus"};
   const bool of_group = std::ranges::find(kOfGroup, name) != kOfGroup.end();
   if (of_group) return false;
   if (number > 0) {
     const SbatchOption* const first = groups_[0].script.find(name);
     if (first == nullptr || first->value != option.value)
       note(format("--{}{} of {} is not taken over: it is one job, and {} says how it runs", name,
-                  option.value.empty() ? "" : "=" + option.value, file_name(script), file_name(groups_[0].script)));
+                  option.value.empty() ? "" : "=" + option.value, file_name(script),
+                  file_name(groups_[0].script)));
     return true;
   }
   if (text != nullptr) {
@@ -200,11 +202,12 @@ void OldNodes::set_counts(const std::optional<OldCount>& nodes, const std::optio
       throw input_error(nodes->place,
                         format("NNODES is {}, and {} ask for {} = {} nodes", nodes->count, files, terms, sum),
                         "the nodes of the master and of the slaves add up to NNODES");
-    throw input_error(groups_[0].nodes->place,
-                      format("--nodes={}, and NNODES={} at {}", sum, nodes->count, nodes->place.to_string()),
-                      sum < nodes->count
-                          ? "make them the same; a heterogeneous job has two scripts, the master's and the slaves'"
-                          : "make them the same");
+    throw input_error(
+        groups_[0].nodes->place,
+        format("--nodes={}, and NNODES={} at {}", sum, nodes->count, nodes->place.to_string()),
+        sum < nodes->count
+            ? "make them the same; a heterogeneous job has two scripts, the master's and the slaves'"
+            : "make them the same");
   }
   for (std::size_t number = 0; number < groups_.size(); ++number) {
     const Group& from = groups_[number];

@@ -39,14 +39,13 @@ struct UnusedSetting {
 };
 constexpr std::string_view kNoContainer =
     "'nadi train' runs without a container; \"container\" of the job names one that has nadi";
-constexpr std::array kUnusedSettings{UnusedSetting{"RELOAD_CONTAINER", kNoContainer},
-                                     UnusedSetting{"CONTAINER_NAME", kNoContainer},
-                                     UnusedSetting{"CONTAINER_PATH", kNoContainer},
-                                     UnusedSetting{"CONTAINER_IMAGE_PATH", kNoContainer},
-                                     UnusedSetting{"MASTER_ADDR", ""}};
+constexpr std::array kUnusedSettings{
+    UnusedSetting{"RELOAD_CONTAINER", kNoContainer}, UnusedSetting{"CONTAINER_NAME", kNoContainer},
+    UnusedSetting{"CONTAINER_PATH", kNoContainer}, UnusedSetting{"CONTAINER_IMAGE_PATH", kNoContainer},
+    UnusedSetting{"MASTER_ADDR", ""}};
 
 constexpr std::array<std::string_view, 13> kOtherSettings{
-    "MODEL", "NNODES",     "NPROC_PER_NODE", "WORLD_SIZE",  "PARTITION",   "ZERO", "NSYS",
+    "MODEL",   "NNODES",      "NPROC_PER_NODE",      "WORLD_SIZE",  "PARTITION",  "ZERO",     "NSYS",
     "PROFILE", "MASTER_PORT", "HOMOGENEOUS_CLUSTER", "HIDDEN_SIZE", "NUM_LAYERS", "DATA_PATH"};
 
 std::optional<std::string> from_process(const std::string& name) {
@@ -89,7 +88,9 @@ class OldJob {
   fs::path folder() const { return fs::absolute(settings_).lexically_normal().parent_path(); }
   void note(std::string text) { old_.notes.push_back(std::move(text)); }
   const ShellSetting* find(std::string_view name) const { return old_.file.find(name); }
-  Place place(const ShellSetting& setting) const { return {.file = settings_.string(), .line = setting.line}; }
+  Place place(const ShellSetting& setting) const {
+    return {.file = settings_.string(), .line = setting.line};
+  }
 
   std::optional<OldCount> count(std::string_view name, std::int64_t least = 1) const {
     const ShellSetting* const setting = find(name);
@@ -130,15 +131,16 @@ class OldJob {
     try {
       config_ = load_model_config(model_);
     } catch (const Error& error) {
-      throw input_error(place(*setting),
-                        format("MODEL is {}: {}", quote_for_message(setting->value), error.what()),
-                        error.hint().empty() ? "" : format("'small' (gpt2) or 'xl' (gpt2-xl); {}", error.hint()));
+      throw input_error(
+          place(*setting), format("MODEL is {}: {}", quote_for_message(setting->value), error.what()),
+          error.hint().empty() ? "" : format("'small' (gpt2) or 'xl' (gpt2-xl); {}", error.hint()));
     }
     for (const auto& [name, value] :
          {std::pair{"NUM_LAYERS", config_->layers}, std::pair{"HIDDEN_SIZE", config_->width}})
       if (const auto given = count(name); given && given->count != value)
-        throw input_error(given->place, format("{} is {}, and model {} has {}", name, given->count,
-                                               quote_for_message(setting->value), value),
+        throw input_error(given->place,
+                          format("{} is {}, and model {} has {}", name, given->count,
+                                 quote_for_message(setting->value), value),
                           "the model decides");
   }
 
@@ -152,23 +154,26 @@ class OldJob {
       note("HOMOGENEOUS_CLUSTER=false: without the scripts of master and slaves, all nodes are alike here");
     nodes_.set_counts(count("NNODES"), count("NPROC_PER_NODE"));
     if (const auto world = count("WORLD_SIZE"); world && world->count != job_.ranks())
-      throw input_error(world->place, format("WORLD_SIZE is {}, and the nodes have {} ranks", world->count,
-                                             job_.ranks()),
+      throw input_error(world->place,
+                        format("WORLD_SIZE is {}, and the nodes have {} ranks", world->count, job_.ranks()),
                         "WORLD_SIZE=$((NPROC_PER_NODE * NNODES))");
     std::int64_t degrees = 1;
     for (const std::string_view name : {"TENSOR_MP_SIZE", "DP_SIZE", "PIPELINE_MP_SIZE"})
       if (const auto degree = count(name)) degrees *= degree->count;
     if (degrees > 1 && degrees != job_.ranks())
-      throw input_error({.file = settings_.string()},
-                        format("TENSOR_MP_SIZE x DP_SIZE x PIPELINE_MP_SIZE is {}, and {} nodes of {} ranks have {}",
-                               degrees, job_.nodes(), job_.groups[0].ranks_per_node, job_.ranks()));
+      throw input_error(
+          {.file = settings_.string()},
+          format("TENSOR_MP_SIZE x DP_SIZE x PIPELINE_MP_SIZE is {}, and {} nodes of {} ranks have {}",
+                 degrees, job_.nodes(), job_.groups[0].ranks_per_node, job_.ranks()));
     // That of the settings counts where no script has one: scripts read the settings first.
-    if (const ShellSetting* const address = find("MASTER_ADDR"); address != nullptr && job_.master_address.empty())
+    if (const ShellSetting* const address = find("MASTER_ADDR");
+        address != nullptr && job_.master_address.empty())
       job_.master_address = address->value;
     if (const auto port = count("MASTER_PORT")) {
       constexpr std::int64_t kLastPort = 65535;
       if (port->count > kLastPort)
-        throw input_error(port->place, format("MASTER_PORT is {}; the last port is {}", port->count, kLastPort));
+        throw input_error(port->place,
+                          format("MASTER_PORT is {}; the last port is {}", port->count, kLastPort));
       job_.master_port = port->count;
     }
   }
@@ -222,8 +227,9 @@ class OldJob {
     }
     if (layers.empty()) return;
     if (const auto stages = count("PIPELINE_MP_SIZE"); stages && stages->count != std::ssize(layers))
-      throw input_error(place(*setting), format("PARTITION is {}, {} stages, and PIPELINE_MP_SIZE is {}",
-                                                quote_for_message(setting->value), layers.size(), stages->count));
+      throw input_error(place(*setting),
+                        format("PARTITION is {}, {} stages, and PIPELINE_MP_SIZE is {}",
+                               quote_for_message(setting->value), layers.size(), stages->count));
     const std::int64_t sum = std::accumulate(layers.begin(), layers.end(), std::int64_t{0});
     if (config_ && sum == config_->layers + 2 && layers.front() > 0 && layers.back() > 0 &&
         (layers.size() > 1 || layers[0] > 2)) {
@@ -233,21 +239,24 @@ class OldJob {
                   quote_for_message(setting->value), sum));
     } else if (config_ && sum != config_->layers) {
       throw input_error(place(*setting),
-                        format("PARTITION is {}, {} layers, and the model has {}", quote_for_message(setting->value),
-                               sum, config_->layers),
+                        format("PARTITION is {}, {} layers, and the model has {}",
+                               quote_for_message(setting->value), sum, config_->layers),
                         format("layers of each stage that add up to {}", config_->layers));
     }
     job_.run.words.insert(job_.run.words.end(), {"--partition", format("{}", fmt::join(layers, "-"))});
   }
 
-  // PROFILE: what the page of the job's ranks is drawn from, the timers of each rank and a trace of some steps.
+  // PROFILE: what the page of the job's ranks is drawn from, the timers of each rank and a trace of some
+  // steps.
   void take_profilers() {
     const bool nsys = truth("NSYS"), profile = truth("PROFILE");
     if (nsys) job_.profile.nsys = ProfilerUse{};
     if (!profile) return;
     job_.run.words.insert(job_.run.words.end(), {"--timing-log-level", "2", "--timing-log-option", "all"});
     if (nsys) {
-      note("PROFILE=true and NSYS=true: timers are logged, and no steps are traced; the two would disturb each other");
+      note(
+          "PROFILE=true and NSYS=true: timers are logged, and no steps are traced; the two would disturb "
+          "each other");
       return;
     }
     constexpr std::int64_t kFirst = 10, kSteps = 3;  // behind the warm-up, as far as there are so many steps
@@ -270,7 +279,8 @@ class OldJob {
         note(format("{}: {} is no setting that is known here; {}", place(setting).to_string(), setting.name,
                     did_you_mean(setting.name, known)));
     if (!old_.file.dots.empty())
-      note(format("{}: {} of dots: lines that were left out", settings_.string(), lines_text(old_.file.dots)));
+      note(
+          format("{}: {} of dots: lines that were left out", settings_.string(), lines_text(old_.file.dots)));
     for (const ShellCommand& command : old_.file.commands)
       note(format("{}:{}: the command {} is not run", settings_.string(), command.line,
                   quote_for_message(command.name)));

@@ -4,7 +4,8 @@
 //   old.job                     // nodes, ranks, partition, time, and 'train' with the degrees and batches
 //   for (const std::string& note : old.notes) ...
 //
-//   read_old_settings("_00_conf.sh", {"_02_hetero_master_job.sh", "_02_hetero_slave_job.sh"});    // two groups
+//   read_old_settings("_00_conf.sh", {"_02_hetero_master_job.sh", "_02_hetero_slave_job.sh"});    // two
+//   groups
 //
 // Nothing is executed: the settings file is evaluated as shell_settings.h says, of the scripts the #SBATCH
 // lines count, and MASTER_ADDR and GRES of their bodies. Two scripts are two groups of one heterogeneous job,

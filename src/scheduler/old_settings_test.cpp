@@ -36,11 +36,14 @@ constexpr const char* kScript =
     "--nodes=99\n"
     "MASTER_ADDR=$(hostname -i)\nsrun --gres=$GRES bash run.sh\n";
 constexpr const char* kMaster =
-    "#!/bin/sh\n#SBATCH --nodes=1\n#SBATCH --partition=gpu1\n#SBATCH --gres=gpu:a100:4\n#SBATCH --time=1:00:00\n"
+    "#!/bin/sh\n#SBATCH --nodes=1\n#SBATCH --partition=gpu1\n#SBATCH --gres=gpu:a100:4\n#SBATCH "
+    "--time=1:00:00\n"
     "GRES=\"gpu:a100:4\"\n. _00_conf.sh\nsrun --gres=$GRES x\n";
 constexpr const char* kSlave =
-    "#!/bin/sh\n#SBATCH --nodes=7\n#SBATCH --partition=gpu2\n#SBATCH --gres=gpu:a10:4\n#SBATCH --time=2:00:00\n"
-    "GRES=\"gpu:a10:4\"\n. _00_conf.sh\n# get_master_adress\nMASTER_ADDR='192.168.120.60'\nsrun --gres=$GRES x\n";
+    "#!/bin/sh\n#SBATCH --nodes=7\n#SBATCH --partition=gpu2\n#SBATCH --gres=gpu:a10:4\n#SBATCH "
+    "--time=2:00:00\n"
+    "GRES=\"gpu:a10:4\"\n. _00_conf.sh\n# get_master_adress\nMASTER_ADDR='192.168.120.60'\nsrun --gres=$GRES "
+    "x\n";
 
 OldSettings read_old(const std::string& conf, const std::string& script = kScript) {
   write_text("_00_conf.sh", conf);
@@ -75,10 +78,24 @@ std::string with(std::string text, const std::string& from, const std::string& t
   return text.replace(at, from.size(), to);
 }
 
-const std::vector<std::string> kWords{"gpt2-xl", "--global-batch-size", "64", "--micro-batch-size", "1",
-                                      "--tensor-model-parallel-size", "1", "--dp", "4",
-                                      "--pipeline-model-parallel-size", "8", "--train-iters", "50",
-                                      "--log-interval", "10", "--seq-length", "1024", "--partition",
+const std::vector<std::string> kWords{"gpt2-xl",
+                                      "--global-batch-size",
+                                      "64",
+                                      "--micro-batch-size",
+                                      "1",
+                                      "--tensor-model-parallel-size",
+                                      "1",
+                                      "--dp",
+                                      "4",
+                                      "--pipeline-model-parallel-size",
+                                      "8",
+                                      "--train-iters",
+                                      "50",
+                                      "--log-interval",
+                                      "10",
+                                      "--seq-length",
+                                      "1024",
+                                      "--partition",
                                       "0-11-8-8-8-8-5-0"};
 
 TEST(OldSettings, OfTheGuideBecomeAJob) {
@@ -113,12 +130,14 @@ TEST(OldSettings, ChangesOfFormChangeNothing) {
   // NNODES and NPROC_PER_NODE must stand above what is computed of them, as in a shell.
   EXPECT_THAT(old_error(reversed), HasSubstr("WORLD_SIZE is '0'"));
   for (const std::string& conf :
-       {with(reversed, "WORLD_SIZE=$((NPROC_PER_NODE * NNODES))\n", "") + "WORLD_SIZE=$(( NNODES*$NPROC_PER_NODE ))\n",
-        with(kConf, "MODEL='xl'", "  export MODEL=\"x\"'l'"), with(kConf, "NNODES=8", "NODES=8; NNODES=${NODES:-4}"),
+       {with(reversed, "WORLD_SIZE=$((NPROC_PER_NODE * NNODES))\n", "") +
+            "WORLD_SIZE=$(( NNODES*$NPROC_PER_NODE ))\n",
+        with(kConf, "MODEL='xl'", "  export MODEL=\"x\"'l'"),
+        with(kConf, "NNODES=8", "NODES=8; NNODES=${NODES:-4}"),
         with(kConf, "DP_SIZE=4", "DP_SIZE=$((WORLD_SIZE / 8 / TENSOR_MP_SIZE))"),
         with(kConf, "\"0-11-8-8-8-8-5-0\"", "'[0, 11, 8, 8, 8, 8, 5, 0]'"),
-        with(kConf, "\"0-11-8-8-8-8-5-0\"", "1-11-8-8-8-8-5-1"),
-        with(kConf, "WORLD_SIZE=", "#WORLD_SIZE="), with(kConf, "\n.\n", "\r\n..\r\n"),
+        with(kConf, "\"0-11-8-8-8-8-5-0\"", "1-11-8-8-8-8-5-1"), with(kConf, "WORLD_SIZE=", "#WORLD_SIZE="),
+        with(kConf, "\n.\n", "\r\n..\r\n"),
         with(kConf, "HOMOGENEOUS_CLUSTER=true", "if [ -z \"$X\" ]; then HOMOGENEOUS_CLUSTER=True; fi")})
     EXPECT_EQ(read_old(conf).job.run.words, kWords) << conf;
 }
@@ -148,12 +167,14 @@ TEST(OldSettings, NodesOfTwoScriptsAddUpAndThoseOfOneAreTheSame) {
   const WorkingFolder folder;
   const std::string conf = with(kConf, "CLUSTER=true", "CLUSTER=false");
   EXPECT_EQ(error_of([&] { read_two(conf, kMaster, with(kSlave, "nodes=7", "nodes=8")); }),
-            "_00_conf.sh:7: NNODES is 8, and _02_hetero_master_job.sh and _02_hetero_slave_job.sh ask for 1 + 8 = 9 "
+            "_00_conf.sh:7: NNODES is 8, and _02_hetero_master_job.sh and _02_hetero_slave_job.sh ask for 1 "
+            "+ 8 = 9 "
             "nodes | the nodes of the master and of the slaves add up to NNODES");
   EXPECT_EQ(old_error(kConf, with(kScript, "nodes=8", "nodes=9")),
             "_02_homo_job.sh:3: --nodes=9, and NNODES=8 at _00_conf.sh:7 | make them the same");
-  EXPECT_THAT(old_error(conf, kMaster), HasSubstr("--nodes=1, and NNODES=8 at _00_conf.sh:7 | make them the same; a "
-                                                  "heterogeneous job has two scripts"));
+  EXPECT_THAT(old_error(conf, kMaster),
+              HasSubstr("--nodes=1, and NNODES=8 at _00_conf.sh:7 | make them the same; a "
+                        "heterogeneous job has two scripts"));
   EXPECT_THAT(error_of([&] { read_two(kConf); }), HasSubstr("HOMOGENEOUS_CLUSTER is true, and 2 scripts"));
   EXPECT_THAT(error_of([&] { read_two(conf, std::string(kMaster) + "MASTER_ADDR=n1\n"); }),
               HasSubstr("MASTER_ADDR is '192.168.120.60', and _02_hetero_master_job.sh:9 says 'n1'"));
@@ -172,14 +193,16 @@ TEST(OldSettings, ProfilersActOrSayWhyNot) {
   const OldSettings nsys = read_old(both);
   EXPECT_TRUE(nsys.job.profile.nsys && !nsys.job.profile.trace);
   EXPECT_THAT(nsys.notes, Contains(HasSubstr("PROFILE=true and NSYS=true")));
-  EXPECT_THAT(nsys.notes, Contains(HasSubstr("RELOAD_CONTAINER has no effect: 'nadi train' runs without a container")));
+  EXPECT_THAT(nsys.notes,
+              Contains(HasSubstr("RELOAD_CONTAINER has no effect: 'nadi train' runs without a container")));
 }
 
 TEST(OldSettings, WhatIsUnknownIsNamed) {
   const WorkingFolder folder;
   const OldSettings old = read_old(std::string(kConf) + "GLOBAL_BATCHSIZE=3\nmkdir -p log\n");
-  EXPECT_THAT(old.notes, Contains(HasSubstr("_00_conf.sh:19: GLOBAL_BATCHSIZE is no setting that is known here; did "
-                                            "you mean 'GLOBAL_BATCH_SIZE'")));
+  EXPECT_THAT(old.notes,
+              Contains(HasSubstr("_00_conf.sh:19: GLOBAL_BATCHSIZE is no setting that is known here; did "
+                                 "you mean 'GLOBAL_BATCH_SIZE'")));
   EXPECT_THAT(old.notes, Contains("_00_conf.sh:20: the command 'mkdir' is not run"));
   EXPECT_THAT(old.notes, Contains("_00_conf.sh: lines 1, 2, 3 of dots: lines that were left out"));
   EXPECT_THAT(old.notes, Contains(HasSubstr("--output is not taken over")));
@@ -200,7 +223,8 @@ TEST(OldSettings, ContradictionsAndDamageAreRefused) {
   const std::string conf = kConf;
   EXPECT_THAT(old_error(conf + "NNODES=4\n"), HasSubstr("--nodes=8"));
   EXPECT_THAT(old_error(conf + "DP_SIZE=2\n"), HasSubstr("is 16, and 8 nodes of 4 ranks have 32"));
-  EXPECT_THAT(old_error(conf + "WORLD_SIZE=16\n"), HasSubstr("WORLD_SIZE is 16, and the nodes have 32 ranks"));
+  EXPECT_THAT(old_error(conf + "WORLD_SIZE=16\n"),
+              HasSubstr("WORLD_SIZE is 16, and the nodes have 32 ranks"));
   EXPECT_THAT(old_error(conf + "NNODES=many\n"), HasSubstr("NNODES is 'many'"));
   EXPECT_THAT(old_error(conf + "MODEL=xxl\n"), HasSubstr("_00_conf.sh:19: MODEL is 'xxl'"));
   EXPECT_THAT(old_error(conf + "MODEL=xxl\n"), HasSubstr("'small' (gpt2) or 'xl' (gpt2-xl)"));
@@ -209,7 +233,8 @@ TEST(OldSettings, ContradictionsAndDamageAreRefused) {
               HasSubstr("PARTITION is '0-11-8-8-8-8-4-0', 47 layers, and the model has 48"));
   EXPECT_THAT(old_error(conf + "PARTITION=24-24\n"), HasSubstr("2 stages, and PIPELINE_MP_SIZE is 8"));
   EXPECT_THAT(old_error(conf + "PARTITION=a-b\n"), HasSubstr("not a list of layers"));
-  EXPECT_THAT(old_error(conf + "PROFILE=perhaps\n"), HasSubstr("PROFILE is 'perhaps', neither true nor false"));
+  EXPECT_THAT(old_error(conf + "PROFILE=perhaps\n"),
+              HasSubstr("PROFILE is 'perhaps', neither true nor false"));
   EXPECT_THAT(old_error(conf + "MASTER_PORT=70000\n"), HasSubstr("the last port is 65535"));
   EXPECT_THAT(old_error(conf + "MODEL=\"gpt2\n"), HasSubstr("a quote without an end"));
   EXPECT_THAT(old_error("NNODES=8\n"), HasSubstr("no MODEL="));

@@ -122,8 +122,9 @@ void add_profiler(ScriptText& script, const JobFile& job, std::string_view name,
   // In a container, the profiler is that of the image.
   if (job.container.kind == ContainerKind::kNone) {
     script.line("  if ! command -v {} >/dev/null; then", name);
-    script.line("    echo \"error: there is no {} on the PATH of {}, and the job is to be profiled with it\" >&2",
-                name, node_name);
+    script.line(
+        "    echo \"error: there is no {} on the PATH of {}, and the job is to be profiled with it\" >&2",
+        name, node_name);
     script.line("    exit 127");
     script.line("  fi");
   }

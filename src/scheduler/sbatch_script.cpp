@@ -76,7 +76,8 @@ void add_options(std::string_view line, const Place& place, std::vector<SbatchOp
       const auto known = std::ranges::find_if(
           kShortOptions, [&](const auto& entry) { return word.starts_with(entry.first); });
       if (known == kShortOptions.end())
-        throw input_error(place, format("{} is no option of sbatch that is known here", quote_for_message(word)),
+        throw input_error(place,
+                          format("{} is no option of sbatch that is known here", quote_for_message(word)),
                           "write it out: --name=value");
       name = known->second;
       if (word.size() > 2)
@@ -133,7 +134,8 @@ SbatchScript read_sbatch_script(const fs::path& path) {
     head = false;  // sbatch stops at the first command
     if (auto value = value_in(line, "MASTER_ADDR", place); value && !value->value.empty())
       script.master_address = std::move(value);
-    if (auto value = value_in(line, "GRES", place); value && !value->value.empty()) script.gres = std::move(value);
+    if (auto value = value_in(line, "GRES", place); value && !value->value.empty())
+      script.gres = std::move(value);
   }
   return script;
 }

@@ -15,7 +15,7 @@ namespace {
 
 using Unsigned = std::uint64_t;
 
-constexpr int kMostDepth = 64;       // of variables that hold expressions
+constexpr int kMostDepth = 64;      // of variables that hold expressions
 constexpr int kMostNesting = 1000;  // of functions below
 
 struct BinaryOperator {
@@ -24,15 +24,15 @@ struct BinaryOperator {
 };
 // Longer texts stand before their beginnings. ** is right-associative and binds closer than all of these.
 constexpr std::array kBinaryOperators{
-    BinaryOperator{"||", 1}, BinaryOperator{"&&", 2}, BinaryOperator{"<<", 8}, BinaryOperator{">>", 8},
-    BinaryOperator{"<=", 7}, BinaryOperator{">=", 7}, BinaryOperator{"==", 6}, BinaryOperator{"!=", 6},
+    BinaryOperator{"||", 1},  BinaryOperator{"&&", 2}, BinaryOperator{"<<", 8}, BinaryOperator{">>", 8},
+    BinaryOperator{"<=", 7},  BinaryOperator{">=", 7}, BinaryOperator{"==", 6}, BinaryOperator{"!=", 6},
     BinaryOperator{"**", 11}, BinaryOperator{"|", 3},  BinaryOperator{"^", 4},  BinaryOperator{"&", 5},
-    BinaryOperator{"<", 7},  BinaryOperator{">", 7},  BinaryOperator{"+", 9},  BinaryOperator{"-", 9},
-    BinaryOperator{"*", 10}, BinaryOperator{"/", 10}, BinaryOperator{"%", 10}};
+    BinaryOperator{"<", 7},   BinaryOperator{">", 7},  BinaryOperator{"+", 9},  BinaryOperator{"-", 9},
+    BinaryOperator{"*", 10},  BinaryOperator{"/", 10}, BinaryOperator{"%", 10}};
 constexpr int kPowerPrecedence = 11;
 
-constexpr std::array<std::string_view, 11> kAssignments{"<<=", ">>=", "+=", "-=", "*=", "/=",
-                                                        "%=",  "&=",  "|=", "^=", "="};
+constexpr std::array<std::string_view, 11> kAssignments{
+    "<<=", ">>=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "="};
 
 bool is_name_start(char c) {
   const char lower = to_lower(c);
@@ -75,7 +75,8 @@ class Expression {
   };
 
   void skip_spaces() {
-    while (at_ < text_.size() && std::string_view(" \t\n\r").find(text_[at_]) != std::string_view::npos) ++at_;
+    while (at_ < text_.size() && std::string_view(" \t\n\r").find(text_[at_]) != std::string_view::npos)
+      ++at_;
   }
   bool take(std::string_view token) {
     if (!text_.substr(at_).starts_with(token)) return false;
@@ -139,8 +140,7 @@ class Expression {
          found = next_operator()) {
       take(found->text);
       const int right_precedence = found->precedence + (found->precedence == kPowerPrecedence ? 0 : 1);
-      const bool decided =
-          (found->text == "&&" && left == 0) || (found->text == "||" && left != 0);
+      const bool decided = (found->text == "&&" && left == 0) || (found->text == "||" && left != 0);
       const std::int64_t right = skipping_if(decided, [&] { return binary(right_precedence); });
       left = apply(found->text, left, right);
     }
@@ -180,13 +180,15 @@ class Expression {
       }
       return value_of(name);
     }
-    throw wrong(at_ < text_.size() ? format("{} is not a number or a name", quote_for_message(text_.substr(at_)))
-                                   : "a number or a name is missing at its end");
+    throw wrong(at_ < text_.size()
+                    ? format("{} is not a number or a name", quote_for_message(text_.substr(at_)))
+                    : "a number or a name is missing at its end");
   }
 
   // ++NAME and NAME++.
   std::int64_t stepped(std::int64_t by, bool before) {
-    if (at_ >= text_.size() || !is_name_start(text_[at_])) throw wrong("++ and -- need the name of a variable");
+    if (at_ >= text_.size() || !is_name_start(text_[at_]))
+      throw wrong("++ and -- need the name of a variable");
     const std::string name = read_name();
     const std::int64_t old = value_of(name);
     if (!before) at_ += 2, skip_spaces();
@@ -218,7 +220,8 @@ class Expression {
     int base = 10;
     if (const std::size_t hash = digits.find('#'); hash != std::string_view::npos) {
       base = 0;
-      for (const char c : digits.substr(0, hash)) base = is_digit(c) && base < 100 ? base * 10 + (c - '0') : 100;
+      for (const char c : digits.substr(0, hash))
+        base = is_digit(c) && base < 100 ? base * 10 + (c - '0') : 100;
       digits.remove_prefix(hash + 1);
     } else if (digits.starts_with("0x") || digits.starts_with("0X")) {
       base = 16;

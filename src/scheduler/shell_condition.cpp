@@ -70,8 +70,7 @@ class Condition {
 
   static bool is_comparison(const ShellConditionWord& word) {
     if (word.quoted) return false;
-    for (const std::string_view known :
-         {"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+    for (const std::string_view known : {"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
       if (word.text == known) return true;
     return false;
   }
@@ -111,8 +110,8 @@ class Condition {
     if (kind == "<") return left < right.text;
     if (kind == ">") return left > right.text;
     if (kind[0] != '-') {
-      const bool same = patterns_ && !right.quoted ? fnmatch(right.text.c_str(), left.c_str(), 0) == 0
-                                                   : left == right.text;
+      const bool same =
+          patterns_ && !right.quoted ? fnmatch(right.text.c_str(), left.c_str(), 0) == 0 : left == right.text;
       return same == (kind != "!=");
     }
     const std::int64_t a = number(left), b = number(right.text);

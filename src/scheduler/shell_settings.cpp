@@ -27,7 +27,8 @@ constexpr std::size_t kMostLines = 100'000;
 constexpr int kMostStatements = 64;  // inside each other
 
 // What only a shell can do.
-constexpr std::array<std::string_view, 7> kRefusedWords{"for", "while", "until", "select", "function", "{", "("};
+constexpr std::array<std::string_view, 7> kRefusedWords{"for",      "while", "until", "select",
+                                                        "function", "{",     "("};
 constexpr std::array<std::string_view, 5> kDeclarations{"export", "readonly", "declare", "typeset", "local"};
 
 // The outcome of a statement; nothing: a command that was not run decides it.
@@ -58,14 +59,16 @@ class SettingsReader {
  public:
   SettingsReader(std::string_view text, const fs::path& path, const ShellEnvironment& environment)
       : text_(text), path_(path.string()), environment_(environment) {
-    variables_ = {.value = [this](const std::string& name) { return value_of(name); },
-                  .assign = [this](const std::string& name, std::string value) { assign(name, std::move(value)); }};
+    variables_ = {
+        .value = [this](const std::string& name) { return value_of(name); },
+        .assign = [this](const std::string& name, std::string value) { assign(name, std::move(value)); }};
   }
 
   ShellSettings read() {
     while (at_ < text_.size() && !ended_) {
       statements({});
-      if (at_ < text_.size() && !ended_) throw error(format("{} is not expected", quote_for_message(next_word())));
+      if (at_ < text_.size() && !ended_)
+        throw error(format("{} is not expected", quote_for_message(next_word())));
     }
     return std::move(result_);
   }
@@ -78,7 +81,9 @@ class SettingsReader {
     return {.file = path_, .line = line_};
   }
   std::int64_t line() const { return *place().line; }
-  Error error(const std::string& what, const std::string& hint = "") const { return input_error(place(), what, hint); }
+  Error error(const std::string& what, const std::string& hint = "") const {
+    return input_error(place(), what, hint);
+  }
 
   std::optional<std::string> value_of(const std::string& name) const {
     if (const ShellSetting* const setting = result_.find(name)) return setting->value;
@@ -93,12 +98,11 @@ class SettingsReader {
 
   std::string expand(std::string_view word, std::string_view what = "") {
     const std::int64_t here = line();
-    return expand_shell_word(word, {.variables = variables_,
-                                    .place = place(),
-                                    .what = what,
-                                    .unset = [&](const std::string& name) {
-                                      result_.unset.push_back({name, here});
-                                    }});
+    return expand_shell_word(
+        word,
+        {.variables = variables_, .place = place(), .what = what, .unset = [&](const std::string& name) {
+           result_.unset.push_back({name, here});
+         }});
   }
 
   // ---- words
@@ -116,7 +120,8 @@ class SettingsReader {
     if (at_ < text_.size() && text_[at_] == '#') at_ = std::min(text_.find('\n', at_), text_.size());
   }
   void skip_lines() {
-    for (skip_spaces(); at_ < text_.size() && (text_[at_] == '\n' || (text_[at_] == ';' && !text_.substr(at_).starts_with(";;")));
+    for (skip_spaces(); at_ < text_.size() &&
+                        (text_[at_] == '\n' || (text_[at_] == ';' && !text_.substr(at_).starts_with(";;")));
          skip_spaces())
       ++at_;
   }
@@ -154,8 +159,8 @@ class SettingsReader {
     for (skip_lines(); at_ < text_.size() && !ended_; skip_lines()) {
       const std::string_view word = next_word();
       if (std::ranges::find(until, word) != until.end()) break;
-      if (word == "then" || word == "else" || word == "elif" || word == "fi" || word == "esac" || word == "done" ||
-          word == ";;" || word == ")" || word == "}")
+      if (word == "then" || word == "else" || word == "elif" || word == "fi" || word == "esac" ||
+          word == "done" || word == ";;" || word == ")" || word == "}")
         throw error(format("{} is not expected here", quote_for_message(word)));
       list();
     }
@@ -245,8 +250,9 @@ class SettingsReader {
     for (skip_lines(); at_ < text_.size() && !next_is("then"); skip_lines()) outcome = list();
     if (!active_) return false;
     if (!outcome)
-      throw error(format("the condition {} is a command, and nothing is executed here", quote_for_message(words)),
-                  "conditions of [ ], [[ ]] and (( )) are read");
+      throw error(
+          format("the condition {} is a command, and nothing is executed here", quote_for_message(words)),
+          "conditions of [ ], [[ ]] and (( )) are read");
     return *outcome;
   }
 
@@ -290,8 +296,7 @@ class SettingsReader {
       for (;;) {
         skip_spaces();
         const std::string_view pattern = next_word();
-        if (active_ && !taken)
-          matches = matches || fnmatch(expand(pattern).c_str(), value.c_str(), 0) == 0;
+        if (active_ && !taken) matches = matches || fnmatch(expand(pattern).c_str(), value.c_str(), 0) == 0;
         at_ += pattern.size();
         skip_spaces();
         if (next_is(")")) break;
@@ -319,7 +324,8 @@ class SettingsReader {
         if (text_.substr(at_).starts_with("<<") && !text_.substr(at_).starts_with("<<<"))
           throw error("a here-document is not read", "write the assignments themselves");
         if (!in_brackets) {
-          while (at_ < text_.size() && (std::string_view("<>&").find(text_[at_]) != std::string_view::npos)) ++at_;
+          while (at_ < text_.size() && (std::string_view("<>&").find(text_[at_]) != std::string_view::npos))
+            ++at_;
           skip_spaces();
           if (!at_end_of_command()) at_ = shell_word_end(text_, at_, place());
           continue;
@@ -332,7 +338,8 @@ class SettingsReader {
       if (words.size() == 1) in_brackets = word == "[[";
       if (in_brackets && word == "]]") in_brackets = false;
     }
-    if (words.empty()) throw error(format("{} is not expected here", quote_for_message(text_.substr(begin, 1))));
+    if (words.empty())
+      throw error(format("{} is not expected here", quote_for_message(text_.substr(begin, 1))));
     if (!active_) return true;
     return run(words, first_line);
   }
@@ -360,7 +367,8 @@ class SettingsReader {
       result_.dots.push_back(first_line);
       return true;
     }
-    const auto plain = std::ranges::find_if(words, [](std::string_view word) { return !assignment_in(word); });
+    const auto plain =
+        std::ranges::find_if(words, [](std::string_view word) { return !assignment_in(word); });
     if (plain == words.end()) {
       refuse_unknown(name);
       for (const std::string_view word : words) take(*assignment_in(word));
@@ -379,7 +387,8 @@ class SettingsReader {
     if (name == "let") {
       refuse_unknown(name);
       std::int64_t value = 0;
-      for (std::size_t i = 1; i < words.size(); ++i) value = shell_arithmetic(expand(words[i]), variables_, place());
+      for (std::size_t i = 1; i < words.size(); ++i)
+        value = shell_arithmetic(expand(words[i]), variables_, place());
       return value != 0;
     }
     if (name == ":" || name == "true" || name == "false") {
@@ -466,7 +475,8 @@ std::vector<std::string> read_script_lines(const fs::path& path, std::string_vie
   for (std::string line; std::getline(file, line);) {
     if (line.ends_with('\r')) line.pop_back();
     if (line.size() > kLongestLine || lines.size() > kMostLines)
-      throw input_error({.file = path.string(), .line = std::ssize(lines) + 1}, format("too long for {}", wanted));
+      throw input_error({.file = path.string(), .line = std::ssize(lines) + 1},
+                        format("too long for {}", wanted));
     lines.push_back(std::move(line));
   }
   return lines;

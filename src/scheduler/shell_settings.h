@@ -6,8 +6,8 @@
 //
 // Evaluated are assignments (also with export, declare, readonly, +=, several in a line), unset, ((...)) and
 // let, `if` and `case` with conditions of [ ], [[ ]], test and ((...)), && and ||; words as shell_word.h has
-// them. Later lines see what earlier ones set, and the environment. A line of dots alone stands for lines that
-// were left out, as in a listing; it is counted.
+// them. Later lines see what earlier ones set, and the environment. A line of dots alone stands for lines
+// that were left out, as in a listing; it is counted.
 //
 // Every other command is named in `commands` and not run. What cannot be known without running something is
 // Error (input) with file and line: a value that is the output of a command, an assignment behind a command

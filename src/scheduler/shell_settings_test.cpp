@@ -60,7 +60,8 @@ TEST(ShellSettings, AreThoseOfBash) {
            "A=a\\ b\nB=\"a\\\"b\\$c\\d\"\nC='a'\"b\"c\nD=\"a\nb\"\nE=a\\\nb\n",
            "A=5\nB=$((A * 2 + 1))\nC=$(( (A + 1) * (A - 1) ))\nD=$((A > 3 ? 7 : 1/0))\nE=\"$((A*A))x\"\n",
            "A=\nB=${A:-d}\nC=${A-d}\nD=${N:-${B}e}\nE=${B:+yes}\nF=${N+no}\nG=${N:=set}\nH=$N\n",
-           "A=dir/name.tar.gz\nB=${A%.*}\nC=${A%%.*}\nD=${A#*/}\nE=${A##*.}\nF=${#A}\nG=${A:4:3}\nH=${A: -2}\nI=${A^^}\n",
+           "A=dir/name.tar.gz\nB=${A%.*}\nC=${A%%.*}\nD=${A#*/}\nE=${A##*.}\nF=${#A}\nG=${A:4:3}\nH=${A: "
+           "-2}\nI=${A^^}\n",
            "A=${GIVEN}\nB=~/x\nC=\"~\"\nD=$HOME\n",
            "A=1\nA=2\nB=$A\nA+=3\nC=$A\nunset B\nD=${B-gone}\n",
            "declare -i A=2*3\n((B = A + 1, C = B ** 2))\nlet D=C+1 'E = D'\n: ${F:=6}\n",
@@ -88,10 +89,14 @@ TEST(ShellSettings, ArithmeticIsThatOfBash) {
   std::string script;
   int number = 0;
   for (const char* expression :
-       {"1+2*3", "(1+2)*3", "-2**2", "2**3**2", "7/2", "-7/2", "-7%3", "1<<10>>3", "5&3|8^1", "!0+!5", "~5", "1&&0||1",
-        "3<4==1", "0x1F", "017", "2#1011", "36#z", "1?2:3?4:5", "0?2:0?4:5", "a=4,a*2", "a+=1", "a++ + ++a", "a--", "b",
-        "9223372036854775807+1", "x*y", "1 , 2", " ( ( 3 ) ) ", "", "10 % 4 * 2", "6 - 2 - 1", "a<<=2", "1!=2", "- - 3",
-        "+4", "1||1/0", "0&&1/0", "x>y?x:y"})
+       {"1+2*3",     "(1+2)*3",   "-2**2",       "2**3**2",   "7/2",
+        "-7/2",      "-7%3",      "1<<10>>3",    "5&3|8^1",   "!0+!5",
+        "~5",        "1&&0||1",   "3<4==1",      "0x1F",      "017",
+        "2#1011",    "36#z",      "1?2:3?4:5",   "0?2:0?4:5", "a=4,a*2",
+        "a+=1",      "a++ + ++a", "a--",         "b",         "9223372036854775807+1",
+        "x*y",       "1 , 2",     " ( ( 3 ) ) ", "",          "10 % 4 * 2",
+        "6 - 2 - 1", "a<<=2",     "1!=2",        "- - 3",     "+4",
+        "1||1/0",    "0&&1/0",    "x>y?x:y"})
     script += format("R{}=$(({}))\n", number++, expression);
   script = "x=6\ny=x+1\na=3\n" + script;
   const ShellSettings read = settings_of(script);
@@ -107,7 +112,8 @@ TEST(ShellSettings, NothingIsExecutedAndCommandsAreNamed) {
   EXPECT_THAT(settings_error("X=`touch was_here`\n"), HasSubstr("X needs the output of the command"));
   EXPECT_THAT(settings_error("X=\"a${N:-$(touch was_here)}\"\n"), HasSubstr("conf.sh:1: X needs the output"));
   EXPECT_THAT(settings_error("X=$((1 + $(touch was_here)))\n"), HasSubstr("the command 'touch was_here'"));
-  const ShellSettings read = settings_of("touch was_here\nmkdir -p a && echo b | cat > c\nA=1 touch was_here\n. other.sh\nB=2\n");
+  const ShellSettings read =
+      settings_of("touch was_here\nmkdir -p a && echo b | cat > c\nA=1 touch was_here\n. other.sh\nB=2\n");
   std::string named;
   for (const ShellCommand& command : read.commands) named += format("{}:{} ", command.line, command.name);
   EXPECT_EQ(named, "1:touch 2:mkdir 2:echo 2:cat 3:touch 4:. ");
@@ -136,8 +142,10 @@ TEST(ShellSettings, WhatOnlyAShellCanDoIsRefused) {
   EXPECT_THAT(settings_error("f() { A=1; }\n"), HasSubstr("'f' is a function"));
   EXPECT_THAT(settings_error("\nA=(1 2)\n"), HasSubstr("conf.sh:2: A is an array"));
   EXPECT_THAT(settings_error("declare -a A\n"), HasSubstr("makes an array"));
-  EXPECT_THAT(settings_error("grep -q x y && A=1\n"), HasSubstr("whether 'A=1' happens depends on a command"));
-  EXPECT_THAT(settings_error("if grep -q x y; then A=1; fi\n"), HasSubstr("the condition 'grep -q x y' is a command"));
+  EXPECT_THAT(settings_error("grep -q x y && A=1\n"),
+              HasSubstr("whether 'A=1' happens depends on a command"));
+  EXPECT_THAT(settings_error("if grep -q x y; then A=1; fi\n"),
+              HasSubstr("the condition 'grep -q x y' is a command"));
   EXPECT_THAT(settings_error("cat <<E\nA=1\nE\n"), HasSubstr("a here-document"));
   EXPECT_THAT(settings_error("A=$1\n"), HasSubstr("'$1': this use of '$' is not read"));
   EXPECT_THAT(settings_error("A=${B/x/y}\n"), HasSubstr("this use of '$' is not read"));

@@ -20,7 +20,8 @@ Error without_end(std::string_view what, const Place& place) {
 }
 
 // Behind the quote, the expansion or the character at `at`; `doubled`: inside of "...", where ' is a letter.
-std::size_t after_part(std::string_view text, std::size_t at, bool doubled, const Place& place, int depth = 0);
+std::size_t after_part(std::string_view text, std::size_t at, bool doubled, const Place& place,
+                       int depth = 0);
 
 // Behind the closing character of what begins at `at`, where parts may stand inside.
 std::size_t after_closing(std::string_view text, std::size_t at, std::string_view closing, bool doubled,
@@ -29,8 +30,8 @@ std::size_t after_closing(std::string_view text, std::size_t at, std::string_vie
     if (text.substr(at).starts_with(closing)) return at + closing.size();
     at = after_part(text, at, doubled, place, depth);
   }
-  throw without_end(closing == "\"" || closing == "`" ? "a quote" : format("'{}' missing: an expansion", closing),
-                    place);
+  throw without_end(
+      closing == "\"" || closing == "`" ? "a quote" : format("'{}' missing: an expansion", closing), place);
 }
 
 std::size_t after_part(std::string_view text, std::size_t at, bool doubled, const Place& place, int depth) {
@@ -45,8 +46,10 @@ std::size_t after_part(std::string_view text, std::size_t at, bool doubled, cons
   if (rest[0] == '"') return doubled ? at + 1 : after_closing(text, at + 1, "\"", true, place, depth + 1);
   if (rest[0] == '`') {
     for (std::size_t i = at + 1; i < text.size(); ++i) {
-      if (text[i] == '\\') ++i;
-      else if (text[i] == '`') return i + 1;
+      if (text[i] == '\\')
+        ++i;
+      else if (text[i] == '`')
+        return i + 1;
     }
     throw without_end("a quote", place);
   }
@@ -54,7 +57,8 @@ std::size_t after_part(std::string_view text, std::size_t at, bool doubled, cons
   if (rest.starts_with("$(")) return after_closing(text, at + 2, ")", false, place, depth + 1);
   if (rest.starts_with("${")) return after_closing(text, at + 2, "}", doubled, place, depth + 1);
   // A parenthesis inside of $(...) or $((...)).
-  if (rest[0] == '(' && depth > 0 && !doubled) return after_closing(text, at + 1, ")", false, place, depth + 1);
+  if (rest[0] == '(' && depth > 0 && !doubled)
+    return after_closing(text, at + 1, ")", false, place, depth + 1);
   return at + 1;
 }
 
@@ -116,7 +120,8 @@ class WordReader {
   static std::string escaped(std::string_view part, bool doubled) {
     if (part.size() < 2) return "\\";
     if (part[1] == '\n') return "";
-    if (doubled && std::string_view("$`\"\\").find(part[1]) == std::string_view::npos) return std::string(part);
+    if (doubled && std::string_view("$`\"\\").find(part[1]) == std::string_view::npos)
+      return std::string(part);
     return std::string(part.substr(1));
   }
 
@@ -150,8 +155,8 @@ class WordReader {
       const std::string_view part = text_.substr(at_, end - at_);
       at_ = end;
       if (part.starts_with("$((") && part.ends_with("))"))
-        return format("{}", shell_arithmetic(expand(part.substr(3, part.size() - 5), true), expansion_.variables,
-                                             expansion_.place));
+        return format("{}", shell_arithmetic(expand(part.substr(3, part.size() - 5), true),
+                                             expansion_.variables, expansion_.place));
       if (part.starts_with("$(")) throw command(part.substr(2, part.size() - 3));
       return braces(part, part.substr(2, part.size() - 3), doubled);
     }
@@ -181,7 +186,8 @@ class WordReader {
     if (length) return format("{}", variable(name).size());
     if (rest.empty()) return variable(name);
     const auto value = expansion_.variables.value(name);
-    const bool colon = rest[0] == ':' && rest.size() > 1 && std::string_view("-=+?").find(rest[1]) != std::string_view::npos;
+    const bool colon =
+        rest[0] == ':' && rest.size() > 1 && std::string_view("-=+?").find(rest[1]) != std::string_view::npos;
     if (colon) rest.remove_prefix(1);
     const bool there = value && !(colon && value->empty());
     const std::string_view operand = rest.substr(1);

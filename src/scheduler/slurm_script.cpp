@@ -199,7 +199,8 @@ class SlurmWriter {
     if (job_.master_port > 0) {
       script_.line("MASTER_PORT={}", job_.master_port);
       script_.line(
-          "if (exec 3<>\"/dev/tcp/127.0.0.1/$MASTER_PORT\") 2>/dev/null; then say \"warning: port $MASTER_PORT, "
+          "if (exec 3<>\"/dev/tcp/127.0.0.1/$MASTER_PORT\") 2>/dev/null; then say \"warning: port "
+          "$MASTER_PORT, "
           "which the job names, is in use on ${{nodes[0]}}\"; fi");
     } else {
       script_.line("MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))");
@@ -218,10 +219,12 @@ class SlurmWriter {
     const std::string given = shell_quote(job_.master_address);
     script_.line("found=$MASTER_ADDR MASTER_ADDR={}", given);
     script_.line(
-        "if [[ $MASTER_ADDR != \"$found\" && $MASTER_ADDR != \"${{nodes[0]}}\" && \" $(hostname -I 2>/dev/null) \" "
+        "if [[ $MASTER_ADDR != \"$found\" && $MASTER_ADDR != \"${{nodes[0]}}\" && \" $(hostname -I "
+        "2>/dev/null) \" "
         "!= *\" $MASTER_ADDR \"* ]]; then");
     script_.line(
-        "  say \"warning: MASTER_ADDR is $MASTER_ADDR, as the job names it, and the first node is ${{nodes[0]}} "
+        "  say \"warning: MASTER_ADDR is $MASTER_ADDR, as the job names it, and the first node is "
+        "${{nodes[0]}} "
         "($found)\"");
     script_.line("fi");
   }
