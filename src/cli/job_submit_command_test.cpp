@@ -236,7 +236,24 @@ TEST(JobCommands, OldSettingsAreReadAndNamed) {
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, AllOf(HasSubstr("#SBATCH --nodes=8 --ntasks-per-node=4 --cpus-per-task=8\n"),
                               HasSubstr("#SBATCH --time=0:30:00\n"), HasSubstr("0-11-8-8-8-8-5-0")));
-  EXPECT_THAT(done.err, HasSubstr("note: MASTER_PORT is not taken over"));
+  EXPECT_THAT(done.out, HasSubstr("MASTER_PORT=6787\n"));
+  EXPECT_THAT(done.err, HasSubstr("note: RELOAD_CONTAINER has no effect"));
+}
+
+TEST(JobCommands, MasterAndSlavesAreOneHeterogeneousJob) {
+  const WorkingFolder folder;
+  const fs::path old = source_folder() / "examples" / "jobs" / "old_mixed";
+  const std::string conf = (old / "_00_conf.sh").string(),
+                    master = (old / "_02_hetero_master_job.sh").string();
+  const CliRun done = run_words({"job", "submit", "--from", conf, "--script", master, "--script",
+                                 (old / "_02_hetero_slave_job.sh").string(), "--dry-run"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out,
+              AllOf(HasSubstr("#SBATCH --nodes=1 "), HasSubstr("#SBATCH hetjob\n#SBATCH --nodes=7 "),
+                    HasSubstr("MASTER_ADDR=192.168.120.60\n"), HasSubstr("--gres=gpu:a100:4")));
+  const CliRun alone = run_words({"job", "submit", "--from", conf, "--script", master, "--dry-run"});
+  EXPECT_EQ(alone.code, 3);
+  EXPECT_THAT(alone.err, HasSubstr("--script _02_hetero_master_job.sh --script _02_hetero_slave_job.sh"));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "nadi/scheduler/job_registry.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -31,6 +33,23 @@ void remove_old_links(const fs::path& registry) {
   for (const fs::path& link : gone) fs::remove(link, error);
 }
 
+// The link that was made last; "" where there is none.
+std::string newest_link(const fs::path& registry) {
+  std::string newest;
+  std::pair<time_t, long> newest_time{0, 0};
+  std::error_code error;
+  for (fs::directory_iterator entry(registry, error), end; !error && entry != end; entry.increment(error)) {
+    struct stat link {};
+    std::error_code problem;
+    if (::lstat(entry->path().c_str(), &link) != 0 || !fs::exists(entry->path(), problem)) continue;
+    const std::pair<time_t, long> time{link.st_mtim.tv_sec, link.st_mtim.tv_nsec};
+    if (time <= newest_time) continue;
+    newest_time = time;
+    newest = entry->path().filename().string();
+  }
+  return newest;
+}
+
 }  // namespace
 
 std::string register_job(const std::string& id, const fs::path& folder) {
@@ -54,6 +73,10 @@ std::optional<fs::path> registered_job(const std::string& id) {
     if (error || !fs::is_directory(folder, error)) return std::nullopt;
     return folder;
   };
+  if (id == kLastJob) {
+    const std::string newest = newest_link(registry);
+    return newest.empty() ? std::nullopt : target(newest);
+  }
   if (const auto folder = target(id)) return folder;
   // A run of a sweep lies beside the sweep.
   const std::size_t line = id.rfind('_');

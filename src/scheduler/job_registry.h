@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nadi {
@@ -18,7 +19,11 @@ namespace nadi {
 // "" where it went well, else why the job cannot be found from other folders.
 std::string register_job(const std::string& id, const std::filesystem::path& folder);
 
-// Of a job, or of a run of a sweep (id_3). Nothing where the id is not known or the folder is gone.
+// In place of an id: the local job that was submitted last.
+inline constexpr std::string_view kLastJob = "last";
+
+// Of a job, of a run of a sweep (id_3), or of kLastJob. Nothing where the id is not known or the folder is
+// gone.
 std::optional<std::filesystem::path> registered_job(const std::string& id);
 
 // All folders that are there, by id.

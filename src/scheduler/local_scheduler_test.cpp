@@ -156,6 +156,7 @@ TEST_F(LocalJobs, IdsAreFoundFromAnyFolder) {
   EXPECT_EQ(LocalScheduler({.outputs = job_.outputs, .everywhere = true}).list({.ended = true}).size(), 1U);
   EXPECT_TRUE(LocalScheduler({.outputs = "/nowhere"}).list({.ended = true}).empty());
   EXPECT_FALSE(find_job_folder("local-20260131-090500-0000", "/nowhere"));
+  EXPECT_EQ(find_job_folder("last", "/nowhere"), submitted.folder);
   // A folder that is gone is forgotten.
   fs::remove_all(submitted.folder);
   EXPECT_FALSE(find_job_folder(submitted.id, "/nowhere"));

@@ -20,6 +20,7 @@ constexpr std::array kFlagNames{FlagName{"--global-batch-size", "GLOBAL_BATCH_SI
                                 FlagName{"--partition", "PARTITION"},
                                 FlagName{"--train-iters", "TRAIN_ITERS"},
                                 FlagName{"--max-steps", "TRAIN_ITERS"},
+                                FlagName{"--log-interval", "LOG_INTERVAL"},
                                 FlagName{"--seq-length", "SEQ_LENGTH"},
                                 FlagName{"--max-seq-length", "SEQ_LENGTH"}};
 
@@ -40,7 +41,11 @@ std::vector<TrainSetting> train_settings(const JobFile& job) {
     settings.push_back({std::string(known->setting),
                         equals == std::string::npos ? words[i + 1] : words[i].substr(equals + 1)});
   }
-  settings.push_back({"PROFILE", job.profile.trace ? "true" : "false"});
+  const auto truth = [](bool value) { return std::string(value ? "true" : "false"); };
+  const bool timed = std::ranges::find(words, "--timing-log-level") != words.end();
+  settings.push_back({"HOMOGENEOUS_CLUSTER", truth(job.groups.size() == 1)});
+  settings.push_back({"NSYS", truth(job.profile.nsys.has_value())});
+  settings.push_back({"PROFILE", truth(job.profile.trace || timed)});
   return settings;
 }
 
