@@ -64,7 +64,7 @@ void prepare_data(const CommandEntry& entry) {
 // Those of the commands for traces work on traces of PyTorch, and on what `convert` makes of them.
 void prepare_traces(const CommandEntry& entry) {
   constexpr std::array<std::string_view, 4> kCommands{"convert", "check", "analyze", "timeline"};
-  if (std::ranges::find(kCommands, entry.name) == kCommands.end()) return {};
+  if (std::ranges::find(kCommands, entry.name) == kCommands.end()) return;
   if (entry.name == "timeline") {
     ASSERT_EQ(
         run("train gpt2-tiny --batch-size 1 --max-seq-length 8 --max-steps 3 --skip-eval --enable-tracing")
@@ -112,7 +112,7 @@ void prepare_checkpoints(const CommandEntry& entry) {
 // Jobs of this machine: ended ones, and those to be cancelled. Their ids, in the order of the examples.
 std::vector<std::string> prepare_jobs(const CommandEntry& entry) {
   constexpr std::array<std::string_view, 4> kCommands{"job list", "job status", "job cancel", "job resume"};
-  if (std::ranges::find(kCommands, entry.name) == kCommands.end()) return;
+  if (std::ranges::find(kCommands, entry.name) == kCommands.end()) return {};
   JobFile job{.scheduler = SchedulerKind::kLocal, .outputs = std::filesystem::absolute("jobs")};
   job.run.words = {entry.name == "job cancel" ? "sleep" : "echo", "30"};
   const auto scheduler = make_scheduler(SchedulerKind::kLocal, {.outputs = job.outputs});
