@@ -89,6 +89,8 @@ bool same_model(std::string_view a, std::string_view b) {
 bool same_partition(std::string_view a, std::string_view b) {
   const auto layers = [](std::string_view text) {
     std::vector<std::int64_t> numbers;
+    if (text.find_first_not_of("0123456789[], -") != std::string_view::npos)
+      return numbers;  // Slurm's "gpu2"
     for (std::size_t at = text.find_first_of("0123456789"); at < text.size();) {
       const std::size_t end = std::min(text.find_first_not_of("0123456789", at), text.size());
       numbers.push_back(number_in<std::int64_t>(text.substr(at, end - at)).value_or(-1));
