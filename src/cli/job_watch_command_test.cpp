@@ -46,7 +46,7 @@ TEST(JobWatch, AllOfAJobOnOnePage) {
         "items: n060.err n060.gpu n060.out n061.err n061.gpu n061.out\n", "\nNNODES: 2\n",
         "\nWORLD_SIZE: 8\n", " iteration time ", "\niteration 100 : 1.", "rule 1 scheduler  unknown",
         "rule 2 gpus ", "rule 3 errors     good",
-        "rule 4 settings   good     3 of 3 settings asked for are in effect"})
+        "rule 4 settings   good     2 of 3 settings asked for are in effect; nobody prints NPROC_PER_NODE"})
     EXPECT_THAT(done.out, HasSubstr(text)) << done.out;
   EXPECT_EQ(run("job watch log2/10932251 --all --json").code, 2);
   // A value that differs is shown where it is printed, and is the fourth rule.

@@ -392,7 +392,8 @@ TEST_F(TrainCommandTest, SpeaksMegatron) {
   EXPECT_THAT(done.err, HasSubstr("tokenizer: tok, 260 tokens; the model has room for 260\n"));
   EXPECT_THAT(
       done.out,
-      ContainsRegex("^ \\[[-0-9]+ [:0-9]+\\] iteration        1/       4 \\| consumed samples:            4 "
+      ContainsRegex("  world_size [.]+ 1\n-+ end of arguments -+\n"
+                    " \\[[-0-9]+ [:0-9]+\\] iteration        1/       4 \\| consumed samples:            4 "
                     "\\| elapsed time per iteration \\(ms\\): [0-9.]+ \\| throughput per GPU "
                     "\\(TFLOP/s/GPU\\): [0-9.]+ \\| learning rate: 1.000000E-02 \\| global batch size:     4 "
                     "\\| lm loss: [0-9.]+E\\+00 \\| loss scale: 1.0 \\| grad norm: [0-9.]+ \\| number of "
