@@ -106,6 +106,7 @@ TEST(JsonKeys, AreThoseOfTheDocumentation) {
   const std::string train = "train gpt2-tiny --max-seq-length 16 --batch-size 1 --tokenizer tok --threads 1 ";
   for (const char* flags : {"--max-steps 1 --skip-eval", "--max-steps 3 --enable-tracing --save-dir run"})
     EXPECT_EQ(printed_keys(train + flags), documented_keys("nadi train --json"));
+  EXPECT_EQ(printed_keys(train + "--save-dir new --dry-run"), documented_keys("nadi train --dry-run --json"));
   EXPECT_EQ(
       without(
           printed_keys("checkpoint convert --load-dir run/checkpoint-3 --save-dir x --to megatron --dry-run"),

@@ -32,6 +32,20 @@ constexpr FlagWording kWordings[]{
      "in which all steps have one batch size: --trace-wait, --trace-active"},
     {"name the tokenizer that the dataset was made with",
      "name the tokenizer that the dataset was made with: --tokenizer, or Megatron's flags for one"},
+    {"choose another port for all nodes", "choose another --master-port for all nodes"},
+    {"other machines have another node number", "other machines have another --node-rank"},
+    {"start the launch of node 0 on the machine that the master address names",
+     "start the launch with --node-rank 0 on the machine that --master-addr names"},
+    {"start a launch for each node; all of them reach the master address over TCP",
+     "start a launch with --node-rank N for each of them; all machines reach --master-addr over TCP; "
+     "--join-timeout waits longer"},
+    {"alike but for the number of the node", "alike but for --node-rank and --nproc-per-node"},
+    {"the name or number of the machine of node 0",
+     "--master-addr is the name or number of the machine of node 0"},
+    {"write the traces of fewer ranks, or of fewer tensors",
+     "write the traces of fewer ranks with --ranks 0,8-15, or without tensors with --tensors none; "
+     "--max-bytes "
+     "SIZE sets another limit"},
     {"start as many ranks as the plan needs", "start as many ranks as the plan needs: nadi launch -n N ..."},
 };
 

@@ -11,6 +11,7 @@
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/memory_check.h"
 #include "nadi/cli/predicted_time.h"
+#include "nadi/cli/sense_limits.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/cli/start_ranks.h"
 #include "nadi/command_line/command.h"
@@ -110,6 +111,7 @@ void add_generate_output_flags(Flags& flags) {
   add("--threads", "N", "compute threads of each rank", "one per core, or a rank's share of them");
   add("--tp", "N", "tensor-parallel ranks; they are started unless mpirun or srun has started them",
       "all ranks there are");
+  add_oversubscribe_flag(flags, group);
   add("--slow", "RANKS", "slow ranks down: rank=1:2x,rank=3:1.5x", "none");
   flags.add({.names = {"--no-memory-check"},
              .help = "start even if the model needs more memory than is free",

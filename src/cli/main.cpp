@@ -8,6 +8,7 @@
 
 #include "nadi/base/heap_growth.h"
 #include "nadi/cli/run_cli.h"
+#include "nadi/job/node_agent.h"
 #include "nadi/job/rank_supervisor.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_stream.h"
@@ -50,6 +51,7 @@ void limit_spinning(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == nadi::kSupervisorWord) return nadi::supervise_rank({argv + 2, argv + argc});
+  if (argc > 1 && argv[1] == nadi::kAgentWord) return nadi::reach_node({argv + 2, argv + argc});
   limit_spinning(argc, argv);
   nadi::grow_heap_in_large_steps();
 

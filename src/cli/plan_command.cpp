@@ -15,6 +15,7 @@
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/plan_question_flags.h"
 #include "nadi/cli/prediction_flags.h"
+#include "nadi/cli/sense_limits.h"
 #include "nadi/cli/watched_search.h"
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/command_line/command.h"
@@ -281,6 +282,7 @@ class PlanCommand : public Command {
                .help = "threads that search; the answer does not depend on it",
                .fallback = "one per core",
                .group = "output"});
+    add_oversubscribe_flag(flags, "output");
     flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
     add_question_flags(flags);

@@ -104,8 +104,10 @@ Overwrite overwrite_of(const Flags& flags) {
 }
 
 SimulatedFileOptions file_options(Overwrite overwrite, Console& console) {
+  // A function may be copied: all its copies share the line.
+  const auto line = std::make_shared<ProgressLine>(console, "traces", steady_clock());
   return {.overwrite = overwrite,
-          .progress = [&console](std::int64_t, std::int64_t) { console.check_interrupted(); }};
+          .progress = [line](std::int64_t done, std::int64_t total) { line->update(done, total); }};
 }
 
 void check_outputs(const Flags& flags) {

@@ -13,6 +13,8 @@
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/predicted_time.h"
 #include "nadi/cli/start_ranks.h"
+#include "nadi/cli/train_data.h"
+#include "nadi/cli/train_dry_run.h"
 #include "nadi/cli/train_flags.h"
 #include "nadi/cli/train_options.h"
 #include "nadi/cli/train_plan.h"
@@ -23,9 +25,6 @@
 #include "nadi/engine/cuda/cuda_available.h"
 #include "nadi/engine/cuda/peak_rates.h"
 #include "nadi/job/rank_world.h"
-#include "nadi/megatron/data_paths.h"
-#include "nadi/megatron/defaults.h"
-#include "nadi/megatron/tokenizer.h"
 #include "nadi/report/megatron_log.h"
 #include "nadi/report/train_log.h"
 #include "nadi/report/train_result.h"
@@ -138,51 +137,6 @@ class Relay : public TrainListener {
   std::optional<Interruption::Hold> hold_;
 };
 
-TrainDataRequest data_request(const Flags& flags, const ResolvedTrain& run, std::vector<std::string>& notes) {
-  const TrainOptions& options = run.options;
-  MegatronTokenizer named = load_megatron_tokenizer(flags);
-  if (flags.given("--tokenizer") && named.tokenizer)
-    throw usage_error("--tokenizer and Megatron's flags for a tokenizer contradict each other");
-  notes.insert(notes.end(), named.notes.begin(), named.notes.end());
-  const std::int64_t global = global_batch_of(options);
-  TrainDataPaths paths = resolve_data_paths(flags);
-  return {.data = flags.text("--data").value_or(""),
-          .validation_data = flags.text("--eval-data").value_or(""),
-          .shipped_sample = flags.given("--mock-data"),
-          .cache_dir = flags.text("--cache-dir").value_or(kDefaultCacheDir),
-          .datasets_cache =
-              flags.given("--cache-dir") ? "" : process_environment()("HF_DATASETS_CACHE").value_or(""),
-          .data_path = std::move(paths.train),
-          .validation_path = std::move(paths.validation),
-          .split = flags.text("--split").value_or(kMegatronSplit),
-          .data_cache = flags.text("--data-cache-path").value_or(""),
-          .train_samples = samples_of(flags, options),
-          .passes = options.epochs,
-          .validation_samples = checked_multiply(run.eval_iterations, global, "samples"),
-          .tokenizer = flags.text("--tokenizer").value_or(""),
-          .checkpoint = options.resume_from.empty() ? options.init_from : options.resume_from,
-          .loaded_tokenizer = std::move(named.tokenizer),
-          .loaded_name = std::move(named.name),
-          .vocabulary_multiple = flags.integer("--make-vocab-size-divisible-by").value_or(1),
-          .max_seq_length = options.seq_length,
-          .mask_document_ends = flags.given("--eod-mask-loss"),
-          .batch_size = global,
-          .validation_batch_size = options.batch_size * options.plan.dp,
-          .seed = options.seed,
-          .validate = options.evaluate};
-}
-
-class DataMessages : public DataListener {
- public:
-  explicit DataMessages(Console& console) : console_(console) {}
-  void searched(const std::string& text) override { console_.debug() << "debug: " << text << "\n"; }
-  void note(const std::string& text) override { console_.info() << "note: " << text << "\n"; }
-  void warning(const std::string& text) override { console_.warnings() << "warning: " << text << "\n"; }
-
- private:
-  Console& console_;
-};
-
 std::optional<GpuThroughput> gpu_throughput(const TrainOptions& options) {
   if (options.device != DeviceKind::kCuda) return std::nullopt;
   return GpuThroughput{
@@ -222,16 +176,6 @@ void check_memory_of(const TrainOptions& options, Communicator& world) {
     check_memory(world, predicted_memory(options, world.rank()), StepKind::kTrain);
 }
 
-// Of a step with the largest batch.
-Nanoseconds predicted_training_step(const Cluster& cluster, const TrainOptions& options) {
-  return predicted_step(cluster, options.config, training_request(options, options.accumulation),
-                        with_micro_batches(options.plan, options.accumulation));
-}
-
-std::int64_t wanted_ranks(const PlannedFlags& planned) {
-  return planned.file ? planned.file->plan.world_size() : ranks_to_start(planned.flags);
-}
-
 // Whether all ranks compute on CPUs of one host, so that it does not matter which of them is where.
 bool on_one_machine(const ResolvedTrain& run, const Communicator& world) {
   return run.options.device != DeviceKind::kCuda &&
@@ -249,6 +193,7 @@ class TrainCommand : public Command {
     const PlannedFlags planned = with_plan_file(given);
     const Flags& flags = planned.flags;
     resolve_device(flags);  // before anything is read
+    if (flags.given("--dry-run")) return preview_training(planned, console);
     const std::optional<Cluster> cluster = given_cluster(flags);
     if (const std::int64_t ranks = wanted_ranks(planned); starts_ranks(ranks)) {
       resolve_train(flags, ranks, Rank{0});  // mistakes are said once, and before any rank starts
@@ -276,9 +221,7 @@ class TrainCommand : public Command {
     const ResolvedTrainData data = resolve_train_data(std::move(request), options.config, messages);
     if (checks_memory && !known) check_memory_of(options, communicator);
     if (!data.validation) options.evaluate = false;
-    if (reads_indexed_data(flags) && options.max_steps == 0)
-      options.max_steps = options.batches ? options.batches->steps_of_epochs(data.train->samples(), 1)
-                                          : data.train->batches_per_epoch();
+    limit_to_one_pass(flags, data, options);
     first.info() << data.description;
 
     const bool json = flags.given("--json");

@@ -122,6 +122,7 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
   refuse(start, request, flags);
   options.init_from = start.init_from;
   options.resume_from = start.resume_from;
+  if (start.new_optimizer) options.resume_optimizer = false;
   options.replace_checkpoints = flags.given("--force") && !start.continues_own;
 }
 

@@ -101,6 +101,48 @@ TEST_F(TrainStartTest, WhereNobodyReadsTheRunIsSavedAndFails) {
   close(ends[1]);
 }
 
+// What Megatron's converter makes: weights as iteration 1, whose arguments have the model's positions (32)
+// for the length of the sequence.
+TEST_F(TrainStartTest, AConvertedCheckpointStartsAnOptimizerAndTheLengthIsTheRuns) {
+  ASSERT_EQ(train({{"--save-dir", "out"}, {"--max-steps", "2"}}).code, 0);
+  ASSERT_EQ(run("checkpoint convert --load-dir out/best_model --save-dir mega --saver core").code, 0);
+  const std::string note =
+      "note: mega/iter_0000001 has no optimizer state: starting from its weights with a new optimizer\n";
+  const CliRun started = train({{"--load", "mega"}, {"--save-dir", "new"}});
+  EXPECT_EQ(started.code, 0) << started.err;
+  EXPECT_THAT(started.err, HasSubstr(note));
+  EXPECT_TRUE(fs::exists("new/checkpoint-4/training_state.json"));
+  // Scripts of Megatron say themselves that there is none.
+  const CliRun said = train({{"--load", "mega"}, {"--no-load-optim", ""}, {"--save-dir", "same"}});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_TRUE(read_text("new/checkpoint-4/model.safetensors") ==
+              read_text("same/checkpoint-4/model.safetensors"));
+}
+
+TEST_F(TrainStartTest, ATrainingWithoutItsOptimizerIsContinuedWithANewOne) {
+  ASSERT_EQ(train({{"--save-dir", "out"}, {"--max-steps", "2"}}).code, 0);
+  ASSERT_EQ(
+      run("checkpoint convert --no-optimizer --load-dir out/checkpoint-2 --save-dir mega --to megatron").code,
+      0);
+  const CliRun continued = train({{"--load", "mega"}, {"--save-dir", "new"}, {"--logging-steps", "1"}});
+  EXPECT_EQ(continued.code, 0) << continued.err;
+  EXPECT_THAT(continued.err,
+              HasSubstr("note: mega/iter_0000002 has no optimizer state: continuing after step 2 "
+                        "with a new optimizer\n"));
+  EXPECT_THAT(continued.err + continued.out, Not(HasSubstr("step 2/4")));
+  EXPECT_TRUE(fs::exists("new/checkpoint-4"));
+}
+
+TEST_F(TrainStartTest, ResumingOnesOwnRunStaysStrict) {
+  ASSERT_EQ(train({{"--save-dir", "out"}, {"--max-steps", "2"}, {"--no-save-optim", ""}}).code, 0);
+  EXPECT_EQ(train({{"--save-dir", "out"}, {"--resume", ""}}).code, 3) << "without optimizer state";
+  EXPECT_EQ(train({{"--load", "out"}, {"--save-dir", "new"}}).code, 3);
+  ASSERT_EQ(train({{"--save-dir", "whole"}, {"--max-steps", "2"}}).code, 0);
+  const CliRun longer = train({{"--save-dir", "whole"}, {"--resume", ""}, {"--max-seq-length", "32"}});
+  EXPECT_EQ(longer.code, 2);
+  EXPECT_THAT(longer.err, HasSubstr("the run was started with sequence length 16, not 32"));
+}
+
 // A tokenizer that lies in the cache was not asked for.
 TEST_F(TrainStartTest, ATokenizerOfTheCacheThatDoesNotFitIsPassedOver) {
   fs::create_directories("cache/gpt2");
