@@ -85,7 +85,7 @@ grep -q 'error: the job has failed: node 0 has printed why' one.err || fail "nod
 
 # A node that is gone, and a user who ends it at either machine.
 long=(train gpt2-tiny --mock-data --max-steps 100000 --max-seq-length 16 --skip-eval --threads 1 --logging-steps 1)
-training() { grep -qs 'step 2' zero.err zero.out; }
+training() { grep -qs 'iteration  *2/' zero.out; }
 start_long() {
   rm -f zero.* one.*
   node zero 0 --nproc_per_node=1 "${long[@]}" "$@"

@@ -54,13 +54,13 @@ PidFile none
 StrictModes no
 UsePAM no
 CONFIG
-  "$sshd" -D -f ssh/sshd_config -E ssh/log &
+  "$sshd" -D -f "$work/ssh/sshd_config" -E "$work/ssh/log" &
   server=$!
   trap 'kill $server; rm -rf "$work"' EXIT
-  printf 'Host nadi-a nadi-b\nHostName 127.0.0.1\nIdentityFile %s/ssh/user\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n' "$work" >ssh/config
+  printf 'Host nadi-b\nHostName 127.0.0.1\nIdentityFile %s/ssh/user\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n' "$work" >ssh/config
   reach=(--mca plm_rsh_args "-F $work/ssh/config -o StrictHostKeyChecking=no -p $port")
   for _ in $(seq 50); do
-    ssh -F ssh/config -o StrictHostKeyChecking=no -p $port nadi-a true 2>ssh/try && break
+    ssh -F ssh/config -o StrictHostKeyChecking=no -p $port nadi-b true 2>ssh/try && break
     sleep 0.1
   done
   [[ ! -s ssh/try ]] || fail "sshd does not answer: $(cat ssh/try ssh/log)"
@@ -69,11 +69,12 @@ else
   chmod +x login
   reach=(--mca plm_rsh_agent "$work/login")
 fi
-export OMPI_MCA_orte_do_not_resolve=1 # the names of the hosts are for ssh alone
+export OMPI_MCA_orte_do_not_resolve=1 # the name of the other host is for ssh alone
+export OMPI_MCA_btl=^vader              # ranks of two hosts that are one would share files
 if [[ $(id -u) == 0 ]]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 sizes=()
 for name in NADI LAYERS HIDDEN FFN HEADS GROUPS_OF_QUERIES SEQ BATCH ITERS DEVICE THREADS TP PP; do sizes+=(-x "$name"); done
-expect 0 mpirun -x MASTER_ADDR=192.168.1.1 "${sizes[@]}" --host nadi-a:2,nadi-b:2 --map-by ppr:2:node --cpus-per-rank 1 \
+expect 0 mpirun -x MASTER_ADDR=192.168.1.1 "${sizes[@]}" --host localhost:2,nadi-b:2 --map-by ppr:2:node --cpus-per-rank 1 \
   "${reach[@]}" "$script" ./checkpoints/Llama-mega ./checkpoints_save/Llama-mega "$work/models/Llama" ./datasets
 grep -q 'iteration        2/       2' out || fail "two steps were asked for: $(cat out err)"
 [[ $(grep -c 'has no optimizer state' err) == 1 ]] || fail "the note is printed by each rank: $(cat err)"

@@ -34,7 +34,8 @@ bool starts_ranks(std::int64_t ranks) {
 void start_ranks(std::string_view command, std::int64_t ranks, const Flags& flags, Console& console) {
   constexpr std::int64_t kMostRanks = 1 << 20;
   if (ranks > kMostRanks) throw usage_error(format("{} ranks, limit {}", ranks, kMostRanks));
-  if (!spans_hosts(LaunchRequest{})) check_ranks_here(flags, "ranks:", ranks);
+  if (!spans_hosts(LaunchRequest{}))
+    check_ranks_here(flags, command == "train" ? "--num-ranks" : "--tp", ranks);
   std::vector<std::string> words{std::string(command)};
   words.insert(words.end(), flags.arguments().begin(), flags.arguments().end());
   run_job({.ranks = static_cast<int>(ranks),

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -181,6 +182,9 @@ class Guest {
     options.words.insert(options.words.end(), arguments->begin(), arguments->end());
     // A folder of its own: daemons of one job on one machine would share the files in theirs.
     options.environment.emplace_back("OMPI_MCA_orte_tmpdir_base", scratch_.path().string());
+    // As mpirun_command.cpp does, and for the same reason.
+    if (std::getenv("HWLOC_COMPONENTS") == nullptr)
+      options.environment.emplace_back("HWLOC_COMPONENTS", "-gl");
     if (geteuid() == 0) {
       options.environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
       options.environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include "nadi/base/error.h"
@@ -178,6 +179,12 @@ std::string LaunchMeeting::hosts() const {
   for (std::size_t node = 1; node < guests_.size(); ++node)
     hosts += format(",{}{}:{}", kHostPrefix, node, guests_[node].introduction.ranks);
   return hosts;
+}
+
+bool LaunchMeeting::share_a_machine() const {
+  std::set<std::string> hosts{own_.host};
+  for (std::size_t node = 1; node < guests_.size(); ++node) hosts.insert(guests_[node].introduction.host);
+  return hosts.size() < guests_.size();
 }
 
 std::optional<int> LaunchMeeting::node_of(std::string_view host) {

@@ -57,6 +57,7 @@ class LaunchMeeting {
   // Once all are there.
   int ranks() const;                                         // of all nodes
   std::string hosts() const;                                 // for mpirun: "localhost:2,nadi-node-1:2"
+  bool share_a_machine() const;                              // two of the nodes have one host name
   static std::optional<int> node_of(std::string_view host);  // 1 for "nadi-node-1"
 
   // While a job runs. `agent` is the program that mpirun started in place of ssh to node `node`.

@@ -35,7 +35,8 @@ std::vector<std::string> carried_variables() {
 }
 
 // mpirun reaches the nodes through the launches on them (node_agent.h), whatever batch system it finds; their
-// names are ours, and no name server knows them. Ranks are numbered node after node.
+// names are ours, and no name server knows them. Daemons stay in the foreground, so that the launch that
+// starts one sees its end. Ranks are numbered node after node.
 void add_nodes(const LaunchRequest& request, std::vector<std::string>& words) {
   const std::string& program = request.supervisor.front();
   if (program.find_first_of(" :") != std::string::npos)
@@ -43,6 +44,7 @@ void add_nodes(const LaunchRequest& request, std::vector<std::string>& words) {
         format("{}: mpirun cannot start a program with a space or a colon in its path", program),
         "put the program into another folder");
   words.insert(words.end(), {"--noprefix",
+                             "--leave-session-attached",
                              "--mca",
                              "plm",
                              "rsh",
@@ -62,6 +64,8 @@ void add_nodes(const LaunchRequest& request, std::vector<std::string>& words) {
                              "slot",
                              "--host",
                              request.nodes->hosts()});
+  // Daemons on one machine would give files of shared memory the same names.
+  if (request.nodes->share_a_machine()) words.insert(words.end(), {"--mca", "btl", "^vader"});
 }
 
 }  // namespace

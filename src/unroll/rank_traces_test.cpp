@@ -597,8 +597,8 @@ TEST_F(RankTracesOnce, WhatWouldTakeTooMuchIsRefusedBeforehand) {
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
-    EXPECT_EQ(error.message(), format("the traces of 8 ranks would take about {}; the disk is small",
-                                      to_string(report.bytes)));
+    EXPECT_EQ(error.message(),
+              "the traces of 8 ranks would take about " + to_string(report.bytes) + "; the disk is small");
   }
   EXPECT_THAT(entries(), IsEmpty());
   EXPECT_EQ(write(stages, {.limit = RankTraceOptions::Limit{report.bytes}}).files, 8);
