@@ -68,7 +68,7 @@ expect 4 env NADI_LAUNCH_TOKEN='another token of somebody' "$nadi" launch "${at[
 grep -q 'does not know the token of this one (NADI_LAUNCH_TOKEN)' err || fail "another token: $(cat err)"
 expect 4 "$nadi" launch "${at[@]}" --node_rank=0 "${few[@]}"
 grep -q 'the port is taken: another launch of node 0' err || fail "two nodes 0: $(cat err)"
-printf 'start ["orted"]\nGET / HTTP/1.0\n\n' >"/dev/tcp/localhost/$port" || fail "nobody listens"
+(printf 'start ["orted"]\nGET / HTTP/1.0\n\n' >"/dev/tcp/localhost/$port") # is sent away, maybe before it has finished
 node one 1 --nproc_per_node=1 "${few[@]}"
 wait
 ended zero 0

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 template <class Call>
-std::string refusal(const Call& call) {
+std::string limit_refusal(const Call& call) {
   try {
     call();
   } catch (const Error& error) {
@@ -27,17 +27,17 @@ std::string refusal(const Call& call) {
 }
 
 TEST(SenseLimits, RanksAreEightForEachCore) {
-  EXPECT_EQ(refusal([] { check_ranks_on("--ranks", 16, 2); }), "no error");
+  EXPECT_EQ(limit_refusal([] { check_ranks_on("--ranks", 16, 2); }), "no error");
   // 17 / 2 = 8.5: one core has nine.
-  EXPECT_EQ(refusal([] { check_ranks_on("--ranks", 17, 2); }),
+  EXPECT_EQ(limit_refusal([] { check_ranks_on("--ranks", 17, 2); }),
             "--ranks 17: this machine has 2 cores; 9 ranks take turns on each, and every step takes about 9 "
             "times as long as on 2 ranks | at most 16 ranks make sense here; --oversubscribe starts them all "
             "the same");
 }
 
 TEST(SenseLimits, ThreadsAreFourForEachCore) {
-  EXPECT_EQ(refusal([] { check_threads_on("--threads", 4, 1); }), "no error");
-  EXPECT_EQ(refusal([] { check_threads_on("--threads", 5, 1); }),
+  EXPECT_EQ(limit_refusal([] { check_threads_on("--threads", 4, 1); }), "no error");
+  EXPECT_EQ(limit_refusal([] { check_threads_on("--threads", 5, 1); }),
             "--threads 5: this machine has 1 core, so that 5 threads take turns on each | at most 4 threads "
             "make sense here; --oversubscribe starts them all the same");
 }

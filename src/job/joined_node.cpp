@@ -24,11 +24,11 @@ namespace {
 using Time = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr int kTickMs = 50;
+constexpr int kGuestTickMs = 50;
 constexpr int kBetweenTriesMs = 200;
 constexpr int kAnswerMs = 5000;
-constexpr milliseconds kEndPatience{5000};
-constexpr int kFailed = 1;
+constexpr milliseconds kDaemonPatience{5000};
+constexpr int kGuestFailed = 1;
 
 std::string spent(milliseconds time) {
   return format("{} s", std::chrono::duration_cast<std::chrono::seconds>(time).count());
@@ -151,7 +151,7 @@ class Guest {
     if (daemon_)
       for (const LineStream* stream : {&daemon_->out(), &daemon_->err()})
         entries.push_back({.fd = stream->descriptor(), .events = POLLIN, .revents = 0});
-    poll(entries.data(), entries.size(), kTickMs);
+    poll(entries.data(), entries.size(), kGuestTickMs);
   }
 
   void hear(std::string_view line) {
@@ -159,11 +159,11 @@ class Guest {
     if (line.starts_with(kStart)) return start_daemon(line.substr(kStart.size()));
     if (line == "kill") {
       end_daemon();
-      socket_->send(format("ended {}", kFailed));
+      socket_->send(format("ended {}", kGuestFailed));
     }
     if (!line.starts_with(kEnd)) return;
     line.remove_prefix(kEnd.size());
-    JoinedEnd end{.exit_code = kFailed};
+    JoinedEnd end{.exit_code = kGuestFailed};
     const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), end.exit_code);
     if (error == std::errc{} && rest != line.data() + line.size())
       end.text = line.substr(static_cast<std::size_t>(rest - line.data()) + 1);
@@ -175,7 +175,7 @@ class Guest {
     const auto arguments = words ? daemon_arguments(*words) : std::nullopt;
     if (!arguments || daemon_) {
       socket_->send("said error: this launch starts one orted, and nothing else");
-      socket_->send(format("ended {}", kFailed));
+      socket_->send(format("ended {}", kGuestFailed));
       return;
     }
     ChildOptions options{.words = {orted_.string()}, .new_session = true};
@@ -199,17 +199,17 @@ class Guest {
     const std::optional<EndStatus> status = daemon_->poll_end();
     if (!status) return;
     end_daemon();
-    socket_->send(format("ended {}", status->signal != 0 ? kFailed : status->exit_code));
+    socket_->send(format("ended {}", status->signal != 0 ? kGuestFailed : status->exit_code));
   }
 
   // With all that it has started.
   void end_daemon() {
     if (!daemon_) return;
-    const auto deadline = Time::now() + kEndPatience;
+    const auto deadline = Time::now() + kDaemonPatience;
     daemon_->send_signal(SIGKILL);
     while (!daemon_->poll_end() && Time::now() < deadline) poll(nullptr, 0, 1);
     daemon_.reset();
-    end_descendants([](const ProcessInfo&) { return true; }, kEndPatience);
+    end_descendants([](const ProcessInfo&) { return true; }, kDaemonPatience);
   }
 
   const JoinRequest& request_;

@@ -18,7 +18,7 @@ using Time = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::string_view kHostPrefix = "nadi-node-";
-constexpr int kTickMs = 50;
+constexpr int kMeetingTickMs = 50;
 constexpr milliseconds kStrangerPatience{5000};  // for saying who it is
 constexpr std::size_t kMostStrangers = 256;      // at once; others wait in the queue of the socket
 
@@ -101,7 +101,7 @@ bool LaunchMeeting::wait_for_all(milliseconds patience, const std::function<bool
           format("{} of {} did not come to {} within {} s", missing(), own_.nodes, place_.to_string(),
                  std::chrono::duration_cast<std::chrono::seconds>(patience).count()),
           "start a launch for each node; all of them reach the master address over TCP");
-    wait(kTickMs);
+    wait(kMeetingTickMs);
     accept(refused);
     for (std::size_t node = 1; node < guests_.size(); ++node) {
       Guest& guest = guests_[node];
@@ -244,7 +244,7 @@ void LaunchMeeting::end_daemons(milliseconds patience) {
     return std::ranges::any_of(guests_, [](const Guest& guest) { return guest.daemon_runs; });
   };
   while (running() && Time::now() < deadline) {
-    wait(kTickMs);
+    wait(kMeetingTickMs);
     relay();
   }
 }

@@ -17,25 +17,25 @@
 namespace nadi {
 namespace {
 
-constexpr int kFailed = 1;
-constexpr int kNoTimeLimit = -1;
+constexpr int kAgentFailed = 1;
+constexpr int kAgentWaits = -1;
 
 int relay_daemon(LaunchSocket socket) {
   std::optional<int> end;
   constexpr std::string_view kSaid = "said ", kEnded = "ended ";
   while (!end && socket.is_open()) {
     pollfd entry{.fd = socket.descriptor(), .events = POLLIN, .revents = 0};
-    poll(&entry, 1, kNoTimeLimit);
+    poll(&entry, 1, kAgentWaits);
     socket.read([&](std::string_view line) {
       if (line.starts_with(kSaid))
         std::fprintf(stderr, "%s\n", std::string(line.substr(kSaid.size())).c_str());
       if (!line.starts_with(kEnded)) return;
-      int code = kFailed;
+      int code = kAgentFailed;
       std::from_chars(line.data() + kEnded.size(), line.data() + line.size(), code);
       end = code;
     });
   }
-  return end.value_or(kFailed);
+  return end.value_or(kAgentFailed);
 }
 
 }  // namespace
