@@ -4,6 +4,10 @@
 # Data-parallel on RANKS processes, each with BATCH samples at a time, of 512 tokens where the model has as many
 # positions. Traces and checkpoints have the model's name. The variable MODEL replaces MODEL by another one of the
 # same TYPE (gpt2, bert), a smaller one for instance; TYPE any takes all. The variable NADI has another program.
+#
+# A run replaces the traces and checkpoints of an earlier run of these scripts, and nothing else: what they wrote
+# is listed, with sizes and times, in .written_by_scripts of both folders. Anything else that has the same name is
+# refused, unless --force is given.
 set -euo pipefail
 type=$1 model=${MODEL:-$2}
 shift 2
@@ -29,7 +33,54 @@ name=${model%/config.json} name=${name%/}
 name=$(basename "$name" .json)
 # What run_bert.sh trains unless told otherwise has a short name.
 if [ "$name" = bert-base-uncased ]; then name=bert; fi
-folder=$name
-if [ "$ranks" -ne 1 ]; then folder=${name}_${ranks}gpu; fi
-exec "$nadi" train "$model" --num-ranks "$ranks" --batch-size "$batch" --learning-rate 5e-5 --num-epochs 3 \
-  --enable-tracing --trace-output-dir outputs --trace-name "${name}_${ranks}gpu" --save-dir "checkpoints/$folder" "$@"
+checkpoints=checkpoints/$name
+if [ "$ranks" -ne 1 ]; then checkpoints=checkpoints/${name}_${ranks}gpu; fi
+trace=${name}_${ranks}gpu
+
+# Files of a run that are there, each with its size and the time of its last change.
+traces() { find outputs -maxdepth 1 -type f -name "${trace}_trace*" -printf '%s %T@ %p\n' 2>/dev/null | sort; }
+saved() {
+  find "$checkpoints" -type f \( -path "$checkpoints/checkpoint-*" -o -path "$checkpoints/best_model/*" \
+    -o -path "$checkpoints/iter_*" -o -path "$checkpoints/latest_checkpointed_iteration.txt" \) -printf '%s %T@ %p\n' 2>/dev/null | sort
+}
+# Of these, the first that is not in the list: LIST_COMMAND LIST_FILE
+foreign() { comm -23 <("$1") <(sort "$2" 2>/dev/null) | head -n 1 | cut -d ' ' -f 3-; }
+list=.written_by_scripts
+
+force=()
+if [[ " $* " != *" --force "* ]]; then
+  for file in "$(foreign traces "outputs/$list")" "$(foreign saved "$checkpoints/$list")"; do
+    if [ -n "$file" ]; then
+      echo "error: $file exists, and none of these scripts wrote it as it is" >&2
+      echo "  hint: move it away, or add --force to overwrite it" >&2
+      exit 2
+    fi
+  done
+  force=(--force)
+fi
+
+# Lists what this run leaves, however it ends; other runs' traces stay listed.
+keep_lists() {
+  if [ -d outputs ]; then
+    { grep -v -F " outputs/${trace}_trace" "outputs/$list" 2>/dev/null || true; traces; } >"outputs/$list.new"
+    mv "outputs/$list.new" "outputs/$list"
+  fi
+  if [ -d "$checkpoints" ]; then
+    saved >"$checkpoints/$list.new"
+    mv "$checkpoints/$list.new" "$checkpoints/$list"
+  fi
+}
+# In the background, so that a signal to this script reaches the run at once; Ctrl-C is not ignored there.
+(trap - INT; exec "$nadi" train "$model" --num-ranks "$ranks" --batch-size "$batch" --learning-rate 5e-5 --num-epochs 3 \
+  --enable-tracing --trace-output-dir outputs --trace-name "$trace" --save-dir "$checkpoints" "${force[@]}" "$@") &
+run=$!
+trap ':' INT  # the terminal sends it to the run as well
+trap 'kill -TERM "$run" 2>/dev/null || true' TERM
+trap 'kill -HUP "$run" 2>/dev/null || true' HUP
+status=0
+while :; do
+  wait "$run" && status=0 || status=$?
+  if ! kill -0 "$run" 2>/dev/null; then break; fi  # a signal ended the wait, not the run
+done
+keep_lists
+exit "$status"

@@ -73,10 +73,15 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
   options.save_total_limit = flags.integer("--save-total-limit").value_or(0);
   if (const auto chosen = flags.choice("--save-format"))
     options.save_format = weight_formats()[*chosen].format;
+  if (flags.given("--save-steps") && options.save_dir.empty()) {
+    options.save_dir = fs::path(kDefaultCheckpoints) / to_string(options.config.architecture);
+    notes.push_back(
+        format("--save-steps without --save-dir: checkpoints go to {}", options.save_dir.string()));
+  }
   const auto loaded = flags.text("--load");
   const bool saves = !options.save_dir.empty();
   // Megatron's scripts have --save-interval in any case.
-  for (const std::string_view flag : {"--save-steps", "--save-total-limit", "--save-format"})
+  for (const std::string_view flag : {"--save-total-limit", "--save-format"})
     if (flags.given(flag) && !saves) throw usage_error(format("{} makes no sense without --save-dir", flag));
   if (flags.given("--save-interval") && !saves) {
     options.save_steps = 0;

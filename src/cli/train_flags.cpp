@@ -161,7 +161,9 @@ void add_output_flags(Flags& flags) {
   Group group(flags, "evaluation and output");
   group.toggle("--skip-eval", "no validation");
   group.number("--eval-steps", "validate every N steps, besides at the end of each epoch", "only there");
-  group.value("--save-dir", "FOLDER", "folder for checkpoints and best_model", "nothing is saved");
+  group.value("--save-dir", "FOLDER", "folder for checkpoints and best_model",
+              format("nothing is saved; with --save-steps {}/ and the model's type, as {}/gpt2",
+                     kDefaultCheckpoints, kDefaultCheckpoints));
   group.number("--save-steps", "save a checkpoint every N steps", "at the end of each epoch");
   group.add({.names = {"--save-format"},
              .value = "FORMAT",

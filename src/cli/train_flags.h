@@ -11,6 +11,7 @@ class Flags;
 inline constexpr std::int64_t kDefaultTrainSeqLength = 512;
 inline constexpr std::int64_t kDefaultLoggingSteps = 10;
 inline constexpr const char* kDefaultCacheDir = "cache";
+inline constexpr const char* kDefaultCheckpoints = "checkpoints";  // with the model's type behind it
 
 void add_train_flags(Flags& flags);
 

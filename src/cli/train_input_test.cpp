@@ -51,7 +51,6 @@ TEST_F(TrainMistake, InTheCommandLine) {
       {{{"--dropout", "1"}}, 2, "error: --dropout takes "},
       {{{"--seed", "-1"}}, 2, "error: --seed takes "},
       {{{"--threads", "0"}}, 2, "error: --threads takes "},
-      {{{"--save-steps", "2"}}, 2, "error: --save-steps makes no sense without --save-dir\n"},
       {{{"--save-total-limit", "2"}}, 2, "error: --save-total-limit makes no sense without --save-dir\n"},
       {{{"--save-format", "pytorch"}}, 2, "error: --save-format makes no sense without --save-dir\n"},
       {{{"--save-format", "torch"}}, 2, "error: --save-format does not take 'torch'\n"},

@@ -22,6 +22,20 @@ TEST(TrainOptionsOf, GradientsAreSummedInBucketsOfTheSizeThatIsAskedFor) {
   EXPECT_GT(buckets_of("--ddp-bucket-size 100000"), buckets_of("--ddp-bucket-size 1000000000"));
 }
 
+// As the guides have it: a script that says how often to save, and not where.
+TEST(TrainOptionsOf, CheckpointsHaveAFolderByTheTypeOfTheModel) {
+  for (const auto& [model, folder] : {std::pair{"gpt2-medium", "checkpoints/gpt2"},
+                                      {"bert-base-uncased", "checkpoints/bert"},
+                                      {"llama-tiny", "checkpoints/llama"}}) {
+    const ResolvedTrain run = resolve_for_tests(std::string(model) + " --save-steps 500");
+    EXPECT_EQ(run.options.save_dir, folder);
+    EXPECT_EQ(run.options.save_steps, 500);
+    EXPECT_THAT(notes_of(run), testing::HasSubstr(std::string("checkpoints go to ") + folder));
+  }
+  EXPECT_EQ(resolve_for_tests("gpt2 --save-steps 5 --save-dir here").options.save_dir, "here");
+  EXPECT_EQ(resolve_for_tests("gpt2").options.save_dir, "");
+}
+
 TEST(TrainOptionsOf, HowAStepIsComputed) {
   using Granularity = Recompute::Granularity;
   const TrainOptions plain = resolve_for_tests("gpt2").options;

@@ -43,7 +43,7 @@ void print_dry_run(const TuneStudy& tune, const TunePlanner& planner, Console& c
   for (const TuneConstraint& constraint : tune.space.constraints)
     console.out << format("constraint: {}\n", constraint.expression.text());
   if (const auto grid = search.grid_size()) console.out << format("grid: {} points\n", with_thousands(*grid));
-  std::vector<NewTrial> first = first_trials(tune, planner.guide(), planner.plan_of_file(console));
+  std::vector<NewTrial> first = planner.first_trials(console);
   if (planner.guide() != nullptr)
     console.out << format("planner: {} plans looked at, {} do not fit\n",
                           with_thousands(planner.guide()->looked_at()),
@@ -72,6 +72,15 @@ void print_dry_run(const TuneStudy& tune, const TunePlanner& planner, Console& c
   if (const auto point = sampler->suggest(history, 0)) print_command(*point, "first trial");
 }
 
+// A dry run may be for another machine.
+void warn_without_program(const TuneStudy& tune, Console& console) {
+  try {
+    require_program(tune.trial.command);
+  } catch (const Error& error) {
+    console.warnings() << format("warning: no trial could start: {}\n", error.message());
+  }
+}
+
 class TuneCommand : public Command {
  public:
   void add_flags(Flags& flags) const override { add_tune_flags(flags); }
@@ -82,10 +91,15 @@ class TuneCommand : public Command {
     const fs::path path = study_place(flags.text("--study").value_or(std::string(default_study_file())));
     const std::string name = flags.text("--name").value_or(std::string(kDefaultStudyName));
     const TunerOptions options = resolve_tuner(flags, path, name, console);
+    if (!flags.given("--dry-run")) require_program(tune.trial.command);  // before a study is begun
     const TunePlanner planner(tune, console);
-    if (flags.given("--dry-run")) return print_dry_run(tune, planner, console);
+    if (flags.given("--dry-run")) {
+      print_dry_run(tune, planner, console);
+      warn_without_program(tune, console);
+      return;
+    }
     {
-      const std::vector<NewTrial> first = first_trials(tune, planner.guide(), planner.plan_of_file(console));
+      const std::vector<NewTrial> first = planner.first_trials(console);
       const auto storage = open_study_storage(path, {.mode = StorageMode::kCreate});
       const StudyId study = new_study(*storage, name, tune, storage->path());
       if (!first.empty()) storage->create_trials(study, first);

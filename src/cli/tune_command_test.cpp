@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "nadi/base/json.h"
@@ -54,6 +55,38 @@ TEST_F(TuneCommandTest, FindsTheBestAndSaysHowMuchBetterItIs) {
   const CliRun again = tuned("--trials 9 --study " + study_file());
   EXPECT_EQ(again.code, 2);
   EXPECT_THAT(again.err, HasSubstr("'nadi tune resume"));
+}
+
+TEST_F(TuneCommandTest, AProgramThatIsNotThereIsSaidBeforeAStudyBegins) {
+  const CliRun missing = run(tune("--study " + study_file(), "nosuchprogram {{n}}"));
+  EXPECT_EQ(missing.code, 4);
+  EXPECT_THAT(missing.err, HasSubstr("cannot run 'nosuchprogram': there is no such program"));
+  EXPECT_FALSE(fs::exists(study_file()));
+  std::ofstream("plain.sh") << "echo 1\n";
+  const CliRun plain = run(tune("--study " + study_file(), "./plain.sh {{n}}"));
+  EXPECT_EQ(plain.code, 4);
+  EXPECT_THAT(plain.err, HasSubstr("the file is not executable"));
+  EXPECT_THAT(plain.err, HasSubstr("hint: chmod +x ./plain.sh"));
+  EXPECT_FALSE(fs::exists(study_file()));
+  // A dry run may be for another machine.
+  const CliRun dry = run(tune("--dry-run", "nosuchprogram {{n}}"));
+  EXPECT_EQ(dry.code, 0);
+  EXPECT_THAT(dry.err, HasSubstr("warning: no trial could start: cannot run 'nosuchprogram'"));
+}
+
+// What ran without its program, and was repaired, is resumed with all its trials.
+TEST_F(TuneCommandTest, TrialsThatCouldNotStartDoNotCount) {
+  std::ofstream("one.sh") << "#!/bin/sh\nrm -f one.sh\necho $1\n";
+  fs::permissions("one.sh", fs::perms::owner_all);
+  // The program removes itself: the second trial finds none.
+  const CliRun once = run(tune("--trials 4 --study " + study_file(), "./one.sh {{n}}"));
+  EXPECT_THAT(once.out, HasSubstr("1 trial, 1 complete, 1 waiting; not counted: 1 whose command could not start"));
+  EXPECT_EQ(run("tune resume " + study_file()).code, 4);
+  std::ofstream("one.sh") << "#!/bin/sh\necho $1\n";
+  fs::permissions("one.sh", fs::perms::owner_all);
+  const CliRun done = run("tune resume " + study_file());
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("4 trials, 4 complete; not counted: 1 whose command could not start"));
 }
 
 TEST_F(TuneCommandTest, SeveralObjectivesHaveAFront) {

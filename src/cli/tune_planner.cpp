@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "nadi/parallel/step_program.h"
 #include "nadi/plan/plan_file.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/progress_line.h"
 
 namespace nadi {
 namespace {
@@ -38,6 +40,38 @@ std::vector<std::string> partition_words(const ModelConfig& config, const PlanFi
   }
   return words;
 }
+
+// Says what the planner does, once it takes longer than a moment.
+class PlannerProgress {
+ public:
+  PlannerProgress(const PlannedRun& planned, Console& console)
+      : planned_(planned),
+        console_(console),
+        clock_(steady_clock()),
+        start_(clock_()),
+        line_(console, "plans simulated", clock_) {}
+
+  void operator()(const GuideProgress& at) {
+    constexpr Nanoseconds kMoment{1'000'000'000};
+    console_.check_interrupted();
+    if (clock_() - start_ < kMoment) return;
+    if (!at.simulates && !std::exchange(said_ranking_, true))
+      console_.info() << format("note: the planner estimates the plans of the space for {} on {}\n",
+                                planned_.model, planned_.cluster);
+    if (!at.simulates) return;
+    if (!std::exchange(said_simulating_, true))
+      console_.info() << format("note: the planner simulates the best {} plans by its estimates\n", at.total);
+    line_.show(at.done, at.total);
+  }
+
+ private:
+  const PlannedRun& planned_;
+  Console& console_;
+  Clock clock_;
+  Nanoseconds start_;
+  ProgressLine line_;
+  bool said_ranking_ = false, said_simulating_ = false;
+};
 
 }  // namespace
 
@@ -151,6 +185,11 @@ TunePlanner::TunePlanner(const TuneStudy& tune, Console& console) : tune_(tune) 
   question_ = resolve_question(flags, wanted_cluster(flags, "no hardware to plan for"), console);
   points_.emplace(tune.space);
   guide_.emplace(*question_, *points_, GuideOptions{.gpus = planned.gpus});
+}
+
+std::vector<NewTrial> TunePlanner::first_trials(Console& console) const {
+  PlannerProgress progress(tune_.planned, console);
+  return nadi::first_trials(tune_, guide(), plan_of_file(console), std::ref(progress));
 }
 
 std::optional<std::vector<double>> TunePlanner::plan_of_file(Console& console) const {

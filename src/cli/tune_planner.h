@@ -7,6 +7,7 @@
 #include "nadi/plan/plan_file.h"
 #include "nadi/plan/plan_question.h"
 #include "nadi/tune/plan_guide.h"
+#include "nadi/tune/tuner.h"
 #include "nadi/tune/tune_study.h"
 
 namespace nadi {
@@ -31,6 +32,10 @@ class TunePlanner {
 
   // nullptr when the study asks for no planner.
   const PlanGuide* guide() const { return guide_ ? &*guide_ : nullptr; }
+
+  // What is queued when the study begins (tuner.h). Ranking plans may take minutes: after a second it is
+  // said what is being done, and on a terminal how long it will take.
+  std::vector<NewTrial> first_trials(Console& console) const;
 
   // The plan of --plan as a point of the space, to be tried before all others; nothing without --plan. Reads
   // the file: for the start of a study. Error (usage) where the space does not have the plan. What the space

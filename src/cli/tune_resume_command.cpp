@@ -41,6 +41,7 @@ class TuneResumeCommand : public Command {
       }
     }
     enter_working_folder(tune, console);
+    require_program(tune.trial.command);
     const TunerOptions options = resolve_tuner(flags, path, name, console);
     const TunePlanner planner(tune, console);
     run_tuning(tune, options, planner, {.json = flags.given("--json")}, console);

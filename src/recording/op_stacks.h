@@ -5,6 +5,10 @@
 //
 //   write_atomically("run_trace_stacks.txt", op_stacks(program, steps), Overwrite::kAllow);
 //
+// Each row of the first two has its times by name, so that `grep cuda_time_total` finds the rows:
+//
+//   matmul       48 cpu_time_total=8123.400              cuda_time_total=0.000 ...
+//
 // Rows are sorted by total time, then by name; those of communication by group, op and phase. FLOP/s and
 // bytes/s are the work that the graph says (cost_of()) over the measured time. A kernel of several ops is one
 // call with the work of all of them, named by all ("matmul+gelu"), in the layer of the first. The same record

@@ -60,12 +60,17 @@ std::string state_text(const StudyTrial& trial) {
 }
 
 std::string counts_text(const StudyView& view) {
-  std::string text = format("{} trial{}", view.trials.size(), view.trials.size() == 1 ? "" : "s");
+  const auto not_started = std::ranges::count_if(view.trials, could_not_start);
+  const auto trials = std::ssize(view.trials) - not_started;
+  std::string text = format("{} trial{}", trials, trials == 1 ? "" : "s");
   for (const TrialState state : {TrialState::kComplete, TrialState::kPruned, TrialState::kFail,
                                  TrialState::kRunning, TrialState::kWaiting}) {
-    const auto count = std::ranges::count(view.trials, state, &StudyTrial::state);
+    auto count = std::ranges::count(view.trials, state, &StudyTrial::state);
+    if (state == TrialState::kFail) count -= not_started;
     if (count > 0) text += format(", {} {}", count, state == TrialState::kFail ? "failed" : to_string(state));
   }
+  if (not_started > 0)
+    text += format("; not counted: {} whose command could not start", not_started);
   return text;
 }
 

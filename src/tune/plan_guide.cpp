@@ -267,7 +267,8 @@ void PlanGuide::visit_plans(std::vector<double>& point,
   }
 }
 
-std::vector<std::vector<double>> PlanGuide::ranked() const {
+std::vector<std::vector<double>> PlanGuide::ranked(
+    const std::function<void(const GuideProgress&)>& progress) const {
   struct Entry {
     double seconds;
     std::vector<double> point;
@@ -280,6 +281,7 @@ std::vector<std::vector<double>> PlanGuide::ranked() const {
       throw usage_error(format("the space has more than {} plans: too many for the planner",
                                with_thousands(options_.most_points)),
                         "give fewer values");
+    if (progress) progress({.done = looked_at_});
     const Known& plan = known(point);
     if (plan.refusal) ++refused_;
     if (plan.seconds) entries.push_back({.seconds = *plan.seconds, .point = point});
@@ -292,6 +294,7 @@ std::vector<std::vector<double>> PlanGuide::ranked() const {
   std::ranges::stable_sort(entries, {}, &Entry::seconds);
   const auto simulated = std::min<std::int64_t>(options_.simulated, std::ssize(entries));
   for (std::int64_t i = 0; i < simulated; ++i) {
+    if (progress) progress({.simulates = true, .done = i, .total = simulated});
     Entry& entry = entries[static_cast<std::size_t>(i)];
     std::string why;
     const auto plan = candidate(entry.point, why);

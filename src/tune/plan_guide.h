@@ -36,6 +36,13 @@ struct GuideOptions {
   std::int64_t most_points = 200'000;
 };
 
+// How far ranked() has come: plans that were looked at, then the best of them that were simulated.
+struct GuideProgress {
+  bool simulates = false;
+  std::int64_t done = 0;
+  std::int64_t total = 0;  // 0 while that is not known
+};
+
 // The value of a space for the layers of each stage: kEvenPartition, or "12-12-8".
 std::string partition_value(const std::vector<std::int64_t>& layers);
 
@@ -53,7 +60,9 @@ class PlanGuide {
 
   // Best first: each plan once, with all parameters that are not the plan's at their defaults. Of a range
   // with many values eight are looked at. Error (infeasible) when no plan fits.
-  std::vector<std::vector<double>> ranked() const;
+  // `progress` is called often, and may throw to stop.
+  std::vector<std::vector<double>> ranked(
+      const std::function<void(const GuideProgress&)>& progress = {}) const;
   // How many plans ranked() looked at, and how many of them do not fit.
   std::int64_t looked_at() const { return looked_at_; }
   std::int64_t refused() const { return refused_; }

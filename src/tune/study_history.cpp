@@ -17,12 +17,18 @@ bool failed_by_itself(const StudyTrial& trial) {
 
 }  // namespace
 
-bool counts_as_trial(const StudyTrial& trial) {
-  return trial.state != TrialState::kFail || failed_by_itself(trial);
+bool could_not_start(const StudyTrial& trial) {
+  return trial.state == TrialState::kFail &&
+         text_attribute(trial, kOutcome) == to_string(TrialEnd::kNotStarted);
 }
 
-StudyHistory::StudyHistory(const SpacePoints& points, const std::vector<StudyDirection>& directions)
-    : points_(&points) {
+bool counts_as_trial(const StudyTrial& trial) {
+  return trial.state != TrialState::kFail || (failed_by_itself(trial) && !could_not_start(trial));
+}
+
+StudyHistory::StudyHistory(const SpacePoints& points, const std::vector<StudyDirection>& directions,
+                           NotStarted not_started)
+    : points_(&points), not_started_(not_started) {
   view_.maximize.clear();
   for (const StudyDirection direction : directions)
     view_.maximize.push_back(direction == StudyDirection::kMaximize);
@@ -43,7 +49,7 @@ void StudyHistory::update(std::span<const StudyTrial> trials) {
       continue;
     }
     if (counts_as_trial(trial)) ++settled_counted_;
-    if (trial.state != TrialState::kFail || failed_by_itself(trial)) add(trial);
+    if (counts_as_trial(trial) || (could_not_start(trial) && not_started_ == NotStarted::kFailed)) add(trial);
   }
   for (std::size_t i = finished_; i < view_.trials.size(); ++i)
     if (view_.trials[i].outcome == TrialOutcome::kComplete)

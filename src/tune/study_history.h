@@ -8,7 +8,7 @@
 // Trials of another space (values that this one does not have) are left out, and counted. A trial that failed
 // by its own fault is given as one that was pruned before it reported anything: samplers take it for worse
 // than all others. One whose worker died, or that was interrupted, says nothing about its point and is left
-// out.
+// out; so does one whose command could not start, unless the program itself is a parameter.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,21 @@
 namespace nadi {
 
 // Whether the trial counts towards the number of trials that the user asked for: all but those that were
-// interrupted or whose worker died.
+// interrupted, whose worker died, or whose command could not start.
 bool counts_as_trial(const StudyTrial& trial);
+bool could_not_start(const StudyTrial& trial);
+
+// What a trial whose command could not start says about its point.
+enum class NotStarted : std::uint8_t {
+  kLeftOut,  // nothing: there was no such program, whatever the values
+  kFailed,   // the program depends on the values: these are worse than all others
+};
 
 class StudyHistory {
  public:
   // `points` must outlive it.
-  StudyHistory(const SpacePoints& points, const std::vector<StudyDirection>& directions);
+  StudyHistory(const SpacePoints& points, const std::vector<StudyDirection>& directions,
+               NotStarted not_started = NotStarted::kLeftOut);
 
   // All trials of the study, in the order of their numbers.
   void update(std::span<const StudyTrial> trials);
@@ -48,6 +56,7 @@ class StudyHistory {
   void add(const StudyTrial& trial);
 
   const SpacePoints* points_;
+  NotStarted not_started_;
   TrialHistory view_;                                             // finished ones, then those that run
   std::size_t finished_ = 0;                                      // of view_
   std::unordered_multimap<std::uint64_t, std::size_t> complete_;  // places in view_ by point_hash()

@@ -141,6 +141,10 @@ void check_command(const CommandTemplate& command, const TuneSpace& space) {
                                parameter.name));
 }
 
+bool program_varies(const CommandTemplate& command) {
+  return command.words.at(0).find(kOpening) != std::string::npos;
+}
+
 bool needs_folder(const CommandTemplate& command) {
   const auto has_folder = [](std::string_view text) {
     return text.find("{{folder}}") != std::string_view::npos;

@@ -59,6 +59,9 @@ bool needs_folder(const CommandTemplate& command);
 TrialCommand command_for(const CommandTemplate& command, const TuneSpace& space, const TuneSetting& setting,
                          const TrialPlace& place);
 
+// Whether the program differs between trials: its name has a placeholder.
+bool program_varies(const CommandTemplate& command);
+
 // As a POSIX shell takes it, on one line: words in quotes where they need them, variables in front.
 std::string shell_text(const TrialCommand& command);
 std::string shell_word(std::string_view word);

@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -70,6 +73,16 @@ void wait_for_output(ChildProcess& child, int milliseconds) {
   poll(sources.data(), sources.size(), milliseconds);
 }
 
+std::filesystem::path program_named(const std::string& name) {
+  if (auto program = find_program(name)) return std::move(*program);
+  std::error_code ignored;
+  if (name.find('/') != std::string::npos && std::filesystem::is_regular_file(name, ignored))
+    throw environment_error(format("cannot run '{}': the file is not executable", name),
+                            format("chmod +x {}", shell_word(name)));
+  throw environment_error(format("cannot run '{}': there is no such program", name),
+                          "give a path, or a program on PATH");
+}
+
 class ProcessRun {
  public:
   ProcessRun(const TrialCommand& command, const ProcessLimits& limits, const ProcessHooks& hooks)
@@ -106,12 +119,8 @@ class ProcessRun {
 
  private:
   ChildOptions options(const TrialCommand& command) const {
-    const auto program = find_program(command.words.at(0));
-    if (!program)
-      throw environment_error(format("cannot run '{}': there is no such program", command.words[0]),
-                              "give a path, or a program on PATH");
     ChildOptions options{.words = command.words, .environment = command.environment, .new_session = true};
-    options.words[0] = program->string();
+    options.words[0] = program_named(command.words.at(0)).string();
     options.environment.push_back(mark_);
     return options;
   }
@@ -163,6 +172,10 @@ class ProcessRun {
 };
 
 }  // namespace
+
+void require_program(const CommandTemplate& command) {
+  if (!program_varies(command)) program_named(command.words.at(0));
+}
 
 ProcessEnd run_trial_process(const TrialCommand& command, const ProcessLimits& limits,
                              const ProcessHooks& hooks) {

@@ -55,6 +55,10 @@ struct ProcessEnd {
   std::optional<double> peak_gpu_memory_mib = {};
 };
 
+// Error (environment) when the program of the command is not there: no trial could start. A program whose
+// name has a placeholder is not looked for.
+void require_program(const CommandTemplate& command);
+
 // Error (environment) when there is no such program or no room for a process.
 ProcessEnd run_trial_process(const TrialCommand& command, const ProcessLimits& limits,
                              const ProcessHooks& hooks);

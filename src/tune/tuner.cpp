@@ -69,7 +69,8 @@ class Worker {
         number_(number),
         storage_(open_study_storage(shared.options.storage, shared.options.storage_options)),
         study_(storage_->open_study(shared.options.study)),
-        history_(shared.points, directions_of(shared.tune)),
+        history_(shared.points, directions_of(shared.tune),
+                 program_varies(shared.tune.trial.command) ? NotStarted::kFailed : NotStarted::kLeftOut),
         sampler_(make_sampler(shared.tune.sampler, search_space())),
         pruner_(make_pruner(shared.tune.pruner)) {}
 
@@ -193,7 +194,7 @@ class Worker {
       const std::lock_guard lock(shared_.listening);
       shared_.listener.on_end(trials[static_cast<std::size_t>(number)], trials, number_);
     }
-    look_for_failing(trials);
+    look_for_failing(trials, number);
   }
 
   void take_from_memory(TrialId id, std::int64_t same) {
@@ -292,10 +293,13 @@ class Worker {
     }
     if (!is_ours)
       note("another tuner took this one for dead and marked its trial as failed; the result is in the log");
-    if (result.outcome == TrialEnd::kInterrupted) queue_again(id, point);
+    const bool no_program =
+        result.outcome == TrialEnd::kNotStarted && !program_varies(shared_.tune.trial.command);
+    if (result.outcome == TrialEnd::kInterrupted || no_program) queue_again(id, point);
   }
 
-  // What was interrupted is done again by whoever resumes; a baseline stays the baseline.
+  // What was interrupted, or could not start, is done again by whoever resumes; a baseline stays the
+  // baseline.
   void queue_again(TrialId id, const std::vector<double>& point) {
     NewTrial again = waiting_trial(shared_.points, point);
     if (const std::string* role = storage_->trial(id).user_attribute(kRole))
@@ -321,22 +325,36 @@ class Worker {
     unreachable();
   }
 
-  // A command that never works is a mistake in the command.
-  void look_for_failing(std::span<const StudyTrial> trials) {
+  // A command that never works is a mistake in the command. A program that is not there will not be there
+  // for the next trial, unless the values choose it: then so many in a row are too many.
+  void look_for_failing(std::span<const StudyTrial> trials, std::int64_t number) {
+    const StudyTrial& ended = trials[static_cast<std::size_t>(number)];
+    if (could_not_start(ended)) {
+      std::int64_t in_a_row = 0;
+      for (auto trial = trials.rbegin(); trial != trials.rend(); ++trial) {
+        if (!is_finished(trial->state)) continue;
+        if (!could_not_start(*trial)) break;
+        ++in_a_row;
+      }
+      if (!program_varies(shared_.tune.trial.command) || in_a_row >= shared_.options.most_failures)
+        return end_failing(text_attribute(ended, kReason).value_or(""));
+    }
     std::int64_t failures = 0;
     std::string reason;
     for (const StudyTrial& trial : trials) {
       if (trial.state == TrialState::kComplete || trial.state == TrialState::kPruned) return;
-      if (trial.state == TrialState::kFail && counts_as_trial(trial)) {
+      if (counts_as_trial(trial) && trial.state == TrialState::kFail) {
         ++failures;
         reason = text_attribute(trial, kReason).value_or("");
       }
       if (failures >= shared_.options.most_failures) break;
     }
-    if (failures < shared_.options.most_failures) return;
+    if (failures >= shared_.options.most_failures) end_failing(reason);
+  }
+  void end_failing(const std::string& reason) {
     shared_.end(TunerStop::kFailing);
     const std::lock_guard lock(shared_.ending);
-    shared_.summary.reason = reason;
+    if (shared_.summary.reason.empty()) shared_.summary.reason = reason;
   }
 
   Shared& shared_;
@@ -355,7 +373,8 @@ class Worker {
 }  // namespace
 
 std::vector<NewTrial> first_trials(const TuneStudy& tune, const PlanGuide* guide,
-                                   const std::optional<std::vector<double>>& first) {
+                                   const std::optional<std::vector<double>>& first,
+                                   const std::function<void(const GuideProgress&)>& progress) {
   std::vector<NewTrial> trials;
   const SpacePoints points(tune.space);
   std::vector<std::vector<double>> queued;
@@ -368,7 +387,7 @@ std::vector<NewTrial> first_trials(const TuneStudy& tune, const PlanGuide* guide
   };
   if (first) queue(*first, "plan");
   if (guide != nullptr) {
-    const std::vector<std::vector<double>> ranked = guide->ranked();
+    const std::vector<std::vector<double>> ranked = guide->ranked(progress);
     if (!ranked.empty()) queue(ranked[0], "plan");
     if (tune.baseline) queue(points.point_of(TuneSetting{}), "baseline");
     // Half of the trials are the planner's, so that the sampler has something to learn from, and something to

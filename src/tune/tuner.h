@@ -27,6 +27,7 @@
 namespace nadi {
 
 class PlanGuide;
+struct GuideProgress;
 
 struct TunerOptions {
   std::filesystem::path storage = {};
@@ -66,9 +67,10 @@ struct TunerSummary {
 };
 
 // What is queued when a study begins, each a trial that waits: `first` where it is given, the planner's best
-// plan, the baseline, and more of the planner's.
+// plan, the baseline, and more of the planner's. `progress` is that of PlanGuide::ranked().
 std::vector<NewTrial> first_trials(const TuneStudy& tune, const PlanGuide* guide,
-                                   const std::optional<std::vector<double>>& first = {});
+                                   const std::optional<std::vector<double>>& first = {},
+                                   const std::function<void(const GuideProgress&)>& progress = {});
 
 class Tuner {
  public:

@@ -116,6 +116,41 @@ TEST_F(TunerTest, ACommandThatNeverWorksEndsTheStudy) {
   EXPECT_EQ(view().trials.size(), 10u);
 }
 
+// There is no program: the first trial ends the study. It is no result, and is done again when there is one.
+TEST_F(TunerTest, ACommandThatCannotStartEndsTheStudyAtOnceAndCountsNothing) {
+  TuneStudy tune = study("", {"n=1..9"});
+  const std::string program = (folder_.path() / "later").string();
+  tune.trial.command.words = {program, "{{n}}"};
+  tune.trials = 3;
+  create(tune);
+  const TunerSummary none = run(tune);
+  EXPECT_EQ(none.stop, TunerStop::kFailing);
+  EXPECT_EQ(none.begun, 1);
+  EXPECT_THAT(none.reason, HasSubstr("there is no such program"));
+  write_text(program, "#!/bin/sh\necho cost $1\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  EXPECT_EQ(run(tune).stop, TunerStop::kDone);
+  const StudyView all = view();
+  // The trial without a program, and three with one.
+  EXPECT_EQ(all.trials.size(), 4u);
+  EXPECT_EQ(std::ranges::count(all.trials, TrialState::kComplete, &StudyTrial::state), 3);
+  // Its point was queued again.
+  EXPECT_EQ(all.trials[1].find("n")->value, all.trials[0].find("n")->value);
+}
+
+// Where the program is a parameter, the others go on, and too many in a row end the study.
+TEST_F(TunerTest, AProgramOfTheSpaceThatIsMissingIsPassedOver) {
+  TuneStudy tune = study("", {"program=echo,/nosuch/program", "n=1..4"});
+  tune.trial.command.words = {"{{program}}", "cost", "{{n}}"};
+  tune.sampler.name = "grid";
+  tune.trials = 8;
+  create(tune);
+  run(tune);
+  const StudyView all = view();
+  EXPECT_EQ(std::ranges::count(all.trials, TrialState::kComplete, &StudyTrial::state), 4);
+  EXPECT_EQ(std::ranges::count(all.trials, TrialState::kFail, &StudyTrial::state), 4);
+}
+
 TEST_F(TunerTest, WorkersShareTheStudy) {
   TuneStudy tune = study("sleep 0.05; echo cost $1", {"n=1..1000"});
   tune.trials = 24;
