@@ -1,8 +1,9 @@
 // Reads Chakra traces that are written as JSON, plain, gzip or zstd, in any of the ways seen:
 //   - node after node, each a document of its own and the metadata before them, as Chakra's jsonizer and
 //     chakra_json_writer.h write them;
-//   - one document {"metadata": {...}, "nodes": [...]}, in any order; also called "globalMetadata" or
-//     "global_metadata" and "node";
+//   - one document {"schema": "...", "metadata": {...}, "nodes": [...]}, in any order, as
+//   chakra_json_writer.h
+//     writes it, too; also called "globalMetadata" or "global_metadata" and "node";
 //   - an array of nodes;
 //   - the input of Chakra's own feeder, {"workload_graph": [{"Id": 1, "NodeType": 4, "runtime": 5, ...}]}.
 //

@@ -5,11 +5,13 @@
 
 #include <cmath>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "nadi/base/error.h"
+#include "nadi/base/json.h"
 #include "nadi/chakra/chakra_json_reader.h"
 #include "nadi/chakra/chakra_json_writer.h"
 #include "nadi/chakra/trace_files.h"
@@ -57,9 +59,10 @@ Trace random_trace(std::uint64_t seed, int nodes) {
   return trace;
 }
 
-std::string json_of(const Trace& trace) {
+std::string json_of(const Trace& trace, ChakraJsonForm form = ChakraJsonForm::kLines) {
   std::string json;
-  write_chakra_json(trace, [&](std::string_view part) { json += part; });
+  write_chakra_json(
+      trace, [&](std::string_view part) { json += part; }, form);
   return json;
 }
 
@@ -117,11 +120,33 @@ TEST(ChakraJson, WritesWhatTheMappingSays) {
 
 TEST(ChakraJson, WhatIsWrittenIsReadBack) {
   const Trace trace = random_trace(21, 3000);
-  ChakraReadStats stats;
-  const Trace again = read_chakra_json(json_of(trace), "t.json", {}, &stats);
-  expect_same(trace, again);
-  EXPECT_EQ(stats.nodes, 3000u);
-  EXPECT_EQ(stats.unknown_fields.count, 0u);
+  for (const ChakraJsonForm form : {ChakraJsonForm::kDocument, ChakraJsonForm::kLines}) {
+    ChakraReadStats stats;
+    const Trace again = read_chakra_json(json_of(trace, form), "t.json", {}, &stats);
+    expect_same(trace, again);
+    EXPECT_EQ(stats.nodes, 3000u);
+    EXPECT_EQ(stats.unknown_fields.count, 0u);
+  }
+}
+
+// As json.load of Python reads it: one object, whose nodes are those of the lines.
+TEST(ChakraJson, ADocumentIsOneObject) {
+  const Trace trace = random_trace(4, 50);
+  const Json document = Json::parse(json_of(trace, ChakraJsonForm::kDocument));
+  EXPECT_EQ(document.size(), 3u);
+  EXPECT_EQ(document["schema"], "chakra 0.0.4");
+  EXPECT_EQ(document["metadata"]["version"], "0.0.4");
+  std::istringstream lines(json_of(trace));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(Json::parse(line), document["metadata"]);
+  for (const Json& node : document["nodes"]) {
+    ASSERT_TRUE(std::getline(lines, line));
+    EXPECT_EQ(Json::parse(line), node);
+  }
+  EXPECT_EQ(document["nodes"].size(), 50u);
+  const Json empty = Json::parse(json_of(Trace{}, ChakraJsonForm::kDocument));
+  EXPECT_EQ(empty["nodes"], Json::array());
 }
 
 TEST(ChakraJson, ReadsEveryLayout) {

@@ -10,6 +10,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/chakra/chakra_recognition.h"
 #include "nadi/chakra/json_output.h"
 #include "nadi/chakra/whole_microseconds.h"
 #include "nadi/trace/common_attributes.h"
@@ -193,20 +194,49 @@ void append_node_json(std::string& out, const TraceNode& node) {
   members.end();
 }
 
-void write_chakra_json(const Trace& trace, const ByteSink& sink) {
-  std::string out;
-  append_metadata_json(out, trace.metadata);
-  out += '\n';
+ChakraJsonForm chakra_json_form(const std::filesystem::path& file) {
+  return file.extension() == ".jsonl" ? ChakraJsonForm::kLines : ChakraJsonForm::kDocument;
+}
+
+ChakraJsonWriter::ChakraJsonWriter(ByteSink sink, const GlobalMetadata& metadata, ChakraJsonForm form)
+    : sink_(std::move(sink)), form_(form) {
+  if (form_ == ChakraJsonForm::kLines) {
+    append_metadata_json(out_, metadata);
+    out_ += '\n';
+    return;
+  }
+  out_ += "{\"schema\":";
+  append_json_text(out_, format("chakra {}", metadata.version.empty() ? to_string(ChakraSchema::kCurrent)
+                                                                      : metadata.version));
+  out_ += ",\"metadata\":";
+  append_metadata_json(out_, metadata);
+  out_ += ",\n\"nodes\":[\n";
+}
+
+void ChakraJsonWriter::write(const TraceNode& node) {
+  if (form_ == ChakraJsonForm::kDocument && !first_) out_ += ",\n";
+  first_ = false;
+  append_node_json(out_, node);
+  if (form_ == ChakraJsonForm::kLines) out_ += '\n';
+  if (out_.size() < kJsonPart) return;
+  sink_(out_);
+  out_.clear();
+}
+
+void ChakraJsonWriter::finish() {
+  if (form_ == ChakraJsonForm::kDocument) out_ += first_ ? "]}\n" : "\n]}\n";
+  sink_(out_);
+  out_.clear();
+}
+
+void write_chakra_json(const Trace& trace, const ByteSink& sink, ChakraJsonForm form) {
+  ChakraJsonWriter writer(sink, trace.metadata, form);
   TraceNode node;
   for (std::size_t row = 0; row < trace.size(); ++row) {
     trace.get(row, node);
-    append_node_json(out, node);
-    out += '\n';
-    if (out.size() < kJsonPart) continue;
-    sink(out);
-    out.clear();
+    writer.write(node);
   }
-  sink(out);
+  writer.finish();
 }
 
 }  // namespace nadi

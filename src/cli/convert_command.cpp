@@ -107,16 +107,20 @@ ConvertOutput resolve_output(const Flags& flags) {
     throw usage_error(format("-o takes a file or the start of file names, and '{}' is a folder", *name),
                       format("-o {0}run writes {0}run.0.et", *name));
   const std::optional<std::size_t> choice = flags.choice("--format");
-  const ConvertFormatEntry& entry = convert_formats()[choice.value_or(0)];
+  const std::string extension = std::filesystem::path(*name).extension().string();
+  ConvertFormat wanted = convert_formats()[choice.value_or(0)].format;
+  // The name says which form of Chakra's JSON.
+  if (extension == ".jsonl" && (!choice || wanted == ConvertFormat::kChakraJson))
+    wanted = ConvertFormat::kChakraJsonLines;
+  const ConvertFormatEntry& entry = convert_formats()[static_cast<std::size_t>(wanted)];
   ConvertOutput output{.name = *name,
                        .is_file = false,
                        .format = entry.format,
                        .overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse};
-  const std::string extension = output.name.extension().string();
   if (extension == ".json" && !choice)
     throw usage_error(format("unknown output format for {}", *name),
                       "pass --format chakra-json, kineto or node-link");
-  if ((extension == ".json" || extension == ".et") && extension != entry.extension)
+  if ((extension == ".json" || extension == ".jsonl" || extension == ".et") && extension != entry.extension)
     throw usage_error(
         format("--format {} writes {} files, and -o names {}", entry.name, entry.extension, *name));
   output.is_file = extension == entry.extension;

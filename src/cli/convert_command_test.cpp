@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "nadi/base/json.h"
 #include "nadi/cli/run_for_tests.h"
 
 namespace nadi {
@@ -112,6 +114,20 @@ TEST_F(ConvertCommandTest, ATraceGoesThroughJsonAndBack) {
   ASSERT_EQ(run("convert a.0.et -o a.json --format chakra-json").code, 0);
   ASSERT_EQ(run("convert a.json -o b.0.et").code, 0);
   EXPECT_EQ(read_text("a.0.et"), read_text("b.0.et"));
+  // The document is one, and the lines are each one.
+  const Json document = Json::parse(read_text("a.json"));
+  EXPECT_EQ(document["schema"], "chakra 0.0.4");
+  for (const char* flags :
+       {"-o a.jsonl", "-o b.jsonl --format chakra-json", "-o c.0.jsonl --format chakra-jsonl"})
+    ASSERT_EQ(run(std::string("convert a.0.et ") + flags).code, 0) << flags;
+  const std::string lines = read_text("a.jsonl");
+  EXPECT_EQ(lines, read_text("b.jsonl"));
+  EXPECT_EQ(lines, read_text("c.0.jsonl"));
+  EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(lines, '\n')), 1 + document["nodes"].size());
+  ASSERT_EQ(run("convert c.0.jsonl -o c.0.et").code, 0);
+  EXPECT_EQ(read_text("a.0.et"), read_text("c.0.et"));
+  EXPECT_EQ(run("check a.json").code, run("check a.jsonl").code);
+  EXPECT_THAT(run("convert a.0.et -o d.jsonl --format kineto").err, HasSubstr("writes .json files"));
 }
 
 TEST_F(ConvertCommandTest, KernelsHaveWorkWhereItIsAskedFor) {

@@ -110,7 +110,8 @@ DrawOutput resolve_drawing(const Flags& flags) {
   if (const auto choice = flags.choice("--format")) {
     output.format = draw_formats()[*choice].format;
   } else {
-    const std::string extension = output.file.extension().string();
+    std::string extension = output.file.extension().string();
+    if (extension == ".jsonl") extension = ".et";  // lines of JSON are another form of a Chakra trace
     const auto entry =
         std::ranges::find(draw_formats(), std::string_view(extension), &DrawFormatEntry::extension);
     std::string known;

@@ -59,6 +59,11 @@ TEST_F(DrawCommandTest, ANodeLinkGraphBecomesTheTraceThatItWas) {
   ASSERT_EQ(run("draw --input g.json --output model.json --format chakra").code, 0);
   ASSERT_EQ(run("convert tr.0.et -o wanted.json --format chakra-json").code, 0);
   EXPECT_TRUE(read_text("model.json") == read_text("wanted.json"));
+  EXPECT_EQ(Json::parse(read_text("model.json"))["schema"], "chakra 0.0.4");
+  ASSERT_EQ(run("draw --input g.json --output model.jsonl").code, 0);
+  ASSERT_EQ(run("convert model.jsonl -o lines.et").code, 0);
+  ASSERT_EQ(run("convert model.json -o document.et").code, 0);
+  EXPECT_TRUE(read_text("lines.et") == read_text("document.et"));
   ASSERT_EQ(run("draw g.json -o back.et").code, 0);
   EXPECT_EQ(run("check back.et").code, 0);
   // What convert writes is read by both.

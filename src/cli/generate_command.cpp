@@ -1,6 +1,7 @@
 // nadi generate
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -19,6 +20,7 @@
 #include "nadi/engine/comm/communicator.h"
 #include "nadi/generate/generation_request.h"
 #include "nadi/generate/generation_traces.h"
+#include "nadi/generate/measured_generation.h"
 #include "nadi/job/rank_world.h"
 #include "nadi/model/config_file.h"
 #include "nadi/report/generate_output.h"
@@ -36,6 +38,9 @@ constexpr std::int64_t kDefaultBatchSize = 8;
 constexpr std::string_view kDefaultModel = "gpt3-125m";
 // Of the trace where drawings are wanted and it is not given.
 constexpr std::string_view kDrawnTrace = "tensor_trace";
+// Where no prompt is given: of random tokens, and how many follow it.
+constexpr std::int64_t kDefaultInputTokens = 10;
+constexpr std::int64_t kDefaultOutputTokens = 20;
 
 void add_generate_model_flags(Flags& flags) {
   constexpr std::string_view kGroup = "model and prompts";
@@ -59,7 +64,8 @@ void add_generate_model_flags(Flags& flags) {
       "the tokenizer in MODEL; without one, tokens are shown as numbers");
   add("--prompt", "TEXT", "the text to continue", "none");
   add("--prompts", "FILE", "a prompt on each line, or .jsonl with the key \"prompt\"", "none");
-  add("--num-input-tokens", "N", "length of a prompt of random tokens, in place of a text", "none");
+  add("--num-input-tokens", "N", "length of a prompt of random tokens, in place of a text",
+      format("{} where no prompt is given", kDefaultInputTokens));
 }
 
 void add_generate_output_flags(Flags& flags) {
@@ -74,7 +80,8 @@ void add_generate_output_flags(Flags& flags) {
                .group = group});
   };
   add("--num-output-tokens", "N", "largest number of new tokens; the model may end its text earlier",
-      format("{}, or as many as fit the model's positions", defaults.output_tokens));
+      format("{}, {} where no prompt is given, or as many as fit the model's positions",
+             defaults.output_tokens, kDefaultOutputTokens));
   add("--stop", "TEXT", "end before the first occurrence of this text", "none");
   add("--temperature", "T",
       "of sampling: below 1 it favours likely tokens; 0 always takes the likeliest token",
@@ -107,6 +114,12 @@ void add_generate_output_flags(Flags& flags) {
     spec.group = group;
     flags.add(std::move(spec));
   }
+  add("--warmup", "N",
+      "read the first batch and make two tokens N times before anything is measured or recorded, so that "
+      "set-up is in no figure",
+      format("{}", GenerationRequest{}.warmup));
+  add("--repeat", "N", "generate N times; the figures are medians, and the last run is recorded",
+      format("{}", GenerationRequest{}.repeat));
   add("--threads", "N", "compute threads of each rank", "one per core, or a rank's share of them");
   add("--tp", "N", "tensor-parallel ranks; they are started unless mpirun or srun has started them",
       "all ranks there are");
@@ -162,13 +175,16 @@ void resolve_sampling(const Flags& flags, GenerationRequest& request) {
 void resolve_prompts(const Flags& flags, GenerationRequest& request) {
   constexpr std::array<std::string_view, 3> kSources{"--prompt", "--prompts", "--num-input-tokens"};
   const auto given = [&](std::string_view flag) { return flags.given(flag); };
-  if (std::ranges::count_if(kSources, given) != 1)
+  if (std::ranges::count_if(kSources, given) > 1)
     throw usage_error("give one of --prompt, --prompts and --num-input-tokens",
                       "--num-input-tokens 10 makes a prompt of random tokens");
+  const bool has_none = std::ranges::none_of(kSources, given);
   const Tokenizer* tokenizer = request.tokenizer.get();
   GeneratorOptions& options = request.options;
   const auto batch_size = flags.integer("--batch-size");
-  if (const auto length = flags.integer("--num-input-tokens")) {
+  const auto length = has_none ? std::min(kDefaultInputTokens, longest_sequence(request.config) - 1)
+                               : flags.integer("--num-input-tokens");
+  if (length) {
     options.batch_size = batch_size.value_or(1);
     if (*length > longest_sequence(request.config))
       throw usage_error(format("--num-input-tokens {} does not fit {}, which has {}", *length,
@@ -192,8 +208,20 @@ void resolve_prompts(const Flags& flags, GenerationRequest& request) {
   options.batch_size = std::min(batch_size.value_or(kDefaultBatchSize), count);
 }
 
+bool has_prompt(const Flags& flags) {
+  return flags.given("--prompt") || flags.given("--prompts") || flags.given("--num-input-tokens");
+}
+
 void resolve_lengths(const Flags& flags, GenerationRequest& request, Console& console) {
-  if (fit_lengths(request, flags.integer("--num-output-tokens")))
+  const auto wanted = flags.integer("--num-output-tokens");
+  if (!has_prompt(flags)) {
+    request.options.output_tokens = kDefaultOutputTokens;
+    fit_lengths(request, wanted);
+    console.info() << format("note: no prompt: {} random tokens in, {} tokens out\n",
+                             request.options.input_tokens, request.options.output_tokens);
+    return;
+  }
+  if (fit_lengths(request, wanted))
     console.info() << format("note: {} output tokens: there is room for no more in {}, which has {}\n",
                              request.options.output_tokens, request.config.name, room_of(request.config));
 }
@@ -249,6 +277,8 @@ GenerationRequest resolve(const Flags& flags, Communicator& world, Console& cons
   }
   request.options.dtype = kDTypes[flags.choice("--dtype").value_or(0)].second;
   request.options.threads = resolve_threads(flags);
+  request.warmup = flags.integer("--warmup", 0).value_or(request.warmup);
+  request.repeat = flags.integer("--repeat").value_or(request.repeat);
   request.options.slowdown = slowdown_of(flags, world.rank(), world.size());
   return request;
 }
@@ -337,11 +367,24 @@ class GenerateCommand : public Command {
                                     .tokenizer = request.tokenizer.get(),
                                     .stop = request.stop,
                                     .silent = json});
-    const GenerationResult result =
-        generator.generate(request.prompts.ids, [&](std::size_t prompt, TokenId token) {
-          console.check_interrupted();
-          return output.add(prompt, token);
-        });
+    const auto tokens_to = [&](GenerateOutput& to) {
+      return [&](std::size_t prompt, TokenId token) {
+        console.check_interrupted();
+        return to.add(prompt, token);
+      };
+    };
+    std::optional<GenerateOutput> unseen;  // of further runs: ends texts, and prints nothing
+    const GenerationResult result = measured_generation(
+        generator, request,
+        {.token = tokens_to(output),
+         .again = [&]() -> TokenCallback {
+           unseen.emplace(console, GenerateOutputOptions{.prompts = request.prompts,
+                                                         .tokenizer = request.tokenizer.get(),
+                                                         .stop = request.stop,
+                                                         .silent = true});
+           return tokens_to(*unseen);
+         },
+         .check_interrupted = [&] { console.check_interrupted(); }});
     output.finish(result.generations);
     if (json) console.out << dump_json(generation_json(request, result, output.texts()));
     console.out.flush();

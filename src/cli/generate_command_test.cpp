@@ -218,6 +218,37 @@ TEST(GenerateCommand, TakesTheSmallestGpt3WhereNoModelIsGiven) {
       0);
 }
 
+// As the guide's first line: nothing but the command.
+TEST(GenerateCommand, MakesAPromptWhereNoneIsGiven) {
+  const WorkingFolder folder;
+  const CliRun done = run("generate gpt2-tiny --threads 1 --json");
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("note: no prompt: 10 random tokens in, 20 tokens out\n"));
+  const Json bare = Json::parse(done.out);
+  EXPECT_EQ(bare["num_input_tokens"], 10);
+  EXPECT_EQ(bare["num_output_tokens"], 20);
+  EXPECT_EQ(bare["generations"][0]["output_tokens"].size(), 20u);
+  EXPECT_EQ(run_json("generate gpt2-tiny --threads 1 --num-output-tokens 3")["num_output_tokens"], 3);
+  write_text("tiny.json", kTinyConfig);
+  // 16 positions: 10 in, and 6 are left.
+  EXPECT_THAT(run("generate tiny.json --threads 1").err, HasSubstr("10 random tokens in, 6 tokens out\n"));
+}
+
+TEST(GenerateCommand, WarmsUpAndRepeats) {
+  const std::string line = "generate gpt2-tiny --threads 1 --num-input-tokens 4 --num-output-tokens 3";
+  const Json once = run_json(line);
+  EXPECT_EQ(once["warmup"], 1);
+  ASSERT_EQ(once["repetitions"].size(), 1u);
+  EXPECT_EQ(once["repetitions"][0]["decode_seconds"], once["decode_seconds"]);
+  const Json more = run_json(line + " --warmup 0 --repeat 3");
+  EXPECT_EQ(more["warmup"], 0);
+  EXPECT_EQ(more["repetitions"].size(), 3u);
+  EXPECT_EQ(more["generations"], once["generations"]);
+  EXPECT_THAT(run(line + " --repeat 3").err, HasSubstr("; medians of 3 runs: prefill "));
+  EXPECT_EQ(run(line + " --repeat 3").out, run(line).out);
+  EXPECT_THAT(run(line + " --repeat 0").err, StartsWith("error: --repeat takes"));
+}
+
 TEST(GenerateCommand, ShowsNoControlCharacters) {
   const WorkingFolder folder;
   save_model();
@@ -271,7 +302,6 @@ TEST(GenerateCommand, RefusesBadCommandLines) {
   };
   const std::string wanted = "error: give one of --prompt, --prompts and --num-input-tokens\n";
   for (const auto& [words, message] : std::vector<Case>{
-           {{}, wanted},
            {{"--prompt", "a", "--num-input-tokens", "3"}, wanted},
            {{"--prompt", ""}, "error: --prompt needs a value\n"},
            {{"--prompt", "a", "--temperature", "-1"},

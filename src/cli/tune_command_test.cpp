@@ -80,7 +80,8 @@ TEST_F(TuneCommandTest, TrialsThatCouldNotStartDoNotCount) {
   fs::permissions("one.sh", fs::perms::owner_all);
   // The program removes itself: the second trial finds none.
   const CliRun once = run(tune("--trials 4 --study " + study_file(), "./one.sh {{n}}"));
-  EXPECT_THAT(once.out, HasSubstr("1 trial, 1 complete, 1 waiting; not counted: 1 whose command could not start"));
+  EXPECT_THAT(once.out,
+              HasSubstr("1 trial, 1 complete, 1 waiting; not counted: 1 whose command could not start"));
   EXPECT_EQ(run("tune resume " + study_file()).code, 4);
   std::ofstream("one.sh") << "#!/bin/sh\necho $1\n";
   fs::permissions("one.sh", fs::perms::owner_all);

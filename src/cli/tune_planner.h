@@ -7,8 +7,8 @@
 #include "nadi/plan/plan_file.h"
 #include "nadi/plan/plan_question.h"
 #include "nadi/tune/plan_guide.h"
-#include "nadi/tune/tuner.h"
 #include "nadi/tune/tune_study.h"
+#include "nadi/tune/tuner.h"
 
 namespace nadi {
 

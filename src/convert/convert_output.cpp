@@ -17,11 +17,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kNodesPerStep = 1 << 16;
-constexpr std::size_t kPart = std::size_t{1} << 20;
 
 constexpr std::array kFormats{
     ConvertFormatEntry{"et", "Chakra", ".et", ConvertFormat::kChakra},
-    ConvertFormatEntry{"chakra-json", "Chakra as JSON, a node a line", ".json", ConvertFormat::kChakraJson},
+    ConvertFormatEntry{"chakra-json", "Chakra as one JSON document", ".json", ConvertFormat::kChakraJson},
+    ConvertFormatEntry{"chakra-jsonl", "Chakra as JSON lines, a node a line", ".jsonl",
+                       ConvertFormat::kChakraJsonLines},
     ConvertFormatEntry{"kineto", "a timeline for Perfetto and chrome://tracing", ".json",
                        ConvertFormat::kKineto},
     ConvertFormatEntry{"node-link", "a graph for NetworkX", ".json", ConvertFormat::kNodeLink},
@@ -60,20 +61,17 @@ void write_nodes(ConvertFormat wanted, const GlobalMetadata& metadata, const Nod
       writer.finish();
       return;
     }
-    case ConvertFormat::kChakraJson: {
-      std::string part;
-      append_metadata_json(part, metadata);
-      part += '\n';
+    case ConvertFormat::kChakraJson:
+    case ConvertFormat::kChakraJsonLines: {
+      ChakraJsonWriter writer(
+          sink, metadata,
+          wanted == ConvertFormat::kChakraJson ? ChakraJsonForm::kDocument : ChakraJsonForm::kLines);
       for (std::size_t row = 0; row < nodes.size; ++row) {
         nodes.get(row, node);
-        append_node_json(part, node);
-        part += '\n';
+        writer.write(node);
         if (row % kNodesPerStep == 0) progress();
-        if (part.size() < kPart) continue;
-        sink(part);
-        part.clear();
       }
-      sink(part);
+      writer.finish();
       return;
     }
     case ConvertFormat::kKineto:

@@ -19,7 +19,7 @@
 
 namespace nadi {
 
-enum class ConvertFormat : std::uint8_t { kChakra, kChakraJson, kKineto, kNodeLink };
+enum class ConvertFormat : std::uint8_t { kChakra, kChakraJson, kChakraJsonLines, kKineto, kNodeLink };
 
 struct ConvertFormatEntry {
   std::string_view name;       // "chakra-json"

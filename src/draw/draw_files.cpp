@@ -35,7 +35,9 @@ constexpr std::array kDrawFormats{
     DrawFormatEntry{"graphml", ".graphml", "a graph for NetworkX, Gephi and yEd", DrawFormat::kGraphml},
     DrawFormatEntry{"json", ".json", "node-link JSON for NetworkX", DrawFormat::kJson},
     DrawFormatEntry{"html", ".html", "a page to look around in", DrawFormat::kHtml},
-    DrawFormatEntry{"chakra", ".et", "a Chakra trace; as JSON where the file's name ends so",
+    DrawFormatEntry{"chakra", ".et",
+                    "a Chakra trace; as a JSON document where the file's name ends in .json, as lines of "
+                    "JSON where it ends in .jsonl",
                     DrawFormat::kChakra},
 };
 
@@ -246,14 +248,15 @@ class Drawing {
   }
 
   void write_traces() {
-    const bool as_json = output_.file.extension() == ".json";
+    const std::string extension = output_.file.extension().string();
+    const bool as_json = extension == ".json" || extension == ".jsonl";
     AtomicFileSet files(output_.overwrite, Durability::kNow);
     const auto write_one = [&](const Trace& trace, std::int64_t rank, bool many) {
       const fs::path path = trace_file(rank, many);
       AtomicFile& file = files.add(path);
       const auto sink = [&](std::string_view part) { file.write(part); };
       if (as_json)
-        write_chakra_json(trace, sink);
+        write_chakra_json(trace, sink, chakra_json_form(output_.file));
       else
         write_chakra(trace, sink);
       files.close(file);

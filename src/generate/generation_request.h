@@ -29,6 +29,8 @@ struct GenerationRequest {
   std::string tokenizer_name;            // the path of the tokenizer; "" without one
   Prompts prompts;
   GeneratorOptions options;
+  std::int64_t warmup = 1;                   // runs of two tokens before anything is measured
+  std::int64_t repeat = 1;                   // runs that are measured
   std::string stop;                          // the text ends before it; "": nowhere
   std::string trace_prefix;                  // of the files of the trace; "": no trace
   Overwrite overwrite = Overwrite::kRefuse;  // of the trace

@@ -119,6 +119,16 @@ class Generator::State {
       read_token(*before, options_.output_tokens - 1, start, batch, callback, result);
   }
 
+  void warm_up(PromptTokens prompts) {
+    set_prompts(prompts.first(std::min(prompts.size(), static_cast<std::size_t>(options_.batch_size))));
+    constexpr std::int64_t kTokens = 2;
+    for (std::int64_t number = 0; number < std::min(kTokens, options_.output_tokens); ++number) {
+      set_random(number, 0);
+      const auto instruction = static_cast<std::size_t>(number);
+      engine_->wait(engine_->run(loaded_, {.inputs = kInputs, .first = instruction, .end = instruction + 1}));
+    }
+  }
+
   const GeneratorOptions options_;
   const std::int64_t vocabulary_;
   const Plan plan_;
@@ -220,6 +230,10 @@ Generator::Generator(const ModelConfig& config, const GeneratorOptions& options)
 
 Generator::~Generator() = default;
 
+void Generator::warm_up(PromptTokens prompts) {
+  if (!prompts.empty()) state_->warm_up(prompts);
+}
+
 GenerationResult Generator::generate(PromptTokens prompts, const TokenCallback& callback) {
   GenerationResult result;
   result.generations.resize(prompts.size());
@@ -241,6 +255,10 @@ const Plan& Generator::plan() const {
 
 std::span<const ExecutedStep> Generator::recorded() const {
   return state_->recorded_;
+}
+
+void Generator::forget_recorded() {
+  state_->recorded_.clear();
 }
 
 const std::vector<std::string>& Generator::unused_weights() const {

@@ -18,6 +18,9 @@
 // one. The program stops early when every prompt has ended. With `record` it always runs to its end, so that
 // the record is the whole program: the trace of the run and the dry trace (compare_with_dry_trace()) have the
 // same nodes.
+//
+// The first use of a program costs more than all later ones: kernels are made, and memory is touched for the
+// first time. warm_up() does that outside of what is measured and recorded.
 #pragma once
 
 #include <cstdint>
@@ -80,6 +83,10 @@ struct Generation {
   GenerationEnd end = GenerationEnd::kLength;
 };
 
+struct GenerationTimes {
+  double prefill_seconds = 0, decode_seconds = 0;
+};
+
 struct GenerationResult {
   std::vector<Generation> generations = {};  // one for each prompt, in their order
   // The prompts; the first token of each is made on the way.
@@ -88,6 +95,7 @@ struct GenerationResult {
   // All other tokens, ends included.
   std::int64_t decode_tokens = 0;
   double decode_seconds = 0;
+  std::vector<GenerationTimes> repetitions = {};  // of each run, where it was measured: medians are above
 };
 
 // What generating takes on each rank, as the engine will lay it out: for asking whether there is that much.
@@ -109,14 +117,19 @@ class Generator {
   Generator(const Generator&) = delete;
   Generator& operator=(const Generator&) = delete;
 
+  // Reads the first batch of prompts and makes two tokens of it (the second is the first from the KV cache),
+  // and forgets them. Changes no later token.
+  void warm_up(std::span<const std::vector<TokenId>> prompts);
+
   // Each prompt has 1 to input_tokens tokens of the model's vocabulary. May be called again: numbers of
   // prompts start from 0.
   GenerationResult generate(std::span<const std::vector<TokenId>> prompts, const TokenCallback& callback);
 
   const Program& program() const;
   const Plan& plan() const;
-  // With `record`: a step for each batch so far.
+  // With `record`: a step for each batch so far, since it was last forgotten.
   std::span<const ExecutedStep> recorded() const;
+  void forget_recorded();
   // Names in the weights' files that the model does not have.
   const std::vector<std::string>& unused_weights() const;
   std::string remark() const;  // of the engine, for the user; empty: none

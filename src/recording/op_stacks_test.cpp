@@ -45,16 +45,16 @@ TEST(OpStacks, AddsUpByKindAndByLayer) {
   EXPECT_EQ(all[0], "# Time in kernels by kind of op, then by layer and op (layer;op), of 2 recorded steps.");
   // 2 * 7.25 us from start to end.
   EXPECT_THAT(all[3], StartsWith("# Steps took 14.500 us together"));
-  EXPECT_THAT(words(all[5]), ElementsAre("op", "calls", "time", "on", "the", "CPU", "time", "on", "the", "GPU",
-                                         "mean", "share", "%", "FLOP/s", "bytes/s"));
+  EXPECT_THAT(words(all[5]), ElementsAre("op", "calls", "time", "on", "the", "CPU", "time", "on", "the",
+                                         "GPU", "mean", "share", "%", "FLOP/s", "bytes/s"));
   // Six additions of 32 numbers in 9 us of 17: 192 / 9 us = 21.3 MFLOP/s. In a step, two of them read two
   // tensors of 128 bytes and one adds a tensor to itself, which counts once; each writes one: 2 * (384 + 256
   // + 384) B / 9 us = 227.6 MB/s.
-  EXPECT_THAT(words(all[7]),
-              ElementsAre("add", "6", "cpu_time_total=9.000", "cuda_time_total=0.000", "1.500", "52.94", "21.3", "MFLOP/s", "227.6", "MB/s"));
+  EXPECT_THAT(words(all[7]), ElementsAre("add", "6", "cpu_time_total=9.000", "cuda_time_total=0.000", "1.500",
+                                         "52.94", "21.3", "MFLOP/s", "227.6", "MB/s"));
   // 512 FLOP in 4 us each; 512 B in 4 us.
-  EXPECT_THAT(words(all[8]), ElementsAre("matmul", "2", "cpu_time_total=8.000", "cuda_time_total=0.000", "4.000", "47.06", "128.0", "MFLOP/s",
-                                         "128.0", "MB/s"));
+  EXPECT_THAT(words(all[8]), ElementsAre("matmul", "2", "cpu_time_total=8.000", "cuda_time_total=0.000",
+                                         "4.000", "47.06", "128.0", "MFLOP/s", "128.0", "MB/s"));
   EXPECT_THAT(words(all[10]), testing::Contains("cpu_time_total=17.000"));
   EXPECT_THAT(all[10], StartsWith("total "));
   EXPECT_THAT(words(all[10])[5], "100.00");
@@ -73,8 +73,8 @@ TEST(OpStacks, TimesOfAGpuAreInItsColumn) {
   step.device = {.kind = ExecutedDevice::Kind::kCuda};
   const std::string text = op_stacks(program, std::span(&step, 1));
   EXPECT_THAT(text, HasSubstr("of 1 recorded step."));
-  EXPECT_THAT(words(lines(text)[7]),
-              ElementsAre("add", "3", "cpu_time_total=-", "cuda_time_total=4.500", "1.500", "75.00", "21.3", "MFLOP/s", "227.6", "MB/s"));
+  EXPECT_THAT(words(lines(text)[7]), ElementsAre("add", "3", "cpu_time_total=-", "cuda_time_total=4.500",
+                                                 "1.500", "75.00", "21.3", "MFLOP/s", "227.6", "MB/s"));
 }
 
 // As `grep cuda_time_total` of the file: rows, and neither headings nor explanations.
@@ -103,8 +103,8 @@ TEST(OpStacks, CommunicationHasATableOfItsOwn) {
   ASSERT_EQ(all.size(), 5u + 6u + 1u + 6u + 1u + 4u + 7u);
   EXPECT_THAT(words(all[7]), testing::Contains("add"));
   EXPECT_THAT(words(all[8]), testing::Contains("matmul"));
-  EXPECT_THAT(words(all[10]), ElementsAre("total", "4", "cpu_time_total=6.000", "cuda_time_total=0.000", "1.500", "100.00", testing::_,
-                                          testing::_, testing::_, testing::_));
+  EXPECT_THAT(words(all[10]), ElementsAre("total", "4", "cpu_time_total=6.000", "cuda_time_total=0.000",
+                                          "1.500", "100.00", testing::_, testing::_, testing::_, testing::_));
   const std::size_t table = all.size() - 7;
   EXPECT_THAT(words(all[table]),
               ElementsAre("group;op", "phase", "calls", "bytes", "time_total", "algbw", "GB/s", "busbw",
@@ -123,7 +123,8 @@ TEST(OpStacks, CommunicationHasATableOfItsOwn) {
 TEST(OpStacks, OfNothingAreEmptyTables) {
   const std::vector<std::string> all = lines(op_stacks(program_for_tests(), {}));
   ASSERT_EQ(all.size(), 5u + 4u + 1u + 4u);
-  EXPECT_THAT(words(all[8]), ElementsAre("total", "0", "cpu_time_total=0.000", "cuda_time_total=0.000", "0.000", "0.00", "-", "-"));
+  EXPECT_THAT(words(all[8]), ElementsAre("total", "0", "cpu_time_total=0.000", "cuda_time_total=0.000",
+                                         "0.000", "0.00", "-", "-"));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "nadi/report/generate_report.h"
 
+#include <algorithm>
+
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
 #include "nadi/engine/comm/communicator.h"
@@ -21,6 +23,19 @@ Json trace_json(const GenerationRequest& request) {
   return {{"chakra", files.chakra.string()},
           {"kineto", generation_kineto_file(request.trace_prefix).string()},
           {"stacks", files.stacks.string()}};
+}
+
+Json repetitions_json(const GenerationResult& result) {
+  Json all = Json::array();
+  for (const GenerationTimes& times : result.repetitions)
+    all.push_back({{"prefill_seconds", times.prefill_seconds}, {"decode_seconds", times.decode_seconds}});
+  return all;
+}
+
+// "0.010 to 0.012 s" of all runs.
+std::string spread_text(const GenerationResult& result, double GenerationTimes::*part) {
+  const auto [least, most] = std::ranges::minmax(result.repetitions, {}, part);
+  return format("{:.3f} to {:.3f} s", least.*part, most.*part);
 }
 
 }  // namespace
@@ -54,6 +69,8 @@ Json generation_json(const GenerationRequest& request, const GenerationResult& r
           {"prefill_seconds", result.prefill_seconds},
           {"decode_tokens", result.decode_tokens},
           {"decode_seconds", result.decode_seconds},
+          {"warmup", request.warmup},
+          {"repetitions", repetitions_json(result)},
           {"trace", trace_json(request)}};
 }
 
@@ -64,6 +81,12 @@ std::string generation_speed_text(const GenerationResult& result) {
   };
   std::string text = part("prefill:", result.prefill_tokens, result.prefill_seconds);
   if (result.decode_tokens > 0) text += part("; decode:", result.decode_tokens, result.decode_seconds);
+  if (result.repetitions.size() > 1) {
+    text += format("; medians of {} runs: prefill {}", result.repetitions.size(),
+                   spread_text(result, &GenerationTimes::prefill_seconds));
+    if (result.decode_tokens > 0)
+      text += format(", decode {}", spread_text(result, &GenerationTimes::decode_seconds));
+  }
   return text + "\n";
 }
 

@@ -16,7 +16,8 @@ struct GenerationResult;
 Json generation_json(const GenerationRequest& request, const GenerationResult& result,
                      std::span<const std::string> texts);
 
-// "prefill: 4 tokens in 0.010 s, 400.0 tokens/s; decode: ..."
+// "prefill: 4 tokens in 0.010 s, 400.0 tokens/s; decode: ..."; of several runs "; medians of 5 runs: prefill
+// 0.009 to 0.012 s, decode ..." behind it.
 std::string generation_speed_text(const GenerationResult& result);
 
 }  // namespace nadi

@@ -69,8 +69,7 @@ std::string counts_text(const StudyView& view) {
     if (state == TrialState::kFail) count -= not_started;
     if (count > 0) text += format(", {} {}", count, state == TrialState::kFail ? "failed" : to_string(state));
   }
-  if (not_started > 0)
-    text += format("; not counted: {} whose command could not start", not_started);
+  if (not_started > 0) text += format("; not counted: {} whose command could not start", not_started);
   return text;
 }
 

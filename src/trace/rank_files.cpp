@@ -11,7 +11,7 @@
 namespace nadi {
 namespace {
 
-constexpr std::array<std::string_view, 4> kEndings{".zst", ".gz", ".et", ".json"};
+constexpr std::array<std::string_view, 5> kEndings{".zst", ".gz", ".et", ".json", ".jsonl"};
 constexpr std::string_view kDigits = "0123456789";
 
 // The name without endings that say what is in the file.
