@@ -7,11 +7,11 @@
 
 #include "nadi/base/files_for_tests.h"
 #include "nadi/base/json.h"
+#include "nadi/base/sha256.h"
 #include "nadi/checkpoint_conversion/convert_checkpoint.h"
 #include "nadi/checkpoint_conversion/open_checkpoint.h"
 #include "nadi/checkpoint_conversion/tokenizer_size.h"
 #include "nadi/megatron_checkpoint/torch_dist_folder.h"
-#include "nadi/testing/sha256.h"
 #include "nadi/testing/source_folder.h"
 #include "nadi/torch_file/torch_file.h"
 

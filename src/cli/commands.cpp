@@ -23,6 +23,7 @@ std::unique_ptr<Command> make_draw_command();
 std::unique_ptr<Command> make_timeline_command();
 std::unique_ptr<Command> make_data_tokenizer_command();
 std::unique_ptr<Command> make_data_preprocess_command();
+std::unique_ptr<Command> make_data_get_command();
 std::unique_ptr<Command> make_data_index_command();
 std::unique_ptr<Command> make_data_inspect_command();
 std::unique_ptr<Command> make_checkpoint_convert_command();
@@ -148,6 +149,12 @@ constexpr std::array kCommands{
                  .examples = {"nadi data inspect data/arxiv_text_document",
                               "nadi data inspect data/arxiv_text_document --tokenizer tok --format jsonl"},
                  .make = &make_data_inspect_command},
+    CommandEntry{.name = "data get",
+                 .summary =
+                     "get vocabularies and SQuAD, checked, to where training looks; the one command that "
+                     "downloads",
+                 .examples = {"nadi data get gpt2 bert-base-uncased", "nadi data get squad --from Downloads"},
+                 .make = &make_data_get_command},
     CommandEntry{.name = "checkpoint convert",
                  .summary = "convert checkpoints: Hugging Face, Megatron-LM in any split, Nadi",
                  .examples = {"nadi checkpoint convert --load-dir out/gpt2/best_model --save-dir mega "

@@ -32,6 +32,8 @@ constexpr FlagWording kWordings[]{
      "in which all steps have one batch size: --trace-wait, --trace-active"},
     {"name the tokenizer that the dataset was made with",
      "name the tokenizer that the dataset was made with: --tokenizer, or Megatron's flags for one"},
+    {"say that it may be replaced", "--force replaces it"},
+    {"and say in which folder they are", "and name their folder with --from; --from URL gets them itself"},
     {"start as many ranks as the plan needs", "start as many ranks as the plan needs: nadi launch -n N ..."},
 };
 

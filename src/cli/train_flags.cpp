@@ -70,7 +70,7 @@ void add_model_flags(Flags& flags) {
               "tokenizer.json, vocab.json and merges.txt, vocab.txt, or tokenizer.model",
               "the checkpoint's, else one in --cache-dir, else trained on the data; none with --data-path");
   group.value("--cache-dir", "FOLDER",
-              "where to search for SQuAD files and vocabularies (scripts/get_vocab.sh)",
+              "where to search for SQuAD files and vocabularies, which 'nadi data get' puts there",
               format("{}; SQuAD files first in the folder that HF_DATASETS_CACHE names", kDefaultCacheDir));
   group.add({.names = {"--max-seq-length"},
              .value = "N",

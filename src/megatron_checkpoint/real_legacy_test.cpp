@@ -7,11 +7,11 @@
 #include "nadi/base/files_for_tests.h"
 #include "nadi/base/half.h"
 #include "nadi/base/json.h"
+#include "nadi/base/sha256.h"
 #include "nadi/checkpoint/pretrained_source.h"
 #include "nadi/megatron_checkpoint/legacy_checkpoint_for_tests.h"
 #include "nadi/megatron_checkpoint/legacy_source.h"
 #include "nadi/megatron_checkpoint/optimizer_layout.h"
-#include "nadi/testing/sha256.h"
 #include "nadi/testing/source_folder.h"
 #include "nadi/torch_file/torch_file.h"
 

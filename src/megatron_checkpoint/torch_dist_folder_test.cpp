@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "nadi/base/json.h"
+#include "nadi/base/sha256.h"
 #include "nadi/checkpoint/pretrained_source.h"
 #include "nadi/megatron_checkpoint/torch_dist_source.h"
-#include "nadi/testing/sha256.h"
 #include "nadi/testing/source_folder.h"
 
 namespace nadi {

@@ -35,7 +35,7 @@ Objective objective_of(Architecture architecture) {
   return architecture == Architecture::kBert ? Objective::kMaskedToken : Objective::kNextToken;
 }
 
-// Where scripts/get_vocab.sh puts the vocabulary of an architecture.
+// Where `nadi data get` puts the vocabulary of an architecture (download/public_data.cpp).
 std::string_view cached_tokenizer(Architecture architecture) {
   switch (architecture) {
     case Architecture::kGpt2:

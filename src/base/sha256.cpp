@@ -1,4 +1,4 @@
-#include "nadi/testing/sha256.h"
+#include "nadi/base/sha256.h"
 
 #include <array>
 #include <bit>

@@ -1,6 +1,6 @@
-// SHA-256 (FIPS 180-4), for tests that compare bytes with published hashes.
+// SHA-256 (FIPS 180-4), for comparing bytes with published hashes.
 //
-//   EXPECT_EQ(sha256_hex(bytes).substr(0, 16), "203f120dce56d1fc");
+//   if (sha256_hex(bytes) != published) ...
 #pragma once
 
 #include <cstddef>

