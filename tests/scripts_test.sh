@@ -15,6 +15,25 @@ expect 0 env MODEL=gpt2-tiny RANKS=1 "$source/scripts/run_all_experiments.sh" 1 
 grep -q 'only gpt2-tiny is trained' err || fail "MODEL is not mentioned"
 rm -rf outputs checkpoints
 
+# A script replaces what a script wrote, and nothing else.
+one() { expect "$1" env MODEL=gpt2-tiny "$source/scripts/run_gpt2.sh" 1 1 "${few[@]}" "${@:2}"; }
+one 0
+[[ -s outputs/gpt2-tiny_1gpu_trace.et && -d checkpoints/gpt2-tiny/best_model ]] || [[ -d checkpoints/gpt2-tiny ]] || fail "no files"
+before=$(stat -c %Y.%i outputs/gpt2-tiny_1gpu_trace.et)
+expect 0 env GPT2_MODEL=gpt2-tiny BERT_MODEL=bert-tiny RANKS=1 "$source/scripts/run_all_experiments.sh" 1 "${few[@]}"
+[[ $(stat -c %Y.%i outputs/gpt2-tiny_1gpu_trace.et) != "$before" ]] || fail "the trace was not replaced"
+grep -q cuda_time_total=0.000 outputs/gpt2-tiny_1gpu_trace_stacks.txt || fail "no times in the rows of the table"
+echo mine >outputs/gpt2-tiny_1gpu_trace.et
+one 2
+grep -q 'outputs/gpt2-tiny_1gpu_trace.et exists, and none of these scripts wrote it as it is' err || fail "refusal: $(cat err)"
+[[ $(cat outputs/gpt2-tiny_1gpu_trace.et) == mine ]] || fail "a file of the user's was replaced"
+one 0 --force
+one 0
+"$nadi" train gpt2-tiny --batch-size 1 "${few[@]}" --save-dir checkpoints/gpt2-tiny --force >/dev/null 2>&1
+one 2
+grep -q 'checkpoints/gpt2-tiny/checkpoint-3/.* exists' err || fail "refusal of a checkpoint: $(cat err)"
+rm -rf outputs checkpoints
+
 # One for each type.
 expect 0 env GPT2_MODEL=gpt2-tiny BERT_MODEL=bert-tiny RANKS=1 "$source/scripts/run_all_experiments.sh" 1 "${few[@]}"
 for name in gpt2-tiny bert-tiny; do
@@ -47,16 +66,21 @@ if command -v mpirun >/dev/null; then
   small=(NODES=1 GPUS=2 TP=1 PP=1 LAYERS=2 HIDDEN=64 FFN=128 HEADS=4 GROUPS_OF_QUERIES=2 SEQ=32 BATCH=4 ITERS=3 DTYPE=fp32
     DEVICE=cpu THREADS=1 MODEL=- CLUSTER=-)
   study=tune.journal
-  expect 0 env "${small[@]}" STUDY=$study TRIALS=2 "$source/scripts/run_tune.sh" --constant num_layers=2 --constant num_heads=4 \
-    --constant num_kv_heads=2 --metric-warmup 1 --param recompute=none
+  expect 0 env "${small[@]}" STUDY=$study TRIALS=2 "$source/scripts/run_tune.sh" --metric-warmup 1 \
+    --param recompute=none
   grep -q '2 trials, 2 complete' out || fail "run_tune.sh: $(cat out err)"
   expect 0 env STUDY=$study TRIALS=3 "$source/scripts/run_tune.sh"
   grep -q '3 trials, 3 complete' out || fail "run_tune.sh does not go on: $(cat out err)"
-  expect 0 env "${small[@]}" METRIC=time STUDY=time.journal TRIALS=1 "$source/scripts/run_tune.sh" --constant num_layers=2 \
-    --constant num_heads=4 --constant num_kv_heads=2 --metric-warmup 1
+  expect 0 env "${small[@]}" METRIC=time STUDY=time.journal TRIALS=1 "$source/scripts/run_tune.sh" --metric-warmup 1
   grep -q 'best: ms [1-9]' out || fail "run_tune.sh by time: $(cat out err)"
   expect 2 env METRIC=speed STUDY=new.journal "$source/scripts/run_tune.sh"
   expect 2 "$source/scripts/train_70b.sh" - -
+  # With the planner, what is proposed fits the model that is trained: four layers, of which no more are recomputed.
+  expect 0 env "${small[@]}" LAYERS=4 MODEL= CLUSTER=dgx-a100 STUDY=planned.journal "$source/scripts/run_tune.sh" --dry-run
+  grep -q 'plan: .*train_70b.sh' out || fail "run_tune.sh has no plan: $(cat out err)"
+  [[ ! -e planned_model ]] || fail "a dry run leaves a model"
+  while read -r layers; do ((layers <= 4)) || fail "$layers recomputed layers of 4"; done \
+    < <(grep -o -- '--recompute-num-layers [0-9]*' out | cut -d' ' -f2)
 else
   echo "note: there is no mpirun: run_tune.sh is not tried"
 fi

@@ -35,6 +35,7 @@
 #include "nadi/terminal/silent_console.h"
 #include "nadi/train/resolve_data.h"
 #include "nadi/train/step_requests.h"
+#include "nadi/train/wandb_run.h"
 
 namespace nadi {
 namespace {
@@ -86,8 +87,10 @@ std::string short_window(const RecorderOptions& window, std::int64_t steps) {
 // interrupted run ends in its own time, and one whose output nobody reads any more is ended like that, too.
 class Relay : public TrainListener {
  public:
-  Relay(TrainListener& log, const ResolvedTrain& run, EarlyEnd& end, Interruption* interruption)
-      : log_(log), run_(run), end_(end), interruption_(interruption) {}
+  // `wandb` may be nullptr.
+  Relay(TrainListener& log, const ResolvedTrain& run, EarlyEnd& end, Interruption* interruption,
+        WandbRun* wandb)
+      : log_(log), run_(run), end_(end), interruption_(interruption), wandb_(wandb) {}
   void note(const std::string& text) override {
     tell([&] { log_.note(text); });
   }
@@ -102,12 +105,14 @@ class Relay : public TrainListener {
   }
   void step(const StepReport& report) override {
     end_.after(report.step);
+    if (wandb_ != nullptr) wandb_->step(report);
     tell([&] { log_.step(report); });
   }
   void evaluating(std::int64_t done, std::int64_t batches) override {
     tell([&] { log_.evaluating(done, batches); });
   }
   void evaluated(const EvaluationReport& report) override {
+    if (wandb_ != nullptr) wandb_->evaluated(report);
     tell([&] { log_.evaluated(report); });
   }
   void epoch(const EpochReport& report) override {
@@ -135,6 +140,7 @@ class Relay : public TrainListener {
   const ResolvedTrain& run_;
   EarlyEnd& end_;
   Interruption* interruption_;
+  WandbRun* wandb_;
   std::optional<Interruption::Hold> hold_;
 };
 
@@ -215,6 +221,30 @@ std::unique_ptr<TrainListener> make_log(const ResolvedTrain& run, Rank rank, Con
       json ? all.info() : all.out, all.info());
 }
 
+Nanoseconds time_since_1970() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return Nanoseconds{std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
+}
+
+// The settings of a run for Weights & Biases: those of the result, the model, and the rest of the schedule.
+Json wandb_settings(const TrainOptions& options, const ResolvedTrainData& data) {
+  Json settings = train_settings_json(options, data);
+  const ModelConfig& config = options.config;
+  settings.update(Json{{"model_type", to_string(config.architecture)},
+                       {"num_layers", config.layers},
+                       {"hidden_size", config.width},
+                       {"num_attention_heads", config.heads},
+                       {"vocab_size", config.vocabulary},
+                       {"num_epochs", options.epochs},
+                       {"max_steps", options.max_steps},
+                       {"warmup_steps", options.optimizer.learning_rate.warmup},
+                       {"weight_decay", options.optimizer.weight_decay},
+                       {"max_grad_norm", options.optimizer.max_grad_norm},
+                       {"device", to_string(options.device)},
+                       {"resumed_from", options.resume_from.string()}});
+  return settings;
+}
+
 void check_memory_of(const TrainOptions& options, Communicator& world) {
   if (options.device == DeviceKind::kCuda)
     check_gpu_memory(world, predicted_engine_memory(options, world.rank()), StepKind::kTrain);
@@ -284,9 +314,21 @@ class TrainCommand : public Command {
     const bool json = flags.given("--json");
     const std::unique_ptr<TrainListener> log = make_log(run, rank, first, console, json);
     EarlyEnd end(run, console);
-    Relay relay(*log, run, end, console.interruption);
+    std::optional<WandbRun> wandb;
+    if (run.wandb && to_number(rank) == 0) {
+      run.wandb->settings = wandb_settings(options, data);
+      run.wandb->now = time_since_1970;
+      wandb.emplace(*run.wandb);
+    }
+    Relay relay(*log, run, end, console.interruption, wandb ? &*wandb : nullptr);
     const TrainResult result = train(options, {*data.train, data.validation.get(), data.tokenizer.get()},
                                      communicator, relay, [&] { return end.asked(); });
+    if (wandb) {
+      constexpr int kStopped = 130;
+      wandb->finish(result.stopped && end.was_interrupt() ? kStopped : 0);
+      console.info() << format("offline run: {}; upload it with: wandb sync {}\n", wandb->folder().string(),
+                               wandb->folder().string());
+    }
     if (result.stopped && end.reader_gone()) {
       console.err << format(
           "error: nobody reads standard output any more: stopped after step {}{}\n", result.steps,

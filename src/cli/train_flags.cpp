@@ -181,6 +181,19 @@ void add_output_flags(Flags& flags) {
              .fallback = "megatron with Megatron's flags, else nadi",
              .choices = {kLogFormats.begin(), kLogFormats.end()}});
   group.value("--tensorboard-dir", "FOLDER", "folder for TensorBoard's event file", "none is written");
+  group.value("--wandb-project", "NAME",
+              "project of Weights & Biases: write an offline run, which 'wandb sync' uploads later; nothing "
+              "is sent",
+              "none is written");
+  group.add({.names = {"--wandb-name", "--wandb-exp-name"},
+             .value = "NAME",
+             .help = "with --wandb-project: name of the run",
+             .fallback = "one that Weights & Biases makes up"});
+  group.add({.names = {"--wandb-dir", "--wandb-save-dir"},
+             .value = "FOLDER",
+             .help = "with --wandb-project: where wandb/offline-run-* is made",
+             .fallback = "."});
+  group.value("--wandb-entity", "NAME", "with --wandb-project: user or team", "whoever uploads");
   group.toggle("--json", "print the result as JSON: see docs/json.md");
   group.toggle("--force", "overwrite traces and the checkpoints of another run");
 

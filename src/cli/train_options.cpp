@@ -142,6 +142,19 @@ void resolve_evaluation(const Flags& flags, ResolvedTrain& run) {
     run.notes.push_back("--eval-iters has no effect without --data-path: all of the validation data is used");
 }
 
+std::optional<WandbOptions> resolve_wandb(const Flags& flags) {
+  const auto project = flags.text("--wandb-project");
+  for (const std::string_view flag : {"--wandb-name", "--wandb-dir", "--wandb-entity"})
+    if (flags.given(flag) && !project)
+      throw usage_error(format("{} needs --wandb-project, which turns the offline run on", flag));
+  if (!project) return std::nullopt;
+  return WandbOptions{.folder = flags.text("--wandb-dir").value_or("."),
+                      .project = *project,
+                      .name = flags.text("--wandb-name").value_or(""),
+                      .entity = flags.text("--wandb-entity").value_or(""),
+                      .now = {}};
+}
+
 void check_data_flags(const Flags& flags, std::vector<std::string>& notes) {
   const bool indexed = reads_indexed_data(flags);
   for (const std::string_view flag : {"--data", "--eval-data", "--mock-data"})
@@ -201,6 +214,7 @@ ResolvedTrain resolve_train(const Flags& flags, std::int64_t ranks, Rank rank) {
   if (flags.given("--deterministic-mode")) options.math.deterministic = true;
   options.threads = resolve_threads(flags);
   options.tensorboard_dir = flags.text("--tensorboard-dir").value_or("");
+  run.wandb = resolve_wandb(flags);
   resolve_evaluation(flags, run);
   check_data_flags(flags, run.notes);
   resolve_checkpoints(flags, named, options, run.notes);

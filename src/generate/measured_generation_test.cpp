@@ -27,7 +27,7 @@ GenerationRequest request_for_tests(GeneratorOptions options) {
 TEST(MeasuredGeneration, WarmUpAndRepetitionsChangeNoToken) {
   GenerationRequest request = request_for_tests({.temperature = 0.9, .top_k = 12});
   std::vector<std::vector<TokenId>> plain;
-  for (const auto [warmup, repeat] : {std::pair{0, 1}, {1, 1}, {3, 4}}) {
+  for (const auto& [warmup, repeat] : {std::pair{0, 1}, {1, 1}, {3, 4}}) {
     request.warmup = warmup;
     request.repeat = repeat;
     Generator generator(request.config, request.options);

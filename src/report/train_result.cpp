@@ -23,20 +23,21 @@ void print_train_result(const TrainResult& result, std::ostream& out) {
     out << format("last checkpoint: {}\n", result.last_checkpoint.string());
 }
 
-Json train_result_json(const TrainOptions& options, const ResolvedTrainData& data,
-                       const TrainResult& result) {
-  const auto optional = [](const std::optional<double>& value) {
-    return value ? Json(*value) : Json(nullptr);
-  };
-  const auto text = [](const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); };
-  const auto path = [&](const std::filesystem::path& value) { return text(value.string()); };
-  const RunTraceFiles trace = result.trace.value_or(RunTraceFiles{});
+namespace {
+
+Json text_or_null(const std::string& value) {
+  return value.empty() ? Json(nullptr) : Json(value);
+}
+
+}  // namespace
+
+Json train_settings_json(const TrainOptions& options, const ResolvedTrainData& data) {
   const Plan& plan = options.plan;
   return {{"nadi_version", version()},
           {"model", options.config.name},
           {"data", data.data_name},
-          {"validation_data", text(data.validation_name)},
-          {"tokenizer", text(data.tokenizer_name)},
+          {"validation_data", text_or_null(data.validation_name)},
+          {"tokenizer", text_or_null(data.tokenizer_name)},
           {"samples", data.train->samples()},
           {"batch_size", options.batch_size},
           {"gradient_accumulation_steps", options.accumulation},
@@ -50,19 +51,31 @@ Json train_result_json(const TrainOptions& options, const ResolvedTrainData& dat
           {"tp", plan.tp},
           {"cp", plan.cp},
           {"dp", plan.dp},
-          {"pp", plan.pp},
-          {"steps", result.steps},
-          {"stopped", result.stopped},
-          {"first_loss", optional(result.first_loss)},
-          {"last_loss", optional(result.last_loss)},
-          {"best_validation_loss", optional(result.best_validation_loss)},
-          {"skipped_steps", result.skipped_steps},
-          {"tokens", result.tokens},
-          {"seconds", result.seconds},
-          {"last_checkpoint", path(result.last_checkpoint)},
-          {"best_model", path(result.best_model)},
-          {"trace",
-           {{"kineto", path(trace.kineto)}, {"chakra", path(trace.chakra)}, {"stacks", path(trace.stacks)}}}};
+          {"pp", plan.pp}};
+}
+
+Json train_result_json(const TrainOptions& options, const ResolvedTrainData& data,
+                       const TrainResult& result) {
+  const auto optional = [](const std::optional<double>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  const auto path = [&](const std::filesystem::path& value) { return text_or_null(value.string()); };
+  const RunTraceFiles trace = result.trace.value_or(RunTraceFiles{});
+  Json json = train_settings_json(options, data);
+  json.update(Json{
+      {"steps", result.steps},
+      {"stopped", result.stopped},
+      {"first_loss", optional(result.first_loss)},
+      {"last_loss", optional(result.last_loss)},
+      {"best_validation_loss", optional(result.best_validation_loss)},
+      {"skipped_steps", result.skipped_steps},
+      {"tokens", result.tokens},
+      {"seconds", result.seconds},
+      {"last_checkpoint", path(result.last_checkpoint)},
+      {"best_model", path(result.best_model)},
+      {"trace",
+       {{"kineto", path(trace.kineto)}, {"chakra", path(trace.chakra)}, {"stacks", path(trace.stacks)}}}});
+  return json;
 }
 
 }  // namespace nadi

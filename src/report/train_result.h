@@ -13,6 +13,8 @@ struct ResolvedTrainData;
 void print_train_result(const TrainResult& result, std::ostream& out);
 
 // The keys of docs/json.md.
+// What was asked for, as the result says it, too.
+Json train_settings_json(const TrainOptions& options, const ResolvedTrainData& data);
 Json train_result_json(const TrainOptions& options, const ResolvedTrainData& data, const TrainResult& result);
 
 }  // namespace nadi
