@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <span>
-#include <system_error>
 #include <utility>
 
 #include "nadi/base/atomic_file_set.h"
@@ -13,6 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/sha256.h"
 #include "nadi/base/temporary_folder.h"
+#include "nadi/base/writable_folder.h"
 #include "nadi/download/npm_package.h"
 #include "nadi/download/url_download.h"
 
@@ -56,10 +55,9 @@ class Getter {
       take_from_url();
     else
       take_from_disk();
+    require_writable_folder(options_.cache / data_.folder);
     AtomicFileSet files(Overwrite::kAllow, Durability::kNow);  // what may not be overwritten was refused
     for (const auto& [file, bytes] : taken_) files.write(path_of(*file), bytes);
-    std::error_code failure;
-    fs::create_directories(options_.cache / data_.folder, failure);
     files.publish();
     return std::move(got_);
   }
