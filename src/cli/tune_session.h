@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nadi/cli/tune_flags.h"
+#include "nadi/cli/tune_planner.h"
 
 namespace nadi {
 

@@ -124,9 +124,9 @@ TEST(ExecutedStep, TablesCountAKernelOfSeveralOpsOnce) {
   const Program program = program_for_tests();
   const ExecutedStep step = fused_step_for_tests();
   const std::string text = op_stacks(program, std::span(&step, 1));
-  EXPECT_THAT(text, testing::ContainsRegex("matmul.add +1 +10\\.000"));
-  EXPECT_THAT(text, testing::ContainsRegex("model.h.0.attn;matmul.add +1 +10\\.000"));
-  EXPECT_THAT(text, testing::ContainsRegex("total +3 +14\\.000"));
+  EXPECT_THAT(text, testing::ContainsRegex("matmul.add +1 +cpu_time_total=10\\.000"));
+  EXPECT_THAT(text, testing::ContainsRegex("model.h.0.attn;matmul.add +1 +cpu_time_total=10\\.000"));
+  EXPECT_THAT(text, testing::ContainsRegex("total +3 +cpu_time_total=14\\.000"));
 }
 
 TEST(ExecutedStepDeathTest, WhatCommunicatesIsAKernelOfItsOwn) {
