@@ -60,7 +60,8 @@ class PlannerProgress {
                                 planned_.model, planned_.cluster);
     if (!at.simulates) return;
     if (!std::exchange(said_simulating_, true))
-      console_.info() << format("note: the planner simulates the best {} plans by its estimates\n", at.total);
+      console_.info() << format("note: the planner simulates the best {} by its estimates\n",
+                                at.total == 1 ? "plan" : format("{} plans", at.total));
     line_.show(at.done, at.total);
   }
 
