@@ -40,6 +40,9 @@ set(NADI_INTERNAL_HEADERS
   cluster/cluster_values.h
   cluster/device_reader.h
   cluster/measured_json.h
+  download/npm_package.h
+  download/run_program.h
+  download/url_download.h
   draw/collapse.h
   draw/dot_writer.h
   draw/drawn_text.h
@@ -98,7 +101,8 @@ set(NADI_INTERNAL_HEADERS
   study/sqlite_database.h
   study/study_time.h
   study/trial_change.h
-  study/worker_identity.h)
+  study/worker_identity.h
+  train/wandb_run.h)
 # Of the CPU engine, one header is for others; the rest is how kernels are written.
 file(GLOB nadi_kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cpu/*.h)
 list(REMOVE_ITEM nadi_kernel_headers engine/cpu/cpu_engine.h)
