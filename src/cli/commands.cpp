@@ -150,9 +150,7 @@ constexpr std::array kCommands{
                               "nadi data inspect data/arxiv_text_document --tokenizer tok --format jsonl"},
                  .make = &make_data_inspect_command},
     CommandEntry{.name = "data get",
-                 .summary =
-                     "get vocabularies and SQuAD, checked, to where training looks; the one command that "
-                     "downloads",
+                 .summary = "get vocabularies and SQuAD to where training looks; no other command downloads",
                  .examples = {"nadi data get gpt2 bert-base-uncased", "nadi data get squad --from Downloads"},
                  .make = &make_data_get_command},
     CommandEntry{.name = "checkpoint convert",

@@ -33,7 +33,7 @@ TEST(Completion, OfCommands) {
   EXPECT_THAT(texts({""}), IsSupersetOf({"models", "show", "trace", "data", "train", "help"}));
   EXPECT_THAT(texts({"mo"}), ElementsAre("models"));
   EXPECT_THAT(texts({"dat"}), ElementsAre("data"));
-  EXPECT_THAT(texts({"data", ""}), ElementsAre("tokenizer", "preprocess", "index", "inspect"));
+  EXPECT_THAT(texts({"data", ""}), ElementsAre("tokenizer", "preprocess", "index", "inspect", "get"));
   EXPECT_THAT(texts({"data", "in"}), ElementsAre("index", "inspect"));
   EXPECT_THAT(texts({"help", "data", "t"}), ElementsAre("tokenizer"));
   EXPECT_THAT(texts({"help", "g"}), ElementsAre("generate"));
@@ -112,7 +112,7 @@ TEST(Completion, KnowsEveryNameOfAValue) {
                                           "NAME=VALUES", "NAME=VALUE",
                                           "EXPRESSION",  "SOURCE",
                                           "[NAME]",      "PERCENT",
-                                          "CELSIUS"};
+                                          "CELSIUS",     "DATA"};
   for (const CommandEntry& entry : commands()) {
     Flags flags;
     entry.make()->add_flags(flags);

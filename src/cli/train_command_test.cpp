@@ -101,7 +101,18 @@ std::function<bool(const Seen&, const Seen&)> makes(const char* path) {
   return [path](const Seen&, const Seen&) { return fs::exists(path); };
 }
 
+// In the file of a run of Weights & Biases.
+std::function<bool(const Seen&, const Seen&)> has_offline_run_with(const char* text) {
+  return [text](const Seen&, const Seen&) {
+    return std::ranges::any_of(
+        fs::recursive_directory_iterator("wandb"), [&](const fs::directory_entry& entry) {
+          return entry.is_regular_file() && read_text(entry.path()).find(text) != std::string::npos;
+        });
+  };
+}
+
 std::vector<FlagEffect> effects() {
+  const FlagValues wandb{{"--wandb-project", "p"}};
   const FlagValues save{{"--save-dir", "out"}, {"--force", ""}};
   const FlagValues trace{{"--enable-tracing", ""}, {"--force", ""}};
   return {
@@ -157,6 +168,10 @@ std::vector<FlagEffect> effects() {
        [](const Seen&, const Seen& with) {
          return with.err.find("note: continuing after step 4 of 4\n") != std::string::npos;
        }},
+      {"--wandb-project", "p", {}, makes("wandb")},
+      {"--wandb-dir", "out", wandb, makes("out/wandb")},
+      {"--wandb-name", "mine", wandb, has_offline_run_with("mine")},
+      {"--wandb-entity", "team", wandb, has_offline_run_with("team")},
       {"--logging-steps",
        "2",
        {},
