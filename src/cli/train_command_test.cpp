@@ -104,10 +104,9 @@ std::function<bool(const Seen&, const Seen&)> makes(const char* path) {
 // In the file of a run of Weights & Biases.
 std::function<bool(const Seen&, const Seen&)> has_offline_run_with(const char* text) {
   return [text](const Seen&, const Seen&) {
-    return std::ranges::any_of(
-        fs::recursive_directory_iterator("wandb"), [&](const fs::directory_entry& entry) {
-          return entry.is_regular_file() && read_text(entry.path()).find(text) != std::string::npos;
-        });
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator("wandb"))
+      if (entry.is_regular_file() && read_text(entry.path()).find(text) != std::string::npos) return true;
+    return false;
   };
 }
 
