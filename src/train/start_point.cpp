@@ -50,7 +50,11 @@ StartProblem load(const StartRequest& request, StartPoint& start) {
   } else if (request.must_load) {
     return StartProblem::kNothingToLoad;
   } else {
-    start.notes.push_back(format("no checkpoint in {}: starting from the beginning", request.load.string()));
+    std::error_code ignored;
+    start.notes.push_back(
+        fs::exists(request.load, ignored)
+            ? format("no checkpoint in {}: starting from the beginning", request.load.string())
+            : format("there is no folder {}: starting from the beginning", request.load.string()));
   }
   return StartProblem::kNone;
 }
