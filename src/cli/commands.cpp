@@ -49,6 +49,7 @@ std::unique_ptr<Command> make_tune_resume_command();
 std::unique_ptr<Command> make_tune_show_command();
 std::unique_ptr<Command> make_tune_best_command();
 std::unique_ptr<Command> make_tune_report_command();
+std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_man_command();
 
@@ -272,6 +273,10 @@ constexpr std::array kCommands{
         .summary = "draw a study as a page: history, importance, slices, contour, timeline",
         .examples = {"nadi tune report tuned.db -o tune.html", "nadi tune report tuned.db -o again.html"},
         .make = &make_tune_report_command},
+    CommandEntry{.name = "doctor",
+                 .summary = "say what this machine has and lacks for each command, and what to install",
+                 .examples = {"nadi doctor", "nadi doctor --json"},
+                 .make = &make_doctor_command},
     CommandEntry{.name = "completion",
                  .summary = "print the script that makes a shell complete nadi's command lines",
                  .examples = {"nadi completion bash", "nadi completion zsh"},
@@ -282,10 +287,16 @@ constexpr std::array kCommands{
                  .make = &make_man_command},
 };
 
+constexpr std::array kGroups{
+    GroupEntry{"data", "texts and datasets"},
+    GroupEntry{"checkpoint", "checkpoints of any program"},
+    GroupEntry{"job", "jobs on Slurm and on this machine"},
+};
+
 }  // namespace
 
 const CommandTable& commands() {
-  static const CommandTable kTable(kCommands);
+  static const CommandTable kTable(kCommands, kGroups);
   return kTable;
 }
 

@@ -63,7 +63,7 @@ cuda::MathOptions resolve_math(const Flags& flags, DeviceKind device) {
   const cuda::MathOptions math{.tf32 = flags.given("--tf32"),
                                .deterministic = flags.given("--deterministic")};
   if (math.tf32 && device != DeviceKind::kCuda)
-    throw usage_error(format("--tf32 makes no sense with --device {}", to_string(device)),
+    throw usage_error(format("--tf32 does not apply to --device {}", to_string(device)),
                       "it goes with --device cuda");
   return math;
 }
@@ -109,9 +109,8 @@ Recompute resolve_recompute(const Flags& flags) {
   if (const auto choice = flags.choice("--recompute-method")) recompute.method = kMethods[*choice];
   for (const std::string_view flag : {"--recompute-method", "--recompute-num-layers"})
     if (flags.given(flag) && recompute.granularity != Recompute::Granularity::kFull)
-      throw usage_error(
-          format("{} makes no sense with --recompute {}", flag, to_string(recompute.granularity)),
-          "it goes with --recompute full");
+      throw usage_error(format("{} does not apply to --recompute {}", flag, to_string(recompute.granularity)),
+                        "it goes with --recompute full");
   if (const auto layers = flags.integer("--recompute-num-layers"))
     // More than the model has is refused with the model's number; do not wrap round before that.
     recompute.layers =

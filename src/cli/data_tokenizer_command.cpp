@@ -49,7 +49,7 @@ class DataTokenizerCommand : public Command {
 
   void run(const Flags& flags, Console& console) const override {
     const auto output = flags.text("--output");
-    if (!output) throw usage_error("--output is missing", "see 'nadi data tokenizer --help'");
+    if (!output) throw usage_error("--output is missing");
     LearnTokenizerOptions options{.folder = *output};
     if (const auto input = flags.text("--input")) options.input = *input;
     if (!options.input)

@@ -62,7 +62,12 @@ void add_generate_model_flags(Flags& flags) {
       "what the configuration says");
   add("--tokenizer", "FOLDER", "tokenizer.json, vocab.json and merges.txt, or tokenizer.model",
       "the tokenizer in MODEL; without one, tokens are shown as numbers");
-  add("--prompt", "TEXT", "the text to continue", "none");
+  flags.add({.names = {"--prompt"},
+             .value = "TEXT",
+             .help = "the text to continue; \"\" begins a text",
+             .fallback = "none",
+             .group = kGroup,
+             .may_be_empty = true});
   add("--prompts", "FILE", "a prompt on each line, or .jsonl with the key \"prompt\"", "none");
   add("--num-input-tokens", "N", "length of a prompt of random tokens, in place of a text",
       format("{} where no prompt is given", kDefaultInputTokens));
@@ -233,7 +238,7 @@ TracePictures pictures_of(const GenerationRequest& request) {
 void resolve_trace(const Flags& flags, Communicator& world, GenerationRequest& request) {
   if (flags.given("--force")) {
     if (!flags.given("--trace") && !flags.given("--visualize-trace"))
-      throw usage_error("--force makes no sense without --trace");
+      throw usage_error("--force needs --trace", "it overwrites the files that --trace writes");
     request.overwrite = Overwrite::kAllow;
   }
   std::optional<std::string> prefix = flags.text("--trace");

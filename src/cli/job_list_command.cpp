@@ -64,7 +64,7 @@ class JobListCommand : public Command {
                                     : "no jobs that wait or run; --all shows those that have ended\n");
     else
       console.out << table_text(
-          table, {.rows = 0, .bold_titles = console.colour_out, .width = output_width(console.out)});
+          table, {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)});
   }
 };
 

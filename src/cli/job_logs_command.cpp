@@ -17,6 +17,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/scheduler/job_folder.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
@@ -52,6 +53,7 @@ class JobLogsCommand : public Command {
   }
 
   void run(const Flags& flags, Console& console) const override {
+    const Verbatim as_it_is(console.out);
     WatchedJob job = find_watched_job(flags.positionals(), outputs_flag(flags));
     const std::string_view extension = flags.given("--err") ? ".err" : ".out";
     const std::vector<std::string> wanted = flags.texts("--node");

@@ -27,6 +27,7 @@
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/scheduler/slurm_script.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
@@ -55,7 +56,8 @@ void take_profilers(const Flags& flags, JobFile& job) {
 JobFile read_job(const Flags& flags, Console& console) {
   const auto from = flags.text("--from"), script = flags.text("--script");
   if (!from) {
-    if (script) throw usage_error("--script makes no sense without --from");
+    if (script)
+      throw usage_error("--script needs --from", "--from is the settings file that the script reads");
     if (!flags.has_positional())
       throw usage_error("no job", "nadi job submit job.json; 'nadi job init' writes one to begin with");
     return read_job_file(flags.positional(), {.set = flags.texts("--set")});
@@ -183,7 +185,7 @@ void print_dry_run(const JobFile& job, bool json, Console& console) {
     if (i > 0)
       console.out << format("\n# ---- script {} of {}: {} stands for the id of the first job\n", i + 1,
                             scripts.size(), kMasterJobMark);
-    console.out << scripts[i];
+    print_verbatim(console.out, scripts[i]);
   }
 }
 

@@ -61,7 +61,7 @@ TEST(JobCommands, MistakesAreSaidBeforeAnythingIsSubmitted) {
       {"job submit job.json --set run.train=[\"gpt2\"] --set node=1 --dry-run", 2, "did you mean 'nodes'?"},
       {"job submit job.json --set run.train=[\"gpt2\"] --trace all --dry-run", 2, "--trace takes steps"},
       {"job submit job.json --set run.train=[\"gpt2\"] --wait", 2, "--wait is for local jobs"},
-      {"job submit job.json --script x", 2, "--script makes no sense without --from"}};
+      {"job submit job.json --script x", 2, "--script needs --from"}};
   for (const auto& [words, code, text] : cases) {
     const CliRun done = run(words);
     EXPECT_EQ(done.code, code) << words << "\n" << done.err;

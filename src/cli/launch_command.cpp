@@ -7,6 +7,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 #include "nadi/cli/commands.h"
 #include "nadi/cli/launched_job.h"
 #include "nadi/cli/slow_flag.h"
@@ -17,6 +18,7 @@
 #include "nadi/job/slow_ranks.h"
 #include "nadi/plan/plan_file.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/output_width.h"
 
 namespace nadi {
 namespace {
@@ -59,20 +61,11 @@ class LaunchCommand : public Command {
     std::vector<std::string> words = flags.rest();
     const CommandEntry& entry = commands().at(words);
     if (entry.name == "launch") throw usage_error("launch cannot launch itself");
-    const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
-    if (std::ranges::any_of(words, is_help)) {
-      Flags inner;
-      entry.make()->add_flags(inner);
-      console.out << command_help(commands(), entry, inner);
+    Flags asked;
+    entry.make()->add_flags(asked);
+    if (const auto extent = wanted_help(asked, words)) {
+      console.out << command_help(commands(), entry, asked, *extent, output_width(console.out));
       return;
-    }
-    if (std::ranges::find(words, "--help-megatron") != words.end()) {
-      Flags inner;
-      entry.make()->add_flags(inner);
-      if (inner.has_page(HelpPage::kMegatron)) {
-        console.out << command_help(commands(), entry, inner, HelpPage::kMegatron);
-        return;
-      }
     }
     Flags inner = parse_inner(entry, words);
     const std::optional<std::string> plan = plan_for(flags, inner, entry);
@@ -135,7 +128,7 @@ class LaunchCommand : public Command {
     if (!options.hosts.empty() && ranks_on(options.hosts) < *ranks)
       throw usage_error(format("--hosts has room for {} ranks, not {}", ranks_on(options.hosts), *ranks));
     if (!options.hostfile.empty() && !std::filesystem::exists(options.hostfile))
-      throw input_error({.file = options.hostfile.string()}, "no such file");
+      throw no_such_file(options.hostfile.string());
     options.max_restarts = static_cast<int>(std::min<std::int64_t>(
         flags.integer("--max-restarts", 0).value_or(0), std::numeric_limits<int>::max()));
     std::string slow;

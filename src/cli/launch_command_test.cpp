@@ -13,7 +13,9 @@ using testing::HasSubstr;
 
 TEST(LaunchCommand, RefusesWhatMakesNoSenseBeforeAnythingStarts) {
   const std::pair<const char*, const char*> cases[]{
-      {"launch", "error: COMMAND is missing\n  hint: see 'nadi launch --help'\n"},
+      {"launch",
+       "error: COMMAND is missing\n  hint: for example: nadi launch -n 2 train gpt2-tiny --batch-size 2 "
+       "--max-seq-length 32 --max-steps 2 --skip-eval\n"},
       {"launch models", "error: --ranks is missing\n  hint: nadi launch -n 2 train ... starts two ranks\n"},
       {"launch -n 0 models", "error: --ranks takes a whole number of at least 1, not '0'\n"},
       {"launch -n 9999999 models", "error: --ranks is 9999999, limit 1048576\n"},
@@ -44,7 +46,7 @@ TEST(LaunchCommand, RefusesWhatMakesNoSenseBeforeAnythingStarts) {
   }
   const CliRun no_file = run("launch -n 2 --hostfile nowhere.txt models");
   EXPECT_EQ(no_file.code, 3);
-  EXPECT_EQ(no_file.err, "error: nowhere.txt: no such file\n");
+  EXPECT_EQ(no_file.err, "error: nowhere.txt: no such file or folder\n");
 }
 
 TEST(LaunchCommand, ShowsTheHelpOfWhatItRuns) {

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_stream.h"
 #include "nadi/terminal/signal_thread.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace {
 
@@ -57,6 +59,8 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is an error of its write
   nadi::Interruption interruption;
   const nadi::SignalThread signals(interruption, {.terminal_err = isatty(STDERR_FILENO) == 1});
+  std::optional<nadi::WrappedMessages> wrapped;
+  if (isatty(STDERR_FILENO) == 1) wrapped.emplace();
   nadi::OutputStream out(STDOUT_FILENO, "standard output");
   nadi::Console console{.out = out,
                         .err = std::cerr,

@@ -34,7 +34,7 @@ CollectiveTraces resolve_collective(const Flags& flags) {
     throw usage_error(format("unknown collective '{}'", name), did_you_mean(name, names_of_kinds(false)));
   collective.kind = *kind;
   if (flags.given("--op") && !kind->reduces())
-    throw usage_error(format("--op makes no sense with {}, which reduces nothing", name),
+    throw usage_error(format("--op does not apply to {}, which reduces nothing", name),
                       format("it goes with {}", join(names_of_kinds(true), ", ")));
   if (kind->reduces()) collective.reduction = reductions()[flags.choice("--op").value_or(0)];
   const auto size = flags.bytes("--bytes");

@@ -68,7 +68,8 @@ class EarlyEnd {
   bool reader_gone_ = false;
 };
 
-// The steps of a tracing window that a run is too short for, and flags that it is long enough for.
+// What to say of a tracing window that a run is too short for, with flags that it is long enough for; ""
+// where it is long enough. Error (usage) where no step would be traced.
 std::string short_window(const RecorderOptions& window, std::int64_t steps) {
   const std::int64_t whole = window.wait + window.warmup + window.active;
   if (steps >= whole) return "";
@@ -76,11 +77,13 @@ std::string short_window(const RecorderOptions& window, std::int64_t steps) {
   const std::int64_t active = std::min(window.active, steps);
   const std::int64_t warmup = std::min(window.warmup, steps - active);
   const std::int64_t wait = std::min(window.wait, steps - active - warmup);
-  return format(
-      "the run has {} step{}, and its tracing window {} (wait {}, warm-up {}, active {}): {} will be traced; "
-      "--trace-wait {} --trace-warmup {} --trace-active {} fit",
-      steps, steps == 1 ? "" : "s", whole, window.wait, window.warmup, window.active,
-      traced == 0 ? "nothing" : format("only {} of {} steps", traced, window.active), wait, warmup, active);
+  const std::string run =
+      format("the run has {} step{}, and its tracing window {} (wait {}, warm-up {}, active {})", steps,
+             steps == 1 ? "" : "s", whole, window.wait, window.warmup, window.active);
+  const std::string fit =
+      format("--trace-wait {} --trace-warmup {} --trace-active {} fit", wait, warmup, active);
+  if (traced == 0) throw usage_error(format("nothing would be traced: {}", run), fit);
+  return format("{}: only {} of {} steps will be traced; {}", run, traced, window.active, fit);
 }
 
 // Passes on what a run tells, and counts its steps. From the first one on there is something to save: an

@@ -10,6 +10,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/cli/tune_planner.h"
 #include "nadi/cli/tune_progress.h"
 #include "nadi/engine/comm/launcher_environment.h"
 #include "nadi/report/tune_report.h"

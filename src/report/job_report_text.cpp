@@ -245,14 +245,14 @@ void print_prediction(const JobReport& report, std::ostream& out) {
 void print_job_report(const JobReport& report, std::ostream& out, const JobReportTextOptions& options) {
   const TableTextOptions table{.rows = kShownRows,
                                .bold_titles = options.style.colour,
-                               .width = options.style.width,
+                               .width = options.style.table_width,
                                .more = ": the page and --json have all"};
   out << options.style.heading(printable(report.title)) << "\n\n"
-      << facts_text(facts_of(report), kFactColumn);
+      << facts_text(facts_of(report), kFactColumn, options.style.width);
   if (report.scheduler)
     for (const auto& [name, value] : report.scheduler->facts)
       if (name == "state" || name == "restarts" || name == "reason")
-        out << facts_text(std::vector{fact(name, printable(value))}, kFactColumn);
+        out << facts_text(std::vector{fact(name, printable(value))}, kFactColumn, options.style.width);
   if (report.prediction) print_prediction(report, out);
   if (report.rules_asked) {
     out << (report.findings.empty() ? "\nhealth: no rule found anything\n" : "\n");

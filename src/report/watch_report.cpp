@@ -13,6 +13,7 @@
 #include "nadi/report/text_table.h"
 #include "nadi/scheduler/job_time.h"
 #include "nadi/terminal/full_screen.h"
+#include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {
@@ -142,9 +143,9 @@ void print_watch(const WatchedState& state, std::ostream& out, const ReportStyle
       for (const ErrorGroup& group : node.errors) errors += group.count;
       table.add_row({node.name, use.percent ? format("{:.0f} %", *use.percent) : "-", memory_text(use),
                      use.degrees ? format("{:.0f} C", *use.degrees) : "-", format("{}", errors),
-                     screen_text(last_line(node), rest)});
+                     cut_line(screen_text(last_line(node), 4 * rest), rest)});
     }
-    out << table.to_string(style.colour);
+    out << table.to_string({.bold_titles = style.colour, .width = style.table_width});
   }
   if (const std::int64_t lines = left_out(state.log); lines > 0)
     out << format("lines that were cut or damaged: {}\n", lines);
