@@ -12,8 +12,8 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/command_line/shell_scripts.h"
 #include "nadi/terminal/console.h"
-#include "nadi/terminal/wrapping_buffer.h"
 #include "nadi/terminal/wrap.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
