@@ -121,7 +121,7 @@ std::vector<MachineCheck> check_gpu(const Machine& machine) {
   }
   std::vector<MachineCheck> checks{std::move(gpu)};
   if (machine.cuda.libraries.empty()) return checks;
-  MachineCheck libraries{.name = "CUDA libraries",
+  MachineCheck libraries{.name = "GPU libraries",
                          .needed_for = "matrix products, attention and communication on GPUs",
                          .commands = commands};
   for (const cuda::LibraryDescription& library : machine.cuda.libraries) {

@@ -178,9 +178,14 @@ void fit_texts(Layout& layout, std::size_t width) {
   const std::size_t room = rest < width ? width - rest : 0;
   if (room < kLeastText) return;  // the rows will be stacked
   // A name may have two words: "void kernel<4>".
-  const bool has_sentences =
-      std::ranges::any_of(layout.rows, [&](const auto& row) { return words_of(row[*widest]).size() > 2; });
-  if (layout.columns[*widest].kind == CellKind::kText && has_sentences) {
+  bool has_sentences = false;
+  std::size_t longest_word = 0;
+  for (const auto& row : layout.rows) {
+    const std::vector<std::string> words = words_of(row[*widest]);
+    has_sentences = has_sentences || words.size() > 2;
+    for (const std::string& word : words) longest_word = std::max(longest_word, columns_of(word));
+  }
+  if (layout.columns[*widest].kind == CellKind::kText && has_sentences && longest_word <= room) {
     layout.wrapped = *widest;
     layout.wrapped_width = room;
     return;

@@ -53,7 +53,7 @@ TEST_F(ProgressLineTest, IsCutToTheWidth) {
   ProgressLine line(console_, "candidates of plans", clock());
   at(2000);
   line.show(256, 1024, ", best 12.3 ms with --tp 2 --pp 4");
-  EXPECT_EQ(taken(), "\r\033[K256 of 1,024 candidates of plans ...");
+  EXPECT_EQ(taken(), "\r\033[K256 of 1,024 candidates of plans, 7 ...");
 }
 
 TEST_F(ProgressLineTest, IsSilentWhenNobodyWatches) {

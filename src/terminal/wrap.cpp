@@ -180,13 +180,15 @@ std::string wrapped_line(std::string_view line, std::size_t width) {
 
 std::string cut_line(std::string_view line, std::size_t width) {
   if (columns_of(line) <= width) return std::string(line);
-  constexpr std::string_view kMore = " ...";
-  std::size_t end = bytes_of_columns(line, width - kMore.size() + 1);
-  // Back to the end of a word; a word that fills the line is cut.
+  constexpr std::string_view kMore = " ...", kInsideWord = "...";
+  const std::size_t end = bytes_of_columns(line, width - kMore.size() + 1);
+  // Back to the end of a word; a word that fills the line is cut, and says so.
   const std::size_t space = line.substr(0, end).rfind(' ');
-  end = space != std::string_view::npos && space > 0 ? space : bytes_of_columns(line, width - kMore.size());
-  const std::size_t last = line.substr(0, end).find_last_not_of(" ,;:");
-  return std::string(line.substr(0, last == std::string_view::npos ? end : last + 1)) + std::string(kMore);
+  if (space == std::string_view::npos || space == 0)
+    return std::string(line.substr(0, bytes_of_columns(line, width - kInsideWord.size()))) +
+           std::string(kInsideWord);
+  const std::size_t last = line.substr(0, space).find_last_not_of(" ,;:");
+  return std::string(line.substr(0, last == std::string_view::npos ? space : last + 1)) + std::string(kMore);
 }
 
 std::string wrapped_command(std::string_view command, std::size_t indent, std::size_t width) {

@@ -43,7 +43,7 @@ TEST(Wrap, CutsLinesAtWords) {
   EXPECT_EQ(cut_line("1 of 9 trials, 3 s left", 23), "1 of 9 trials, 3 s left");
   EXPECT_EQ(cut_line("1 of 9 trials, 3 s left", 22), "1 of 9 trials, 3 s ...");
   EXPECT_EQ(cut_line("1 of 9 trials, 3 s left", 18), "1 of 9 trials ...");
-  EXPECT_EQ(cut_line("abcdefghij", 8), "abcd ...");
+  EXPECT_EQ(cut_line("abcdefghij", 8), "abcde...");
 }
 
 }  // namespace
