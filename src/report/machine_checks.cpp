@@ -72,7 +72,7 @@ const std::vector<NeededProgram>& needed_programs() {
        "looking at pages (.html), here or on another machine",
        {"timeline", "analyze", "draw", "compare", "simulate", "plan", "job report", "tune report"},
        "apt install chromium"},
-      {"npm", {"npm"}, "--version", "vocabularies: make vocab", {}, "apt install npm"},
+      {"curl", {"curl", "wget"}, "", "downloads of vocabularies", {"data get"}, "apt install curl"},
   };
   return kPrograms;
 }
