@@ -20,8 +20,8 @@ CMAKE += -DNADI_CUDA=on -DNADI_CUDA_ARCHITECTURES=$(CUDA)-real
 endif
 endif
 
-# One job per core, but no more than the memory allows: the larger sources take up to 1.2 GiB each.
-JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemAvailable:/ { jobs = int($$2 / 1310720) } \
+# One job per core, but no more than the memory allows: the larger objects take up to 1.3 GiB each.
+JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemAvailable:/ { jobs = int($$2 / 1468006) } \
 	END { if (jobs == 0 || jobs > cores) jobs = jobs == 0 ? 1 : cores; print jobs }' /proc/meminfo)
 
 SOURCES = $(shell find src bench examples tests \( -name '*.h' -o -name '*.cpp' \) -print)

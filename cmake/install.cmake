@@ -94,6 +94,7 @@ set(NADI_INTERNAL_HEADERS
   study/journal_storage.h
   study/python_json.h
   study/postgres_database.h
+  study/postgres_library.h
   study/sql_database.h
   study/sql_schema.h
   study/sql_storage.h
@@ -137,7 +138,6 @@ endforeach()
 set(NADI_PACKAGE_OF_fmt fmt)
 set(NADI_PACKAGE_OF_MPI MPI)
 set(NADI_PACKAGE_OF_OpenMP OpenMP)
-set(NADI_PACKAGE_OF_PostgreSQL PostgreSQL)
 set(NADI_PACKAGE_OF_protobuf Protobuf)
 set(NADI_PACKAGE_OF_simdjson simdjson)
 set(NADI_PACKAGE_OF_SQLite SQLite3)

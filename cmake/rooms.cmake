@@ -3,22 +3,32 @@
 # link to its own folder. So including a header of a folder that was not linked fails to compile, and the
 # order of folders in the design is kept by the build rather than by good will.
 
-set(NADI_COMPILE_OPTIONS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
-  -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 warns about std::string::insert and operator+ (PR 105651) and about vectors in temporaries of aggregates.
-  list(APPEND NADI_COMPILE_OPTIONS -Wno-restrict -Wno-array-bounds -Wno-maybe-uninitialized)
-endif()
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
-  # GCC 13 takes a handle to a document (JsonValue) for the owner of the texts that it gives references to.
-  list(APPEND NADI_COMPILE_OPTIONS -Wno-dangling-reference)
-endif()
-if(CMAKE_UNITY_BUILD)
-  # Several sources in one are no reason for these; the preset `dev` compiles each alone and has them.
-  list(APPEND NADI_COMPILE_OPTIONS -Wno-shadow -Wno-subobject-linkage)
-endif()
+set(NADI_COMPILE_OPTIONS "")
 if(NADI_WERROR)
-  list(APPEND NADI_COMPILE_OPTIONS -Werror)
+  # A user's build has no warnings, errors or not: looking for them takes a twentieth of its time.
+  list(APPEND NADI_COMPILE_OPTIONS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+    -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough -Werror)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # GCC 12 warns about std::string::insert and operator+ (PR 105651), with few optimisations takes long strings for short
+    # ones, and warns about vectors in temporaries of aggregates.
+    list(APPEND NADI_COMPILE_OPTIONS -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
+      -Wno-maybe-uninitialized)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    # GCC 13 takes a handle to a document (JsonValue) for the owner of the texts that it gives references to.
+    list(APPEND NADI_COMPILE_OPTIONS -Wno-dangling-reference)
+  endif()
+  if(CMAKE_UNITY_BUILD)
+    # Several sources in one are no reason for these; the preset `dev` compiles each alone and has them.
+    list(APPEND NADI_COMPILE_OPTIONS -Wno-shadow -Wno-subobject-linkage)
+  endif()
+else()
+  list(APPEND NADI_COMPILE_OPTIONS -w)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC collects its garbage from 128 MiB on and then over and over: a tenth of the time. Objects take up to 1.3 GiB so
+  # (JOBS in the Makefile).
+  list(APPEND NADI_COMPILE_OPTIONS --param=ggc-min-heapsize=524288)
 endif()
 if(NADI_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
@@ -33,9 +43,14 @@ function(nadi_include_root target folder)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${root}>)
 endfunction()
 
-# Code that runs once in a command, as parsing of flags and printing do, is compiled with few optimisations: it
-# takes a quarter less time to compile.
-set(NADI_RUNS_ONCE_OPTIONS $<$<CONFIG:Release>:-O1>)
+# How much is optimised. CMake's -O3 is for the kernels of the engine, which ask for it. Code that runs often is as fast with
+# -O2 and -O3's vectors, and takes a tenth less time to compile. Code that runs once in a command, as parsing of flags, reading
+# of small files and printing do, is compiled with few optimisations: a third less time.
+set(NADI_RUNS_OFTEN_OPTIONS $<$<CONFIG:Release>:-O2>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND NADI_RUNS_OFTEN_OPTIONS $<$<CONFIG:Release>:-fvect-cost-model=dynamic>)
+endif()
+set(NADI_RUNS_ONCE_OPTIONS $<$<CONFIG:Release>:-Og>)
 
 # In the builds of users and CI the sources of a target are compiled several at a time, as one: most of what a
 # compiler reads is headers. Sources after ALONE have local names that others of the target have, too (files of one
@@ -56,6 +71,34 @@ function(nadi_compile_folder_alone target)
   endif()
 endfunction()
 
+# What nearly every source includes, parsed once: it takes a second for each object otherwise. Only headers of the
+# standard library and of third parties: ours change too often.
+set(NADI_PRECOMPILED_HEADERS <algorithm> <array> <charconv> <chrono> <cmath> <cstdint> <cstring> <filesystem> <fstream>
+  <functional> <map> <memory> <numeric> <optional> <set> <span> <sstream> <string> <string_view> <tuple> <unordered_map>
+  <utility> <vector> <fmt/format.h> <fmt/ranges.h>)
+
+# All libraries share two sets of precompiled headers, one for each of the two optimisations ("often", "once"): the
+# compiler takes them only with the flags that they were made with. Where each source is compiled alone (the preset `dev`),
+# there are none, so that a source that misses an include is found.
+function(nadi_precompile target how)
+  if(NOT CMAKE_UNITY_BUILD OR NADI_BUILD_FUZZERS)
+    return()
+  endif()
+  set(headers nadi_headers_${how})
+  if(NOT TARGET ${headers})
+    set(source ${PROJECT_BINARY_DIR}/${headers}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "// The object that the precompiled headers of libraries belong to.\n")
+    string(TOUPPER ${how} upper)
+    add_library(${headers} OBJECT ${source})
+    set_target_properties(${headers} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_features(${headers} PUBLIC cxx_std_20)
+    target_compile_options(${headers} PRIVATE ${NADI_COMPILE_OPTIONS} ${NADI_RUNS_${upper}_OPTIONS})
+    target_link_libraries(${headers} PRIVATE fmt::fmt)
+    target_precompile_headers(${headers} PRIVATE ${NADI_PRECOMPILED_HEADERS})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${headers})
+endfunction()
+
 # nadi_library(graph SOURCES a.cpp b.cpp ALONE ops/c.cpp PUBLIC base PRIVATE fmt::fmt [RUNS_ONCE])
 # PUBLIC and PRIVATE take folder names of this project or imported targets.
 function(nadi_library name)
@@ -70,7 +113,11 @@ function(nadi_library name)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${NADI_COMPILE_OPTIONS}>")
   if(ARG_RUNS_ONCE)
-    target_compile_options(${target} PRIVATE ${NADI_RUNS_ONCE_OPTIONS})
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${NADI_RUNS_ONCE_OPTIONS}>")
+    nadi_precompile(${target} once)
+  else()
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${NADI_RUNS_OFTEN_OPTIONS}>")
+    nadi_precompile(${target} often)
   endif()
   nadi_include_root(${target} ${name})
   target_include_directories(${target} PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -79,11 +126,6 @@ function(nadi_library name)
   target_link_libraries(${target} PUBLIC ${public} PRIVATE ${private})
   set_property(GLOBAL APPEND PROPERTY NADI_LIBRARIES ${name})
 endfunction()
-
-# What nearly every source includes, parsed once. Only headers of the standard library and of third parties: ours
-# change too often.
-set(NADI_PRECOMPILED_HEADERS <algorithm> <cstdint> <filesystem> <functional> <map> <memory> <optional> <span>
-  <string> <string_view> <vector> <fmt/format.h>)
 
 # Folder names become nadi::<name>; imported targets stay as they are.
 function(nadi_resolve result)
@@ -100,11 +142,6 @@ endfunction()
 
 # Tests are compiled once and run once: optimising them as much as what they test would take a third longer.
 set(NADI_TEST_COMPILE_OPTIONS ${NADI_COMPILE_OPTIONS} -O1)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 at -O1 takes long strings in tests for short ones (PR 105651, too).
-  list(APPEND NADI_TEST_COMPILE_OPTIONS -Wno-stringop-overflow -Wno-stringop-overread)
-endif()
-
 # All tests share one set of precompiled headers: GoogleTest's are the largest that a test reads. CMake writes it
 # for one target, and the others use it; flags must be the same.
 function(nadi_precompile_tests name)

@@ -28,7 +28,7 @@ run trace gpt2 --tp 2 --pp 2 --global-batch-size 8 --micro-batch-size 2 --seq-le
 run trace collective all-reduce --op prod --bytes 1MB --ranks 4 -o out/demo/all-reduce --force
 
 # About as long as all of the above on two cores: the loss falls to less than half of what it was.
-run train gpt2-tiny --batch-size 8 --max-seq-length 128 --num-epochs 12 --learning-rate 3e-3 --warmup-steps 20 \
+run train gpt2-tiny --batch-size 8 --max-seq-length 128 --num-epochs 10 --learning-rate 3e-3 --warmup-steps 20 \
   --dropout 0 --logging-steps 50 --save-dir out/demo/checkpoints --save-total-limit 1 \
   --enable-tracing --trace-output-dir out/demo --trace-name gpt2_tiny --tensorboard-dir out/demo/tensorboard --force
 run show out/demo/gpt2_tiny_trace.et

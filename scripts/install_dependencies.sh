@@ -87,6 +87,7 @@ install_slurm() {
 finish() {
   [ "${1:-}" != --tests ] || install_browser || echo "note: tests of pages in a browser will be skipped" >&2
   [ "${1:-}" != --tests ] || install_slurm || echo "note: tests with a real Slurm will be skipped" >&2
+  [ "${1:-}" != --tests ] || install_servers openssh-server || echo "note: tests of ranks on several hosts will run without ssh" >&2
   [ "${1:-}" != --tests ] || install_servers postgresql || echo "note: tests with a PostgreSQL server will be skipped" >&2
   exit 0
 }

@@ -4,6 +4,7 @@ nadi=$(realpath "$1")
 # mpirun need not look for X servers: that takes seconds where names are looked up slowly.
 export HWLOC_COMPONENTS=${HWLOC_COMPONENTS--gl}
 work=$(mktemp -d)
+export XDG_STATE_HOME=$work/.state # what the program remembers for its user
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failures=0

@@ -264,6 +264,15 @@ bool begins_with_date(std::string_view start) {
   return start.size() > 8 && start[0] == '[' && start[5] == '-' && start[8] == '-';
 }
 
+// Headings and blocks of code: a page that quotes a log is no log.
+bool is_markdown(std::string_view start) {
+  const std::size_t heading = start.find_first_not_of('#');
+  const bool begins_with_heading =
+      heading != 0 && heading != std::string_view::npos && heading <= 6 && start[heading] == ' ';
+  return start.starts_with("```") || start.find("\n```") != std::string_view::npos ||
+         (begins_with_heading && start.find("\n#") != std::string_view::npos);
+}
+
 FileKind text_kind(std::string_view start) {
   if (start.starts_with("#!")) return FileKind::kScript;
   start.remove_prefix(std::min(start.find_first_not_of(" \t\r\n"), start.size()));
@@ -272,7 +281,7 @@ FileKind text_kind(std::string_view start) {
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (lower.starts_with("<!doctype html") || lower.starts_with("<html")) return FileKind::kHtml;
   if (lower.starts_with("<?xml")) return FileKind::kXml;
-  return has_log_lines(start) ? FileKind::kTrainingLog : FileKind::kText;
+  return has_log_lines(start) && !is_markdown(start) ? FileKind::kTrainingLog : FileKind::kText;
 }
 
 std::string wrong_kind_message(FileKind found, std::string_view wanted) {

@@ -69,6 +69,8 @@ TEST(FileKind, IsToldByTheFirstBytes) {
       {"\0\0\0\0\0"s, FileKind::kUnknown},
       {"{\ny" + std::string(121, '1'), FileKind::kChakra},  // 123 bytes that are a text of 121
       {"setting\n iteration 1/ 2 | elapsed time per iteration (ms): 5.0 |\n", FileKind::kTrainingLog},
+      {"# Logs\n\n```\n iteration 1/ 2 | elapsed time per iteration (ms): 5.0 |\n```\n", FileKind::kText},
+      {"# Logs\n\n## Timers\n'across ranks (ms):' begins a block\n", FileKind::kText},
       {"[2026-01-31 09:05:00] times across ranks (ms):\n", FileKind::kTrainingLog},
       {"a\nb\nand so on, and on, and on, over many lines", FileKind::kText},
       // .et: a length, then metadata (version "0.0.4") or, in old files, a node (id 1, name "a").

@@ -16,6 +16,7 @@
 #include "nadi/base/json_file.h"
 #include "nadi/base/json_position.h"
 #include "nadi/base/json_source.h"
+#include "nadi/base/read_error.h"
 #include "nadi/base/text_error.h"
 #include "nadi/base/units.h"
 
@@ -190,8 +191,7 @@ Error too_large(std::string file) {
 }
 
 Error cannot_read(const std::filesystem::path& path, int error_number) {
-  return input_error({.file = path.string()},
-                     format("cannot read: {}", std::generic_category().message(error_number)));
+  return read_error(path.string(), error_number);
 }
 
 // Reads to the end, not to the size the file system claims: that one is 0 for pipes.

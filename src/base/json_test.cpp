@@ -93,7 +93,7 @@ TEST(ReadJson, ReadsAFile) {
 
 TEST(ReadJson, NamesAFileItCannotRead) {
   EXPECT_STREQ(json_error_of([] { read_json("/nonexistent/c.json"); }).what(),
-               "/nonexistent/c.json: cannot read: No such file or directory");
+               "/nonexistent/c.json: no such file or folder");
   EXPECT_STREQ(json_error_of([] { read_json("/"); }).what(), "/: this is a folder, not JSON");
 }
 

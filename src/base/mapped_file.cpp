@@ -13,6 +13,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 
 namespace nadi {
 namespace {
@@ -20,8 +21,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "load() takes bytes as they are");
 
 Error cannot_map(const std::filesystem::path& path, int error_number) {
-  return input_error({.file = path.string()},
-                     format("cannot read: {}", std::generic_category().message(error_number)));
+  return read_error(path.string(), error_number);
 }
 
 class Descriptor {

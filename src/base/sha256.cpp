@@ -20,6 +20,7 @@ constexpr std::array<std::uint32_t, 64> kRounds{
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
 using State = std::array<std::uint32_t, 8>;
+constexpr std::size_t kBlock = 64;  // bytes
 
 void add_block(State& state, const std::byte* block) {
   std::array<std::uint32_t, 64> w;
@@ -44,23 +45,56 @@ void add_block(State& state, const std::byte* block) {
   for (std::size_t i = 0; i < 8; ++i) state[i] += added[i];
 }
 
-}  // namespace
-
-std::string sha256_hex(std::span<const std::byte> bytes) {
+State digest(std::span<const std::byte> bytes) {
   State state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   std::size_t at = 0;
-  for (; at + 64 <= bytes.size(); at += 64) add_block(state, bytes.data() + at);
+  for (; at + kBlock <= bytes.size(); at += kBlock) add_block(state, bytes.data() + at);
   std::vector<std::byte> rest(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end());
   rest.push_back(std::byte{0x80});
-  while (rest.size() % 64 != 56) rest.push_back(std::byte{0});
+  while (rest.size() % kBlock != kBlock - 8) rest.push_back(std::byte{0});
   const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
   for (int shift = 56; shift >= 0; shift -= 8) rest.push_back(static_cast<std::byte>(bits >> shift));
-  for (std::size_t i = 0; i < rest.size(); i += 64) add_block(state, rest.data() + i);
+  for (std::size_t i = 0; i < rest.size(); i += kBlock) add_block(state, rest.data() + i);
+  return state;
+}
+
+void append(std::vector<std::byte>& bytes, const State& state) {
+  for (const std::uint32_t word : state)
+    for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<std::byte>(word >> shift));
+}
+
+std::string to_hex(const State& state) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
   for (const std::uint32_t word : state)
     for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[word >> shift & 15];
   return text;
+}
+
+}  // namespace
+
+std::string sha256_hex(std::span<const std::byte> bytes) {
+  return to_hex(digest(bytes));
+}
+
+std::string hmac_sha256_hex(std::string_view key, std::string_view message) {
+  const auto bytes_of = [](std::string_view text) { return std::as_bytes(std::span(text)); };
+  std::vector<std::byte> padded;
+  if (key.size() > kBlock)
+    append(padded, digest(bytes_of(key)));
+  else
+    padded.assign(bytes_of(key).begin(), bytes_of(key).end());
+  padded.resize(kBlock);
+  const auto masked = [&](std::byte mask) {
+    std::vector<std::byte> bytes = padded;
+    for (std::byte& byte : bytes) byte ^= mask;
+    return bytes;
+  };
+  std::vector<std::byte> inner = masked(std::byte{0x36});
+  inner.insert(inner.end(), bytes_of(message).begin(), bytes_of(message).end());
+  std::vector<std::byte> outer = masked(std::byte{0x5c});
+  append(outer, digest(inner));
+  return to_hex(digest(outer));
 }
 
 }  // namespace nadi

@@ -1,14 +1,18 @@
-// SHA-256 (FIPS 180-4), for comparing bytes with published hashes.
+// SHA-256 (FIPS 180-4), and by it HMAC (RFC 2104).
 //
-//   if (sha256_hex(bytes) != published) ...
+//   sha256_hex(bytes) == "203f120dce56d1fc..."             // are these the published bytes?
+//   hmac_sha256_hex(token, challenge)                      // whoever can say this knows the token
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace nadi {
 
-std::string sha256_hex(std::span<const std::byte> bytes);  // 64 digits, lower case
+// 64 digits, lower case.
+std::string sha256_hex(std::span<const std::byte> bytes);
+std::string hmac_sha256_hex(std::string_view key, std::string_view message);
 
 }  // namespace nadi

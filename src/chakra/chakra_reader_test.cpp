@@ -315,7 +315,7 @@ TEST(ChakraReader, FilesThatCannotBeReadAreNamed) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kInput);
-    EXPECT_STREQ(error.what(), "/no/such/file.et: cannot open: No such file or directory");
+    EXPECT_STREQ(error.what(), "/no/such/file.et: no such file or folder");
   }
   EXPECT_THROW(read_chakra(TemporaryFolder()), Error);
 }

@@ -18,6 +18,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/mapped_file.h"
 #include "nadi/base/nearest.h"
+#include "nadi/base/read_error.h"
 #include "nadi/checkpoint/element_conversion.h"
 
 namespace nadi {
@@ -26,8 +27,7 @@ namespace {
 constexpr std::size_t kBlock = std::size_t{1} << 20;  // read at a time where elements are converted
 
 Error cannot_read(const std::string& file, int error_number) {
-  return input_error({.file = file},
-                     format("cannot read: {}", std::generic_category().message(error_number)));
+  return read_error(file, error_number);
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST_F(SafetensorsReaderTest, NamesWhatCannotBeRead) {
   EXPECT_STREQ(integer->what(), "x.safetensors: tensor 'b' holds U8, which cannot be read as f32");
   const auto nowhere = error_of([&] { SafetensorsReader(folder_ / "nowhere"); });
   ASSERT_TRUE(nowhere);
-  EXPECT_EQ(nowhere->what(), (folder_ / "nowhere").string() + ": cannot read: No such file or directory");
+  EXPECT_EQ(nowhere->what(), (folder_ / "nowhere").string() + ": no such file or folder");
   const auto is_folder = error_of([&] { SafetensorsReader{folder_.path()}; });
   ASSERT_TRUE(is_folder);
   EXPECT_THAT(is_folder->what(), HasSubstr("this is a folder, not a safetensors file"));

@@ -12,6 +12,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json_file.h"
+#include "nadi/base/read_error.h"
 #include "nadi/checkpoint_conversion/file_filling.h"
 #include "nadi/checkpoint_conversion/open_checkpoint.h"
 #include "nadi/checkpoint_conversion/tokenizer_size.h"
@@ -34,7 +35,7 @@ constexpr std::int64_t kFirstIteration = 1;  // of weights without a training, a
 std::string contents_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw input_error({.file = path.string()}, "cannot read the file");
+  if (!file) throw read_error(path.string(), errno);
   return text;
 }
 

@@ -28,6 +28,7 @@ bool has(const fs::path& path) {
 }
 
 FoundCheckpoint found_in(const fs::path& folder, const std::optional<std::int64_t>& iteration) {
+  if (!has(folder)) throw no_such_file(folder.string());
   expect_file_kind(folder, "a checkpoint", {FileKind::kFolder});
   if (has(folder / kTrainingStateFile) && has(folder / "config.json"))
     return {CheckpointFormat::kNadi, folder};

@@ -11,6 +11,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json_file.h"
+#include "nadi/base/read_error.h"
 #include "nadi/text/tokenizer.h"
 
 namespace nadi {
@@ -57,7 +58,7 @@ std::int64_t size_in_vocabulary_json(const fs::path& path) {
 
 std::int64_t lines_in(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw input_error({.file = path.string()}, "cannot read the vocabulary");
+  if (!file) throw read_error(path.string(), errno);
   std::int64_t lines = 0;
   for (std::string line; std::getline(file, line);) ++lines;
   return lines;

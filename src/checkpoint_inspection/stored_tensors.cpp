@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nadi/base/error.h"
+#include "nadi/base/read_error.h"
 #include "nadi/checkpoint_inspection/weight_files.h"
 #include "nadi/checkpoint_inspection/whole_checkpoint.h"
 
@@ -39,8 +40,7 @@ std::unique_ptr<StoredTensors> open_folder(const fs::path& folder) {
 
 std::unique_ptr<StoredTensors> open_stored_tensors(const fs::path& path) {
   std::error_code unknown;
-  if (!fs::exists(path, unknown))
-    throw input_error({.file = path.string()}, "there is no such file or folder");
+  if (!fs::exists(path, unknown)) throw no_such_file(path.string());
   return fs::is_directory(path, unknown) ? open_folder(path) : open_weight_files({path});
 }
 

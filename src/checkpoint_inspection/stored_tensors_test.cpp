@@ -73,7 +73,7 @@ TEST_F(StoredTensorsTest, OfAFolderWhoseModelNobodyKnows) {
 }
 
 TEST_F(StoredTensorsTest, WhatIsNotThereOrIsSomethingElseIsSaid) {
-  EXPECT_THAT(message_of((folder_ / "nowhere")), HasSubstr("there is no such file or folder"));
+  EXPECT_THAT(message_of((folder_ / "nowhere")), HasSubstr("no such file or folder"));
   EXPECT_THAT(message_of(folder_.path()), HasSubstr("the folder holds no weights"));
   std::ofstream((folder_ / "x.safetensors")) << "\x89PNG\r\n\x1a\n";
   EXPECT_THAT(message_of((folder_ / "x.safetensors")),

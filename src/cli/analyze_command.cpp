@@ -62,7 +62,7 @@ class AnalyzeCommand : public Command {
                .help = "print every table, not only those behind the verdict",
                .group = "output"});
     flags.add({.names = {"--table"},
-               .value = "NAME",
+               .value = "TABLE",
                .help = format("only this table: {}", fmt::join(analysis_table_names(), ", ")) +
                        format("; with --against {}", fmt::join(comparison_table_names(), ", ")),
                .fallback = "those of the verdict",
@@ -77,18 +77,19 @@ class AnalyzeCommand : public Command {
                .help = "print the table as CSV; with -o, write all tables as files",
                .group = "output"});
     flags.add({.names = {"--output"},
-               .value = "FOLDER",
-               .help = "with --csv: the folder for NAME.csv of each table",
+               .value = "FILE.html|FOLDER",
+               .help =
+                   "write a page with everything: verdict, bars, timeline, tables, and how each figure was "
+                   "computed; with --csv the folder for NAME.csv of each table",
                .fallback = "none",
                .group = "output"});
     flags.add({.names = {"--html"},
-               .value = "FILE",
-               .help =
-                   "write a page with everything: verdict, bars, timeline, tables, and how each figure was "
-                   "computed",
+               .value = "FILE.html",
+               .help = "the same as -o FILE.html",
                .fallback = "none",
                .group = "output"});
     flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
+    flags.show_first({"--against", "--step", "--all", "--table", "--top", "--output", "--json"});
   }
 
   void run(const Flags& flags, Console& console) const override {
@@ -96,13 +97,13 @@ class AnalyzeCommand : public Command {
     const Output output = resolve_output(flags, compares);
     const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
     // A page that cannot be written is refused before the traces are read.
-    if (const auto html = flags.text("--html")) AtomicFile(*html, overwrite);
+    if (const auto html = page_of(flags)) AtomicFile(*html, overwrite);
     const AnalysisOptions options = resolve_analysis(flags);
     const RunAnalysis run = read_run(flags.positionals(), options, flags, console);
     std::optional<RunAnalysis> before;
     if (compares) before = read_run(flags.texts("--against"), options, flags, console);
 
-    if (const auto html = flags.text("--html")) {
+    if (const auto html = page_of(flags)) {
       write_analysis_page({.run = run, .before = before ? &*before : nullptr}, *html, overwrite);
       console.out << *html << "\n";
       return;
@@ -126,6 +127,13 @@ class AnalyzeCommand : public Command {
   }
 
  private:
+  // The page to write: --html, or -o with a name that ends like one.
+  static std::optional<std::string> page_of(const Flags& flags) {
+    if (const auto html = flags.text("--html")) return html;
+    const auto output = flags.text("--output");
+    return output && output->ends_with(".html") && !flags.given("--csv") ? output : std::nullopt;
+  }
+
   static Output resolve_output(const Flags& flags, bool compares) {
     Output output{.table = flags.text("--table"),
                   .all = flags.given("--all"),
@@ -139,20 +147,25 @@ class AnalyzeCommand : public Command {
     if (flags.given("--csv") && flags.given("--json"))
       throw usage_error("--csv and --json exclude each other");
     for (const char* other : {"--json", "--csv", "--table", "--all", "--top"})
-      if (flags.given("--html") && flags.given(other))
-        throw usage_error(format("--html and {} exclude each other", other),
-                          "the page has all tables with all rows");
+      if (page_of(flags) && flags.given(other))
+        throw usage_error(
+            format("{} and {} exclude each other", flags.given("--html") ? "--html" : "-o FILE.html", other),
+            "the page has all tables with all rows");
     if (flags.given("--csv") && !flags.given("--output") && !output.table)
       throw usage_error("--csv prints one table, and there are many",
                         "name it with --table, or write all of them with -o FOLDER");
-    if (flags.given("--output") && !flags.given("--csv")) throw usage_error("-o, --output is for --csv");
+    if (flags.given("--output") && !flags.given("--csv") && !page_of(flags))
+      throw usage_error(format("-o {} is neither a page nor with --csv", *flags.text("--output")),
+                        "-o FILE.html writes a page, --csv -o FOLDER all tables");
+    if (flags.given("--output") && flags.given("--html"))
+      throw usage_error("-o and --html exclude each other", "they are names of the same file");
     return output;
   }
 
   static AnalysisOptions resolve_analysis(const Flags& flags) {
     AnalysisOptions options{.step = flags.integer("--step", 0),
                             .profile = flags.given("--against"),
-                            .picture = flags.given("--html")};
+                            .picture = page_of(flags).has_value()};
     if (const auto gap = flags.integer("--consecutive-gap", 0)) options.idle.kernel_gap = Nanoseconds{*gap};
     if (const auto length = flags.integer("--full-queue")) options.launches.full_queue = *length;
     return options;

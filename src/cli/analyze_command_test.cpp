@@ -236,7 +236,8 @@ TEST(Analyze, WhatIsWrongWithTheCommandLine) {
   EXPECT_THAT(refusal("analyze out/run.0.et --csv"), HasSubstr("--csv prints one table, and there are many"));
   EXPECT_THAT(refusal("analyze out/run.0.et --all --table ops"), HasSubstr("exclude each other"));
   EXPECT_THAT(refusal("analyze out/run.0.et --csv --json"), HasSubstr("exclude each other"));
-  EXPECT_THAT(refusal("analyze out/run.0.et -o x"), HasSubstr("-o, --output is for --csv"));
+  EXPECT_THAT(refusal("analyze out/run.0.et -o x"),
+              HasSubstr("-o x is neither a page nor with --csv\n  hint: -o FILE.html writes a page"));
   EXPECT_THAT(refusal("analyze out/run.0.et --step 5"), HasSubstr("no node of out/run.0.et is of step 5"));
   write_text("bad.et", "no trace");
   EXPECT_EQ(run("analyze bad.et").code, 3);
@@ -255,6 +256,13 @@ TEST(Analyze, HtmlPage) {
   EXPECT_EQ(read_text("report.html"), page);  // same input, same bytes
   EXPECT_EQ(run("analyze out/run.1.et --against out/run.0.et --html two.html").code, 0);
   EXPECT_NE(read_text("two.html"), page);
+  // -o is the name of a page's file in every command.
+  EXPECT_EQ(run("analyze out/run.1.et --against out/run.0.et -o same.html").out, "same.html\n");
+  EXPECT_EQ(read_text("same.html"), read_text("two.html"));
+  EXPECT_THAT(refusal("analyze out/run.0.et -o a.html --json"),
+              HasSubstr("-o FILE.html and --json exclude each other"));
+  EXPECT_THAT(refusal("analyze out/run.0.et -o a.html --html b.html"),
+              HasSubstr("-o and --html exclude each other"));
   EXPECT_THAT(refusal("analyze out/run.0.et --html a.html --json"),
               HasSubstr("--html and --json exclude each other"));
   EXPECT_THAT(refusal("analyze out/run.0.et --html a.html --top 3"),

@@ -14,6 +14,7 @@
 #include "nadi/calibrate/calibration.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/launched_job.h"
+#include "nadi/cli/sense_limits.h"
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
@@ -89,6 +90,7 @@ std::vector<std::int64_t> ranks_to_measure(const Flags& flags) {
       if (number < 1 || number > kMostCalibratedRanks)
         throw usage_error(format("--ranks does not take '{}'", *list),
                           format("numbers of ranks from 1 to {}, as 1,2,4", kMostCalibratedRanks));
+      check_ranks_here(flags, "--ranks", number);
       ranks.insert(number);
       begin = end + 1;
     }
@@ -199,6 +201,7 @@ class CalibrateCommand : public Command {
                .value = "N",
                .help = "compute threads of each rank",
                .fallback = "one per core, or a rank's share of them"});
+    add_oversubscribe_flag(flags);
     flags.add(
         {.names = {"--ranks"},
          .value = "LIST",

@@ -10,6 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/read_error.h"
 #include "nadi/check/check_traces.h"
 #include "nadi/cli/file_kind_hints.h"
 #include "nadi/command_line/command.h"
@@ -74,7 +75,7 @@ class CheckCommand : public Command {
   void run(const Flags& flags, Console& console) const override {
     const std::vector<std::filesystem::path> files = expand_traces(flags.positionals());
     for (const std::filesystem::path& file : files)
-      if (!std::filesystem::exists(file)) throw input_error({.file = file.string()}, "there is no such file");
+      if (!std::filesystem::exists(file)) throw no_such_file(file.string());
     CheckOptions options;
     options.kept_per_rule = static_cast<std::size_t>(flags.integer("--limit").value_or(kShownPerRule));
     if (flags.given("--lenient")) options.damaged_records = DamagedRecords::kSkip;

@@ -146,7 +146,7 @@ TEST_F(CheckCommandTest, NamesMistakes) {
   EXPECT_THAT(none.err, HasSubstr("error: FILE... is missing\n"));
   const CliRun missing = run("check nowhere.et");
   EXPECT_EQ(missing.code, 3);
-  EXPECT_THAT(missing.err, HasSubstr("error: nowhere.et: there is no such file\n"));
+  EXPECT_THAT(missing.err, HasSubstr("error: nowhere.et: no such file or folder\n"));
   const CliRun pattern = run("check 'no*.et'");
   EXPECT_EQ(pattern.code, 2);
   EXPECT_THAT(pattern.err, HasSubstr("no file matches 'no*.et'"));

@@ -65,7 +65,7 @@ TEST(CheckpointCommands, BadInputHasItsMessage) {
   EXPECT_EQ(run("checkpoint compare a.safetensors").code, 2);
   const CliRun missing = run("checkpoint show nowhere");
   EXPECT_EQ(missing.code, 3);
-  EXPECT_EQ(missing.err, "error: nowhere: there is no such file or folder\n");
+  EXPECT_EQ(missing.err, "error: nowhere: no such file or folder\n");
   fs::resize_file("a.safetensors", fs::file_size("a.safetensors") - 3);
   for (const char* words : {"show a.safetensors", "compare a.safetensors a.safetensors"}) {
     const CliRun cut = run(std::string("checkpoint ") + words);

@@ -8,6 +8,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/report/checkpoint_report.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/output_width.h"
 #include "nadi/terminal/progress_line.h"
 
 namespace nadi {
@@ -42,7 +43,8 @@ class CheckpointCompareCommand : public Command {
     else
       console.out << comparison_text(
           side_a, side_b, comparison,
-          static_cast<std::size_t>(flags.integer("--limit", 0).value_or(kShownDifferences)));
+          static_cast<std::size_t>(flags.integer("--limit", 0).value_or(kShownDifferences)),
+          table_width(console.out));
     if (!comparison.equal()) throw SaidFailure{};
   }
 

@@ -321,6 +321,9 @@ void add_checkpoint_convert_flags(Flags& flags) {
              .group = "run"});
   flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "run"});
   add_megatron_claims(flags);
+  flags.show_first({"--load-dir", "--save-dir", "--to", "--saver", "--target-tensor-parallel-size",
+                    "--target-pipeline-parallel-size", "--bf16", "--no-optimizer", "--dry-run", "--verify",
+                    "--force"});
 }
 
 ResolvedConversion resolve_conversion(const Flags& flags) {

@@ -6,6 +6,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/report/checkpoint_report.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/output_width.h"
 
 namespace nadi {
 namespace {
@@ -28,11 +29,12 @@ class CheckpointShowCommand : public Command {
       console.out << dump_json(checkpoint_json(path, *stored, tensors));
       return;
     }
-    console.out << console.heading(path) << "\n" << checkpoint_text(*stored);
+    console.out << console.heading(path) << "\n" << checkpoint_text(*stored, output_width(console.out));
     if (tensors)
       console.out << "\n"
-                  << table_text(checkpoint_tensors_table(*stored),
-                                {.rows = 0, .bold_titles = console.colour_out, .width = kAnyWidth});
+                  << table_text(
+                         checkpoint_tensors_table(*stored),
+                         {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)});
   }
 };
 

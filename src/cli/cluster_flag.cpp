@@ -8,7 +8,7 @@ namespace nadi {
 
 void add_cluster_flag(Flags& flags, std::string help, std::string fallback) {
   flags.add({.names = {"--cluster", "--hw-config"},
-             .value = "NAME|FILE",
+             .value = "CLUSTER",
              .help = format("{}: a name of 'nadi clusters', NAMExN for N nodes of it, a device of 'nadi "
                             "devices', a JSON file, or files of ASTRA-sim (system.json,network.yml)",
                             help),

@@ -11,6 +11,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/report/clusters_report.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/output_width.h"
 
 namespace nadi {
 namespace {
@@ -22,7 +23,7 @@ void list_clusters(const Flags& flags, Console& console) {
     return;
   }
   console.out
-      << table_text(table, {.rows = 0, .bold_titles = console.colour_out, .width = kAnyWidth})
+      << table_text(table, {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)})
       << "\nNAMExN is N nodes of NAME, for those of one node. A device of 'nadi devices' is a cluster of "
          "one.\n'nadi clusters NAME' shows one in full, with the sources of its figures.\n";
 }
@@ -30,7 +31,7 @@ void list_clusters(const Flags& flags, Console& console) {
 class ClustersCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
-    flags.set_positional({.name = "NAME|FILE",
+    flags.set_positional({.name = "CLUSTER",
                           .help =
                               "the cluster to show in full: a name, NAMExN for N nodes of it, a JSON file, "
                               "or files of ASTRA-sim (system.json,network.yml)",

@@ -49,6 +49,7 @@ std::unique_ptr<Command> make_tune_resume_command();
 std::unique_ptr<Command> make_tune_show_command();
 std::unique_ptr<Command> make_tune_best_command();
 std::unique_ptr<Command> make_tune_report_command();
+std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_man_command();
 
@@ -222,7 +223,8 @@ constexpr std::array kCommands{
                  .make = &make_job_list_command},
     CommandEntry{.name = "job status",
                  .summary = "show one job: state, reason, nodes, times, restarts, failed nodes",
-                 .examples = {"nadi job status local-1", "nadi job status jobs/local-1 --json"},
+                 .examples = {"nadi job status local-20260131-090500-3f2a",
+                              "nadi job status jobs/local-20260131-090500-3f2a --json"},
                  .make = &make_job_status_command},
     CommandEntry{.name = "job watch",
                  .summary = "show how a job is: state, progress, loss, use of GPUs, what is wrong with it",
@@ -236,11 +238,13 @@ constexpr std::array kCommands{
                  .make = &make_job_logs_command},
     CommandEntry{.name = "job cancel",
                  .summary = "end jobs that wait or run",
-                 .examples = {"nadi job cancel local-1", "nadi job cancel jobs/local-2 local-3 --json"},
+                 .examples = {"nadi job cancel local-20260131-090500-3f2a",
+                              "nadi job cancel local-20260131-091500-0b7c local-20260131-092500-9d01 --json"},
                  .make = &make_job_cancel_command},
     CommandEntry{.name = "job resume",
                  .summary = "submit a job again, to go on where it saved; if asked, without failed nodes",
-                 .examples = {"nadi job resume local-1", "nadi job resume jobs/local-1 --json"},
+                 .examples = {"nadi job resume local-20260131-090500-3f2a",
+                              "nadi job resume jobs/local-20260131-090500-3f2a --json"},
                  .make = &make_job_resume_command},
     CommandEntry{.name = "job report",
                  .summary = "report what a job did: times, throughput, memory, GPUs, settings, errors",
@@ -272,6 +276,10 @@ constexpr std::array kCommands{
         .summary = "draw a study as a page: history, importance, slices, contour, timeline",
         .examples = {"nadi tune report tuned.db -o tune.html", "nadi tune report tuned.db -o again.html"},
         .make = &make_tune_report_command},
+    CommandEntry{.name = "doctor",
+                 .summary = "say what this machine has and lacks for each command, and what to install",
+                 .examples = {"nadi doctor", "nadi doctor --json"},
+                 .make = &make_doctor_command},
     CommandEntry{.name = "completion",
                  .summary = "print the script that makes a shell complete nadi's command lines",
                  .examples = {"nadi completion bash", "nadi completion zsh"},
@@ -282,10 +290,16 @@ constexpr std::array kCommands{
                  .make = &make_man_command},
 };
 
+constexpr std::array kGroups{
+    GroupEntry{"data", "texts and datasets"},
+    GroupEntry{"checkpoint", "checkpoints of any program"},
+    GroupEntry{"job", "jobs on Slurm and on this machine"},
+};
+
 }  // namespace
 
 const CommandTable& commands() {
-  static const CommandTable kTable(kCommands);
+  static const CommandTable kTable(kCommands, kGroups);
   return kTable;
 }
 

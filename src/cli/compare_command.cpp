@@ -72,8 +72,8 @@ class CompareCommand : public Command {
                .help = "what the run is predicted on: a file of 'nadi calibrate', another cluster file, or a "
                        "name of the catalogue",
                .fallback = "required"});
-    flags.add({.names = {"--timeline"},
-               .value = "FILE",
+    flags.add({.names = {"--timeline", "--output", "-o"},
+               .value = "FILE.html",
                .help = "write a page with measured and predicted lanes below each other",
                .fallback = "none"});
     flags.add(

@@ -13,6 +13,7 @@
 #include "nadi/command_line/shell_scripts.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/wrap.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
@@ -37,6 +38,7 @@ class CompletionCommand : public Command {
   }
 
   void run(const Flags& flags, Console& console) const override {
+    const Verbatim as_it_is(console.out);
     const std::string& name = flags.positional();
     const auto shell = std::ranges::find(shells(), name, &ShellEntry::name);
     if (shell == shells().end())

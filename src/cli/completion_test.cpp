@@ -6,9 +6,11 @@
 
 #include <set>
 
+#include "nadi/cli/completion_values.h"
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
+#include "nadi/scheduler/scheduler.h"
 
 namespace nadi {
 namespace {
@@ -21,12 +23,13 @@ using testing::Not;
 
 std::vector<std::string> texts(const std::vector<std::string>& words) {
   std::vector<std::string> found;
-  for (const Candidate& candidate : complete(commands(), words).candidates) found.push_back(candidate.text);
+  for (const Candidate& candidate : complete(commands(), words, completion_values()).candidates)
+    found.push_back(candidate.text);
   return found;
 }
 
 PathKind paths(const std::vector<std::string>& words) {
-  return complete(commands(), words).paths;
+  return complete(commands(), words, completion_values()).paths;
 }
 
 TEST(Completion, OfCommands) {
@@ -51,7 +54,7 @@ TEST(Completion, OfFlags) {
   // Megatron's are hundreds: they come when a word has begun.
   EXPECT_THAT(texts({"train", "gpt2", "--"}), Not(Contains("--transformer-impl")));
   EXPECT_THAT(texts({"train", "gpt2", "--transf"}), ElementsAre("--transformer-impl"));
-  EXPECT_THAT(texts({"train", "gpt2", "--help"}), ElementsAre("--help", "--help-megatron"));
+  EXPECT_THAT(texts({"train", "gpt2", "--help"}), ElementsAre("--help", "--help-all", "--help-megatron"));
   EXPECT_THAT(texts({"convert", "--", "--js"}), IsEmpty()) << "a word that looks like a flag";
 }
 
@@ -78,10 +81,32 @@ TEST(Completion, OfModelsAndFiles) {
   EXPECT_EQ(paths({"train", "gpt2", "--dtype", ""}), PathKind::kNone);
 }
 
+TEST(Completion, OfClustersDevicesAndTables) {
+  EXPECT_THAT(texts({"plan", "gpt2", "--cluster", "dgx-a"}), Contains("dgx-a100"));
+  EXPECT_THAT(texts({"plan", "gpt2", "--cluster", "h20"}), Contains("h200"))
+      << "a device is a cluster of one";
+  EXPECT_THAT(texts({"clusters", "dgx-h1"}), Contains("dgx-h100"));
+  EXPECT_EQ(paths({"clusters", ""}), PathKind::kFiles);
+  EXPECT_THAT(texts({"simulate", "a.et", "--recorded-on", "h20"}), ElementsAre("h200"));
+  EXPECT_THAT(texts({"analyze", "a.et", "--table", "critical"}), Contains("critical-path"));
+  EXPECT_THAT(texts({"analyze", "a.et", "--table=critical"}), Contains("--table=critical-path"));
+}
+
+TEST(Completion, OfJobs) {
+  const WorkingFolder folder;
+  JobFile job{.scheduler = SchedulerKind::kLocal, .outputs = std::filesystem::absolute("jobs")};
+  job.run.words = {"true"};
+  const std::string id =
+      make_scheduler(SchedulerKind::kLocal, {.outputs = job.outputs})->submit(job, {.wait = true}).id;
+  EXPECT_THAT(texts({"job", "status", ""}), Contains(id));
+  EXPECT_THAT(texts({"job", "watch", id.substr(0, 6)}), Contains(id));
+  EXPECT_EQ(paths({"job", "logs", ""}), PathKind::kFolders);
+}
+
 TEST(Completion, OfACommandThatIsLaunched) {
   EXPECT_THAT(texts({"launch", "-n", "2", "tra"}), ElementsAre("trace", "train"));
   EXPECT_THAT(texts({"launch", "-n", "2", "train", "gpt2", "--dtype", "f"}), ElementsAre("fp32", "fp16"));
-  EXPECT_THAT(texts({"launch", "--no"}), ElementsAre("--no-prefix"));
+  EXPECT_THAT(texts({"launch", "--no"}), ElementsAre("--no-prefix", "--node-rank"));
 }
 
 // A new name for a value is sorted into paths or others when it comes.
@@ -112,7 +137,10 @@ TEST(Completion, KnowsEveryNameOfAValue) {
                                           "NAME=VALUES", "NAME=VALUE",
                                           "EXPRESSION",  "SOURCE",
                                           "[NAME]",      "PERCENT",
-                                          "CELSIUS",     "DATA"};
+                                          "CELSIUS",     "DATA",
+                                          "TABLE",       "K",
+                                          "HOST",        "PORT",
+                                          "SECONDS"};
   for (const CommandEntry& entry : commands()) {
     Flags flags;
     entry.make()->add_flags(flags);

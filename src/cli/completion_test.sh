@@ -34,6 +34,8 @@ expect_in() {
   expect "$shell" 'nadi train gpt2 --dtype b' bf16 !fp32
   expect "$shell" 'nadi generate --tensor-m' --tensor-model-parallel-size
   expect "$shell" 'nadi show gpt3-17' gpt3-175b
+  expect "$shell" 'nadi plan gpt2 --cluster dgx-h1' dgx-h100
+  expect "$shell" 'nadi analyze x.et --table critical-p' critical-path critical-phases
   expect "$shell" 'nadi show trac' trace.json 'trace one.0.et'
   expect "$shell" 'nadi train gpt2 --data trac' trace.json
   expect "$shell" 'nadi train gpt2 --save-dir f' folder/

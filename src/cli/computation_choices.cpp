@@ -5,6 +5,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/cli/sense_limits.h"
 #include "nadi/engine/cuda/cuda_available.h"
 #include "nadi/engine/make_engine.h"
 #include "nadi/job/rank_threads.h"
@@ -12,6 +13,11 @@
 
 namespace nadi {
 namespace {
+
+// What is only planned may be for another machine.
+bool is_dry_run(const Flags& flags) {
+  return flags.find("--dry-run") != nullptr && flags.given("--dry-run");
+}
 
 constexpr std::array<std::string_view, 2> kAttentions{"fused", "unfused"};
 constexpr std::array kGranularities{Recompute::Granularity::kNone, Recompute::Granularity::kSelective,
@@ -48,7 +54,7 @@ std::string device_help() {
 
 DeviceKind resolve_device(const Flags& flags) {
   const DeviceKind device = devices()[flags.choice("--device").value_or(0)].kind;
-  if (device == DeviceKind::kCuda)
+  if (device == DeviceKind::kCuda && !is_dry_run(flags))
     if (const auto why = cuda::why_no_cuda()) throw environment_error(why->reason, why->hint);
   return device;
 }
@@ -63,7 +69,7 @@ cuda::MathOptions resolve_math(const Flags& flags, DeviceKind device) {
   const cuda::MathOptions math{.tf32 = flags.given("--tf32"),
                                .deterministic = flags.given("--deterministic")};
   if (math.tf32 && device != DeviceKind::kCuda)
-    throw usage_error(format("--tf32 makes no sense with --device {}", to_string(device)),
+    throw usage_error(format("--tf32 does not apply to --device {}", to_string(device)),
                       "it goes with --device cuda");
   return math;
 }
@@ -109,9 +115,8 @@ Recompute resolve_recompute(const Flags& flags) {
   if (const auto choice = flags.choice("--recompute-method")) recompute.method = kMethods[*choice];
   for (const std::string_view flag : {"--recompute-method", "--recompute-num-layers"})
     if (flags.given(flag) && recompute.granularity != Recompute::Granularity::kFull)
-      throw usage_error(
-          format("{} makes no sense with --recompute {}", flag, to_string(recompute.granularity)),
-          "it goes with --recompute full");
+      throw usage_error(format("{} does not apply to --recompute {}", flag, to_string(recompute.granularity)),
+                        "it goes with --recompute full");
   if (const auto layers = flags.integer("--recompute-num-layers"))
     // More than the model has is refused with the model's number; do not wrap round before that.
     recompute.layers =
@@ -120,8 +125,10 @@ Recompute resolve_recompute(const Flags& flags) {
 }
 
 int resolve_threads(const Flags& flags) {
-  if (const auto given = flags.integer("--threads"))
+  if (const auto given = flags.integer("--threads")) {
+    if (!is_dry_run(flags)) check_threads_here(flags, "--threads", *given);
     return static_cast<int>(std::min<std::int64_t>(*given, kMostThreads));
+  }
   return threads_of_rank(process_environment());
 }
 

@@ -134,7 +134,7 @@ void check_flags(const Flags& flags, const ConvertInput& input, const ConvertOut
         "give the start of the names, without the rank and the extension");
   if (flags.given("--rank") && input.traces() > 1) throw usage_error("--rank is for one trace");
   if (flags.given("--num-ops") && !input.chakra.empty())
-    throw usage_error(format("--num-ops makes no sense with {}", input.chakra[0].string()),
+    throw usage_error(format("--num-ops does not apply to {}", input.chakra[0].string()),
                       "it is for profiles of PyTorch; Chakra traces have num_ops or have no shapes");
 }
 
@@ -163,6 +163,7 @@ class ConvertCommand : public Command {
                        "that launched them: roofline simulators need both",
                .group = "output"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
+    flags.show_first({"--host", "--device", "--output", "--format", "--force", "--json"});
   }
 
   void run(const Flags& flags, Console& console) const override {

@@ -14,7 +14,7 @@ namespace {
 
 std::int64_t required_number(const Flags& flags, std::string_view name) {
   const auto value = flags.integer(name);
-  if (!value) throw usage_error(format("{} is missing", name), "see 'nadi data index --help'");
+  if (!value) throw usage_error(format("{} is missing", name));
   return *value;
 }
 

@@ -108,11 +108,12 @@ TEST_F(DataIndexCommandTest, MistakesAreNamed) {
            Mistake{"data/a --num-samples 1 --seq-length 9 --short-seq-prob 0.2", 2, "for --bert only"},
            Mistake{"data/a --num-samples 1 --seq-length 9 --bert", 3,
                    "make the dataset with --split-sentences"},
-           Mistake{"data/s --num-samples 1 --seq-length 4 --bert", 2, "samples of 1 tokens make no sense"},
+           Mistake{"data/s --num-samples 1 --seq-length 4 --bert", 2,
+                   "samples of 1 tokens: a sample has at least"},
            Mistake{"data/empty --num-samples 1 --seq-length 9", 3, "have no tokens"},
            Mistake{"data/cut --num-samples 1 --seq-length 9", 3,
                    "data/cut.idx: byte 9: the file has 9 bytes"},
-           Mistake{"data/none --num-samples 1 --seq-length 9", 3, "data/none.idx: cannot read"},
+           Mistake{"data/none --num-samples 1 --seq-length 9", 3, "data/none.idx: no such file or folder"},
            Mistake{"data/a --num-samples 9 --seq-length 9 -o data/a.bin", 4, "data/a.bin"},
        }) {
     const CliRun done = index(mistake.arguments);

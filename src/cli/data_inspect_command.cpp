@@ -12,6 +12,7 @@
 #include "nadi/data/indexed_dataset.h"
 #include "nadi/report/data_report.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
@@ -90,7 +91,7 @@ class DataInspectCommand : public Command {
     for (std::int64_t d = range.first; d <= range.last; ++d) {
       console.check_interrupted();
       if (json_lines) {
-        console.out << document_json_line(texts->of(d));
+        print_verbatim(console.out, document_json_line(texts->of(d)));
         continue;
       }
       console.out << "\n"

@@ -130,7 +130,7 @@ TEST_F(DataInspectCommandTest, MistakesAreNamed) {
            Mistake{"d --documents x", 2, "not 'x'"},
            Mistake{"d --documents -1", 2, "--documents"},
            Mistake{"d --json --documents 0", 2, "--json prints figures, not documents"},
-           Mistake{"nowhere", 3, "nowhere.idx: cannot read"},
+           Mistake{"nowhere", 3, "nowhere.idx: no such file or folder"},
            Mistake{"", 2, "PREFIX"},
        }) {
     const CliRun done = inspect(mistake.arguments);

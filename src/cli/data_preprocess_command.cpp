@@ -42,7 +42,7 @@ ChosenTokenizer choose_tokenizer(const Flags& flags) {
 
 std::string required_text(const Flags& flags, std::string_view name) {
   const auto value = flags.text(name);
-  if (!value) throw usage_error(format("{} is missing", name), "see 'nadi data preprocess --help'");
+  if (!value) throw usage_error(format("{} is missing", name));
   return *value;
 }
 
@@ -73,6 +73,8 @@ class DataPreprocessCommand : public Command {
                .help = "with --tokenizer-model: do not put the token that begins a text (BERT: [CLS] and "
                        "[SEP]) around each sequence, as Megatron does",
                .group = kGroup});
+    flags.show_first({"--input", "--output-prefix", "--tokenizer", "--append-eod", "--json-keys",
+                      "--split-sentences", "--workers", "--force"});
   }
 
   void run(const Flags& flags, Console& console) const override {

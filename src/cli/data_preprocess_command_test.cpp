@@ -180,7 +180,7 @@ TEST_F(DataPreprocessCommandTest, MistakesAreNamedAndNothingIsWritten) {
            Mistake{"--input number.jsonl -o out/a --tokenizer tok", 3,
                    "error: number.jsonl:1:10: '5' where "},
            Mistake{"--input nope.jsonl -o out/a --tokenizer tok", 3,
-                   "error: nope.jsonl: cannot read: No such"},
+                   "error: nope.jsonl: no such file or folder"},
            Mistake{"--input empty -o out/a --tokenizer tok", 3, "error: empty: the folder has no file "},
            Mistake{"--input nothing.jsonl -o out/a --tokenizer tok", 3,
                    "error: nothing.jsonl: the file is empty: there is no document\n"

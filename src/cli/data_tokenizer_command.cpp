@@ -1,4 +1,6 @@
 // nadi data tokenizer
+#include <algorithm>
+#include <filesystem>
 #include <ostream>
 
 #include "nadi/base/error.h"
@@ -8,6 +10,7 @@
 #include "nadi/data/learn_tokenizer.h"
 #include "nadi/report/data_report.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/progress_line.h"
 
 namespace nadi {
 namespace {
@@ -49,7 +52,7 @@ class DataTokenizerCommand : public Command {
 
   void run(const Flags& flags, Console& console) const override {
     const auto output = flags.text("--output");
-    if (!output) throw usage_error("--output is missing", "see 'nadi data tokenizer --help'");
+    if (!output) throw usage_error("--output is missing");
     LearnTokenizerOptions options{.folder = *output};
     if (const auto input = flags.text("--input")) options.input = *input;
     if (!options.input)
@@ -58,7 +61,13 @@ class DataTokenizerCommand : public Command {
     options.kind = flags.choice("--type").value_or(options.kind);
     options.vocabulary = flags.integer("--vocab-size").value_or(options.vocabulary);
     if (flags.given("--force")) options.overwrite = Overwrite::kAllow;
-    const LearnedTokenizer learned = learn_tokenizer(options, [&] { console.check_interrupted(); });
+    ProgressLine progress(console, "MB of text", steady_clock());
+    std::error_code unknown;  // then reading says what is wrong
+    const Bytes all{
+        options.input ? static_cast<std::int64_t>(std::filesystem::file_size(*options.input, unknown)) : 0};
+    const LearnedTokenizer learned = learn_tokenizer(options, [&](const TextTotals& so_far) {
+      progress.update(so_far.bytes, unknown ? so_far.bytes : std::max(all, so_far.bytes));
+    });
     if (learned.vocabulary < options.vocabulary)
       console.info() << format("note: the text gives {} tokens, not {}\n", with_thousands(learned.vocabulary),
                                with_thousands(options.vocabulary));

@@ -121,7 +121,7 @@ TEST_F(DataTokenizerCommandTest, MistakesAreNamedAndNothingIsWritten) {
            Mistake{"-o tok --input cut.jsonl", 3, "error: cut.jsonl:2:"},
            Mistake{"-o tok --input keyless.jsonl", 3, "error: keyless.jsonl:1:1: key 'text' is missing\n"},
            Mistake{"-o tok --input a.csv", 3, "hint: known: .txt, .jsonl, .json\n"},
-           Mistake{"-o tok --input nope.txt", 3, "error: nope.txt: cannot read: No such file or directory\n"},
+           Mistake{"-o tok --input nope.txt", 3, "error: nope.txt: no such file or folder\n"},
            Mistake{"-o tok --input folder.txt", 3, "error: folder.txt: this is a folder, not text\n"},
            Mistake{"-o tok --input a.txt --vocab-size 256", 2, "a byte-level vocabulary of 256 tokens"},
            Mistake{"-o tok --input a.txt --vocab-size x", 2, "error: --vocab-size takes "},

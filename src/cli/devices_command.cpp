@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "nadi/base/json.h"
+#include "nadi/cli/wide_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/report/devices_report.h"
@@ -14,6 +15,7 @@ namespace {
 class DevicesCommand : public Command {
  public:
   void add_flags(Flags& flags) const override {
+    add_wide_flag(flags);
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
   }
 
@@ -22,7 +24,8 @@ class DevicesCommand : public Command {
     if (flags.given("--json"))
       console.out << dump_json(devices_json(view));
     else
-      print_devices(view, console.out, style_for(console));
+      print_wide_or_not(flags, console,
+                        [&](const ReportStyle& style) { print_devices(view, console.out, style); });
   }
 };
 

@@ -107,13 +107,20 @@ DrawOutput resolve_drawing(const Flags& flags) {
   DrawOutput output{.file = *name,
                     .overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse};
   if (const auto key = flags.choice("--edges-key")) output.edges_key = kEdgesKeys[*key];
+  std::string extension = output.file.extension().string();
+  if (extension == ".jsonl") extension = ".et";  // lines of JSON are another form of a Chakra trace
+  const auto entry =
+      std::ranges::find(draw_formats(), std::string_view(extension), &DrawFormatEntry::extension);
   if (const auto choice = flags.choice("--format")) {
     output.format = draw_formats()[*choice].format;
+    // Chakra traces may be JSON, too.
+    const bool is_json_trace = output.format == DrawFormat::kChakra && extension == ".json";
+    if (entry != draw_formats().end() && entry->format != output.format && !is_json_trace)
+      throw usage_error(
+          format("-o {} is a name for {}, and --format says {}", *name, entry->name,
+                 draw_formats()[*choice].name),
+          format("leave --format out, or name the file *{}", draw_formats()[*choice].extension));
   } else {
-    std::string extension = output.file.extension().string();
-    if (extension == ".jsonl") extension = ".et";  // lines of JSON are another form of a Chakra trace
-    const auto entry =
-        std::ranges::find(draw_formats(), std::string_view(extension), &DrawFormatEntry::extension);
     std::string known;
     for (const DrawFormatEntry& other : draw_formats()) known += format(" {}", other.extension);
     if (entry == draw_formats().end())
@@ -125,7 +132,9 @@ DrawOutput resolve_drawing(const Flags& flags) {
     throw usage_error("--edges-key is for node-link JSON", "--format json");
   if (output.format == DrawFormat::kChakra)
     for (const std::string_view flag : {"--layers", "--collapse", "--comm", "--no-tensors", "--passes"})
-      if (flags.given(flag)) throw usage_error(format("{} makes no sense with --format chakra", flag));
+      if (flags.given(flag))
+        throw usage_error(format("{} does not apply to --format chakra", flag),
+                          "that trace holds the whole graph; the flag is for drawings");
   return output;
 }
 
@@ -203,6 +212,7 @@ class DrawCommand : public Command {
                .group = "input"});
     add_what_flags(flags);
     add_draw_output_flags(flags);
+    flags.show_first({"--output", "--layers", "--collapse", "--comm", "--format", "--force"});
   }
 
   void run(const Flags& flags, Console& console) const override {

@@ -155,7 +155,7 @@ TEST_F(DrawCommandTest, MisuseIsSaid) {
         Misuse{"draw tr.0.et -o g.bmp", "known endings"}, Misuse{"draw tr.0.et -o there.dot", "exists"},
         Misuse{"draw tr.0.et -o g.dot --edges-key links", "node-link JSON"},
         Misuse{"draw tr.0.et -o g.dot --comm --collapse layer", "--comm"},
-        Misuse{"draw tr.0.et -o g.et --layers 0", "makes no sense"},
+        Misuse{"draw tr.0.et -o g.et --layers 0", "--layers does not apply to --format chakra"},
         Misuse{"draw nowhere.et -o g.dot", "nowhere.et", 3},
         Misuse{"draw bad.json -o g.dot", "not in the file", 3}}) {
     const CliRun done = run(misuse.words);

@@ -27,13 +27,30 @@ constexpr FlagWording kWordings[]{
      "turn all of them into Chakra traces with 'nadi convert' first"},
     {"make the dataset with a sequence for each sentence", "make the dataset with --split-sentences"},
     {"a lower learning rate or a longer warm-up", "a lower --learning-rate or more --warmup-steps"},
+    {"go on with a fresh optimizer", "go on with a fresh optimizer: --no-load-optim"},
     {"a new run from its weights", "a new run with --init-from"},
+    {"leave the optimizer state out", "leave the optimizer state out with --no-optimizer"},
+    {"name the keys that have the text", "name the keys that have the text with --json-keys"},
     {"in which all steps have one batch size",
      "in which all steps have one batch size: --trace-wait, --trace-active"},
     {"name the tokenizer that the dataset was made with",
      "name the tokenizer that the dataset was made with: --tokenizer, or Megatron's flags for one"},
     {"say that it may be replaced", "--force replaces it"},
     {"and say in which folder they are", "and name their folder with --from; --from URL gets them itself"},
+    {"choose another port for all nodes", "choose another --master-port for all nodes"},
+    {"other machines have another node number", "other machines have another --node-rank"},
+    {"start the launch of node 0 on the machine that the master address names",
+     "start the launch with --node-rank 0 on the machine that --master-addr names"},
+    {"start a launch for each node; all of them reach the master address over TCP",
+     "start a launch with --node-rank N for each of them; all machines reach --master-addr over TCP; "
+     "--join-timeout waits longer"},
+    {"alike but for the number of the node", "alike but for --node-rank and --nproc-per-node"},
+    {"the name or number of the machine of node 0",
+     "--master-addr is the name or number of the machine of node 0"},
+    {"write the traces of fewer ranks, or of fewer tensors",
+     "write the traces of fewer ranks with --ranks 0,8-15, or without tensors with --tensors none; "
+     "--max-bytes "
+     "SIZE sets another limit"},
     {"start as many ranks as the plan needs", "start as many ranks as the plan needs: nadi launch -n N ..."},
 };
 

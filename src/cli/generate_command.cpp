@@ -12,6 +12,7 @@
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/memory_check.h"
 #include "nadi/cli/predicted_time.h"
+#include "nadi/cli/sense_limits.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/cli/start_ranks.h"
 #include "nadi/command_line/command.h"
@@ -62,7 +63,12 @@ void add_generate_model_flags(Flags& flags) {
       "what the configuration says");
   add("--tokenizer", "FOLDER", "tokenizer.json, vocab.json and merges.txt, or tokenizer.model",
       "the tokenizer in MODEL; without one, tokens are shown as numbers");
-  add("--prompt", "TEXT", "the text to continue", "none");
+  flags.add({.names = {"--prompt"},
+             .value = "TEXT",
+             .help = "the text to continue; \"\" begins a text",
+             .fallback = "none",
+             .group = kGroup,
+             .may_be_empty = true});
   add("--prompts", "FILE", "a prompt on each line, or .jsonl with the key \"prompt\"", "none");
   add("--num-input-tokens", "N", "length of a prompt of random tokens, in place of a text",
       format("{} where no prompt is given", kDefaultInputTokens));
@@ -123,6 +129,7 @@ void add_generate_output_flags(Flags& flags) {
   add("--threads", "N", "compute threads of each rank", "one per core, or a rank's share of them");
   add("--tp", "N", "tensor-parallel ranks; they are started unless mpirun or srun has started them",
       "all ranks there are");
+  add_oversubscribe_flag(flags, group);
   add("--slow", "RANKS", "slow ranks down: rank=1:2x,rank=3:1.5x", "none");
   flags.add({.names = {"--no-memory-check"},
              .help = "start even if the model needs more memory than is free",
@@ -233,7 +240,7 @@ TracePictures pictures_of(const GenerationRequest& request) {
 void resolve_trace(const Flags& flags, Communicator& world, GenerationRequest& request) {
   if (flags.given("--force")) {
     if (!flags.given("--trace") && !flags.given("--visualize-trace"))
-      throw usage_error("--force makes no sense without --trace");
+      throw usage_error("--force needs --trace", "it overwrites the files that --trace writes");
     request.overwrite = Overwrite::kAllow;
   }
   std::optional<std::string> prefix = flags.text("--trace");

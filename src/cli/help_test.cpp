@@ -32,15 +32,25 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// What stands under "examples", without "nadi".
+// What stands under "examples", without "nadi"; lines that end in a backslash go on.
 std::vector<std::string> examples_in(const std::string& help) {
   std::vector<std::string> examples;
   bool inside = false;
   for (const std::string& line : lines_of(help)) {
+    if (inside && line.starts_with("      ") && !examples.empty() && examples.back().ends_with('\\'))
+      examples.back().replace(examples.back().size() - 1, 1, line.substr(6));
     if (inside && line.starts_with("  nadi ")) examples.push_back(line.substr(7));
     if (!line.starts_with(' ')) inside = line == "examples";
   }
   return examples;
+}
+
+// Without line breaks.
+std::string flat(const std::string& text) {
+  std::string words;
+  for (const std::string& line : lines_of(text))
+    for (const std::string& word : words_of(line)) words += (words.empty() ? "" : " ") + word;
+  return words;
 }
 
 class CommandHelp : public testing::TestWithParam<CommandEntry> {};
@@ -109,14 +119,26 @@ void prepare_checkpoints(const CommandEntry& entry) {
   }
 }
 
-// Jobs of this machine: ended ones, and those to be cancelled.
-void prepare_jobs(const CommandEntry& entry) {
+// Jobs of this machine: ended ones, and those to be cancelled. Their ids, in the order of the examples.
+std::vector<std::string> prepare_jobs(const CommandEntry& entry) {
   constexpr std::array<std::string_view, 4> kCommands{"job list", "job status", "job cancel", "job resume"};
-  if (std::ranges::find(kCommands, entry.name) == kCommands.end()) return;
+  if (std::ranges::find(kCommands, entry.name) == kCommands.end()) return {};
   JobFile job{.scheduler = SchedulerKind::kLocal, .outputs = std::filesystem::absolute("jobs")};
   job.run.words = {entry.name == "job cancel" ? "sleep" : "echo", "30"};
   const auto scheduler = make_scheduler(SchedulerKind::kLocal, {.outputs = job.outputs});
-  for (int i = 0; i < 3; ++i) scheduler->submit(job, {.wait = entry.name != "job cancel"});
+  std::vector<std::string> ids;
+  for (int i = 0; i < 3; ++i) ids.push_back(scheduler->submit(job, {.wait = entry.name != "job cancel"}).id);
+  return ids;
+}
+
+// An example with the ids of jobs that are there.
+std::string with_ids(std::string example, const std::vector<std::string>& ids) {
+  constexpr std::array<std::string_view, 3> kExamples{
+      "local-20260131-090500-3f2a", "local-20260131-091500-0b7c", "local-20260131-092500-9d01"};
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (const std::size_t at = example.find(kExamples[i]); at != std::string::npos)
+      example.replace(at, kExamples[i].size(), ids[i]);
+  return example;
 }
 
 // Job files are those of the first example of `job init`.
@@ -157,7 +179,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
   prepare_graphs(GetParam());
   prepare_measured(GetParam());
   prepare_checkpoints(GetParam());
-  prepare_jobs(GetParam());
+  const std::vector<std::string> ids = prepare_jobs(GetParam());
   prepare_job_file(GetParam());
   prepare_job_logs(GetParam());
   prepare_reported_logs(GetParam());
@@ -171,7 +193,7 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
     EXPECT_TRUE(example.starts_with(GetParam().name)) << example;
     // It is the one that downloads: download/get_data_test.cpp has programs in place of those that do.
     if (GetParam().name == "data get") continue;
-    const CliRun done = run(example);
+    const CliRun done = run(with_ids(example, ids));
     EXPECT_EQ(done.code, 0) << example << "\n" << done.err;
     EXPECT_NE(done.out, "") << example;
   }
@@ -180,16 +202,11 @@ TEST_P(CommandHelp, HasTwoExamplesThatRun) {
 TEST_P(CommandHelp, ShowsEveryFlagWithItsDefault) {
   Flags flags;
   GetParam().make()->add_flags(flags);
-  // Without line breaks, whatever is wrapped is found.
-  std::string help;
-  std::string pages = run(std::string(GetParam().name) + " --help").out;
+  // Whatever is wrapped is found.
+  std::string pages = run(std::string(GetParam().name) + " --help-all").out;
   if (flags.has_page(HelpPage::kMegatron))
     pages += run(std::string(GetParam().name) + " --help-megatron").out;
-  for (const std::string& word : words_of(pages)) {
-    std::string flat = word;
-    std::ranges::replace(flat, '\n', ' ');
-    for (const std::string& part : words_of(flat)) help += part + " ";
-  }
+  const std::string help = flat(pages);
   for (const FlagSpec& spec : flags.specs()) {
     for (const std::string_view name : spec.names) EXPECT_THAT(help, HasSubstr(std::string(name)));
     for (const std::string_view choice : spec.choices) EXPECT_THAT(help, HasSubstr(std::string(choice)));
@@ -206,9 +223,12 @@ TEST_P(CommandHelp, IsReachedInThreeWaysAndFitsTheTerminal) {
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(run(name + " -h").out, help.out);
   EXPECT_EQ(run(name + " --bogus --help").out, help.out);
-  EXPECT_TRUE(help.out.starts_with("nadi " + name + ": " + std::string(GetParam().summary) + "\n"));
+  EXPECT_TRUE(
+      flat(help.out).starts_with("nadi " + name + ": " + std::string(GetParam().summary) + " usage: "));
   for (const std::string& line : lines_of(help.out)) EXPECT_LE(line.size(), 100u) << line;
-  EXPECT_THAT(run("--help").out, HasSubstr(std::string(GetParam().summary)));
+  // The overview has the first part of it, or the name in its group.
+  EXPECT_THAT(flat(run("--help-all").out), HasSubstr(std::string(GetParam().summary)));
+  EXPECT_THAT(run("--help").out, HasSubstr(name.substr(name.find(' ') + 1)));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CommandHelp, testing::ValuesIn(commands().begin(), commands().end()),
@@ -273,12 +293,27 @@ TEST(Program, MegatronsFlagsHaveAPageOfTheirOwn) {
   for (const std::string& line : lines_of(megatron)) EXPECT_LE(line.size(), 100u) << line;
 }
 
-TEST(Program, FlagsThatPeopleUseStandFirst) {
-  const std::string help = run("train --help").out;
-  const auto at = [&](const char* text) { return help.find(text); };
-  EXPECT_LT(at("\nflags used most\n"), at("--max-steps N"));
+TEST(Program, HelpIsShort) {
+  EXPECT_LE(lines_of(run("--help").out).size(), 45u);
+  EXPECT_LE(lines_of(run("--help", {.width = 80}).out).size(), 45u);
+  for (const CommandEntry& entry : commands())
+    EXPECT_LE(lines_of(run(std::string(entry.name) + " --help").out).size(), 60u) << entry.name;
+}
+
+TEST(Program, HelpHasTheFlagsThatPeopleUseAndHelpAllTheRest) {
+  const std::string help = run("train --help").out, all = run("train --help-all").out;
+  EXPECT_THAT(help, HasSubstr("--max-steps N"));
+  EXPECT_THAT(help, testing::Not(HasSubstr("--save-total-limit")));
+  EXPECT_THAT(help, HasSubstr("more: 'nadi train --help-all'"));
+  const auto at = [&](const char* text) { return all.find(text); };
+  EXPECT_LT(at("\nflags that people use\n"), at("--max-steps N"));
   EXPECT_LT(at("--max-steps N"), at("\nmodel and data\n"));
-  EXPECT_EQ(help.find("--max-steps N", at("--max-steps N") + 1), std::string::npos) << "not twice";
+  EXPECT_EQ(all.find("--max-steps N", at("--max-steps N") + 1), std::string::npos) << "not twice";
+  EXPECT_THAT(all, HasSubstr("--save-total-limit"));
+  EXPECT_EQ(run("launch -n 2 train --help-all").out, all);
+  EXPECT_THAT(run("--help-all").out, HasSubstr("LOGLEVEL"));
+  for (const char* words : {"--help", "--help-all", "train --help", "train --help-megatron", "data --help"})
+    EXPECT_THAT(run(words).out, HasSubstr("\nexit codes: 0 done, 1 failed, 2 usage, 3 bad input,")) << words;
 }
 
 // What is a name of a flag in one command is one in every command that has the flag.
@@ -314,12 +349,14 @@ TEST(Program, NamesWhatItDoesNotKnow) {
   EXPECT_EQ(run("help shwo").err, run("shwo").err);
   EXPECT_EQ(run("--verison").err,
             "error: unknown flag '--verison'\n"
-            "  hint: did you mean '--version'? known: --version, -V, --help, -h\n");
+            "  hint: did you mean '--version'? known: --version, -V, --help, -h, --help-all\n");
   EXPECT_EQ(run("--version now").err, "error: unexpected argument 'now'\n  hint: see 'nadi --help'\n");
   EXPECT_EQ(run("help show trace").err, "error: unexpected argument 'trace'\n  hint: see 'nadi --help'\n");
   EXPECT_EQ(run("help trace collective now").code, 2);
-  EXPECT_EQ(run("trace collective").err,
-            "error: KIND is missing\n  hint: see 'nadi trace collective --help'\n");
+  EXPECT_EQ(
+      run("trace collective").err,
+      "error: KIND is missing\n  hint: for example: nadi trace collective all-reduce --op prod --bytes 1MB "
+      "--ranks 8 -o out/ar\n");
   EXPECT_EQ(run("models gpt2").err, "error: unexpected argument 'gpt2'\n  hint: see 'nadi models --help'\n");
 }
 

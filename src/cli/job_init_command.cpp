@@ -13,6 +13,7 @@
 #include "nadi/scheduler/job_start.h"
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
@@ -44,14 +45,15 @@ class JobInitCommand : public Command {
   void run(const Flags& flags, Console& console) const override {
     constexpr std::array kKinds{SchedulerKind::kSlurm, SchedulerKind::kLocal};
     const auto output = flags.text("--output");
-    if (flags.given("--force") && !output) throw usage_error("--force makes no sense without --output");
+    if (flags.given("--force") && !output)
+      throw usage_error("--force needs --output", "it overwrites the file that -o names");
     const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
     if (output && overwrite == Overwrite::kRefuse) refuse_existing(*output);
     const std::size_t fallback = find_program("sinfo") ? 0 : 1;
     const SchedulerKind kind = kKinds[flags.choice("--scheduler").value_or(fallback)];
     const std::string text = job_start_text(kind, nodes_or_none(kind, console));
     if (!output) {
-      console.out << text;
+      print_verbatim(console.out, text);
       return;
     }
     write_atomically(*output, text, overwrite);

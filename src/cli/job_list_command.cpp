@@ -41,7 +41,7 @@ class JobListCommand : public Command {
                               .user = flags.text("--user").value_or(""),
                               .every_user = flags.given("--all-users")};
     const std::string_view scheduler = kSchedulers[flags.choice("--scheduler").value_or(0)];
-    const SchedulerOptions where{.outputs = outputs_flag(flags)};
+    const SchedulerOptions where{.outputs = outputs_flag(flags), .everywhere = !flags.given("--outputs")};
     std::vector<JobStatus> jobs;
     if (scheduler != "slurm") jobs = make_scheduler(SchedulerKind::kLocal, where)->list(options);
     if (scheduler == "slurm" || (scheduler == "auto" && SlurmClient::is_there())) {
@@ -52,8 +52,9 @@ class JobListCommand : public Command {
       } catch (const Error& error) {
         // Slurm's commands may be installed where no Slurm is; jobs of this machine are no reason to fail
         // then.
-        if (scheduler == "slurm" || job_folders(where.outputs).empty()) throw;
-        console.warnings() << format("warning: jobs of Slurm are not shown: {}\n", error.what());
+        if (scheduler == "slurm") throw;
+        console.warnings() << format("warning: jobs of Slurm are not shown: {}\n  hint: {}\n", error.what(),
+                                     "--scheduler local shows jobs of this machine alone");
       }
     }
     const ReportTable table = jobs_table(jobs);
@@ -64,7 +65,7 @@ class JobListCommand : public Command {
                                     : "no jobs that wait or run; --all shows those that have ended\n");
     else
       console.out << table_text(
-          table, {.rows = 0, .bold_titles = console.colour_out, .width = output_width(console.out)});
+          table, {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)});
   }
 };
 

@@ -17,6 +17,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/scheduler/job_folder.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
@@ -43,6 +44,7 @@ class JobLogsCommand : public Command {
                .fallback = "all",
                .repeatable = true});
     flags.add({.names = {"--err"}, .help = "standard error in place of standard output"});
+    flags.add({.names = {"--gpu"}, .help = "samples of GPUs and memory in place of standard output"});
     flags.add({.names = {"--follow"}, .help = "print what comes until the job has ended"});
     flags.add({.names = {"--lines"},
                .value = "N",
@@ -52,8 +54,12 @@ class JobLogsCommand : public Command {
   }
 
   void run(const Flags& flags, Console& console) const override {
+    const Verbatim as_it_is(console.out);
     WatchedJob job = find_watched_job(flags.positionals(), outputs_flag(flags));
-    const std::string_view extension = flags.given("--err") ? ".err" : ".out";
+    if (flags.given("--err") && flags.given("--gpu"))
+      throw usage_error("--err and --gpu contradict each other",
+                        "one of them at a time; 'nadi job watch --all' has both");
+    const std::string_view extension = flags.given("--err") ? ".err" : flags.given("--gpu") ? ".gpu" : ".out";
     const std::vector<std::string> wanted = flags.texts("--node");
     const bool follow = flags.given("--follow");
     std::vector<PrintedFile> files;

@@ -37,7 +37,7 @@ class JobReportCommand : public Command {
          .many = true});
     flags.add(
         {.names = {"--output"},
-         .value = "FILE",
+         .value = "FILE.html",
          .help =
              "write a page with everything: curves, GPUs over time, timeline of the ranks, settings, errors",
          .fallback = "none",

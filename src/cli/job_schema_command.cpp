@@ -9,6 +9,8 @@
 #include "nadi/scheduler/job_file.h"
 #include "nadi/scheduler/job_variables.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/output_width.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
@@ -31,10 +33,11 @@ class JobSchemaCommand : public Command {
 
   void run(const Flags& flags, Console& console) const override {
     if (flags.given("--variables"))
-      console.out << table_text(variables_table(),
-                                {.rows = 0, .bold_titles = console.colour_out, .width = kAnyWidth});
+      console.out << table_text(
+          variables_table(),
+          {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)});
     else
-      console.out << job_schema();
+      print_verbatim(console.out, job_schema());
   }
 };
 

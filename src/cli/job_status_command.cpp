@@ -35,7 +35,7 @@ class JobStatusCommand : public Command {
       console.out << dump_json(root);
     } else {
       const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-      console.out << job_text(job, now, console.colour_out);
+      console.out << job_text(job, now, style_for(console));
     }
     // For scripts that wait: a job that ended, and not well.
     if (has_ended(job.state) && job.state != JobState::kDone) throw SaidFailure{};

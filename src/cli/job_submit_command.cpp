@@ -11,6 +11,8 @@
 #include "nadi/base/json.h"
 #include "nadi/base/version.h"
 #include "nadi/cli/commands.h"
+#include "nadi/cli/finished_run.h"
+#include "nadi/cli/job_failure.h"
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
@@ -27,6 +29,7 @@
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/scheduler/slurm_script.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
@@ -52,17 +55,32 @@ void take_profilers(const Flags& flags, JobFile& job) {
   if (auto use = profiler_of(flags, "--trace", {})) job.profile.trace = std::move(use);
 }
 
+// The hint of a library does not name flags.
+OldSettings old_settings(const fs::path& from, const std::vector<fs::path>& scripts) {
+  try {
+    return read_old_settings(from, scripts);
+  } catch (const Error& error) {
+    if (error.hint().find("two scripts") == std::string::npos) throw;
+    throw Error(error.kind(), error.place(), error.message(),
+                error.hint() + ": --script _02_hetero_master_job.sh --script _02_hetero_slave_job.sh");
+  }
+}
+
 JobFile read_job(const Flags& flags, Console& console) {
-  const auto from = flags.text("--from"), script = flags.text("--script");
+  const auto from = flags.text("--from");
+  const std::vector<std::string> scripts = flags.texts("--script");
   if (!from) {
-    if (script) throw usage_error("--script makes no sense without --from");
+    if (!scripts.empty())
+      throw usage_error(
+          format("--script {} needs --from: the settings file that the script reads", scripts[0]),
+          format("--from _00_conf.sh --script {}", scripts[0]));
     if (!flags.has_positional())
       throw usage_error("no job", "nadi job submit job.json; 'nadi job init' writes one to begin with");
     return read_job_file(flags.positional(), {.set = flags.texts("--set")});
   }
   if (flags.has_positional())
     throw usage_error(format("{} and --from {} contradict each other", flags.positional(), *from));
-  const OldSettings old = read_old_settings(*from, script.value_or(""));
+  const OldSettings old = old_settings(*from, {scripts.begin(), scripts.end()});
   for (const std::string& note : old.notes) console.info() << "note: " << note << "\n";
   if (flags.texts("--set").empty()) return old.job;
   return parse_job_file(job_file_text(old.job), *from, {.set = flags.texts("--set")});
@@ -120,6 +138,7 @@ void check_train_words(const JobFile& job) {
     throw Error(error.kind(), error.place(), format("run.train: {}", error.message()),
                 error.hint().empty() ? "see 'nadi train --help'" : error.hint());
   }
+  refuse_finished_run(job, flags);
 }
 
 // What a restart of Megatron-LM needs, and nothing adds.
@@ -142,8 +161,8 @@ JobFile resolve(const Flags& flags, Console& console) {
   if (const auto restarts = flags.integer("--max-restarts", 0)) job.requeue.max_restarts = *restarts;
   take_profilers(flags, job);
   if (!job.plan.empty()) follow_plan(job, console);
-  check_train_words(job);
   if (job.run.folder.empty()) job.run.folder = fs::current_path();
+  check_train_words(job);
   if (job.run.kind == JobRunKind::kTrain && job.run.program.empty() &&
       job.container.kind == ContainerKind::kNone)
     job.run.program = own_program().string();
@@ -183,7 +202,7 @@ void print_dry_run(const JobFile& job, bool json, Console& console) {
     if (i > 0)
       console.out << format("\n# ---- script {} of {}: {} stands for the id of the first job\n", i + 1,
                             scripts.size(), kMasterJobMark);
-    console.out << scripts[i];
+    print_verbatim(console.out, scripts[i]);
   }
 }
 
@@ -205,12 +224,13 @@ class JobSubmitCommand : public Command {
     flags.set_positional(
         {.name = "FILE", .help = "a job file: see docs/jobs.md", .fallback = "required without --from"});
     flags.add({.names = {"--dry-run"}, .help = "print the script that would run, and submit nothing"});
-    flags.add(
-        {.names = {"--set"},
-         .value = "KEY=VALUE",
-         .help = "in place of what the job file says: nodes=8, requeue.max_restarts=3, groups.1.nodes=2",
-         .fallback = "none",
-         .repeatable = true});
+    flags.add({.names = {"--set"},
+               .value = "KEY=VALUE",
+               .help =
+                   "in place of what the job file says: nodes=8, requeue.max_restarts=3, groups.1.nodes=2; "
+                   "run.train.max-steps=8 is a flag of 'nadi train'",
+               .fallback = "none",
+               .repeatable = true});
     flags.add({.names = {"--plan"},
                .value = "FILE",
                .help =
@@ -230,11 +250,13 @@ class JobSubmitCommand : public Command {
          .help = "in place of a job file: the settings file of the modified Megatron-LM, lines KEY=value",
          .fallback = "none",
          .group = "the modified Megatron-LM"});
-    flags.add({.names = {"--script"},
-               .value = "FILE",
-               .help = "its script for sbatch: lines #SBATCH",
-               .fallback = "none",
-               .group = "the modified Megatron-LM"});
+    flags.add(
+        {.names = {"--script"},
+         .value = "FILE",
+         .help = "its script for sbatch: lines #SBATCH; twice for master and slaves, two groups of one job",
+         .fallback = "none",
+         .group = "the modified Megatron-LM",
+         .repeatable = true});
     flags.add({.names = {"--nsys"},
                .value = "STEPS",
                .help = "profile steps with Nsight Systems, a file for each rank in nsys/: 10-12, or all",
@@ -279,8 +301,7 @@ class JobSubmitCommand : public Command {
       status = scheduler.status(submitted.id);
     }
     if (status.state == JobState::kDone) return;
-    console.err << format("error: job {} {}{}\n", submitted.id, to_string(status.state),
-                          status.exit_code ? format(" with exit code {}", *status.exit_code) : "");
+    console.err << failure_text(submitted, status);
     throw SaidFailure{status.exit_code.value_or(1) == 0 ? 1 : status.exit_code.value_or(1)};
   }
 };

@@ -46,9 +46,42 @@ TEST(JobCommands, ALocalJobRunsAndItsExitCodeIsThatOfTheCommand) {
                              "run": {"command": ["bash", "-c", "echo $RANK; exit $RANK"]}, "ranks_per_node": 2})");
   const CliRun done = run("job submit job.json --wait --json");
   EXPECT_EQ(done.code, 1);
-  EXPECT_THAT(done.err, HasSubstr("job local-1 failed with exit code 1"));
-  EXPECT_EQ(Json::parse(done.out)["id"], "local-1");
+  const std::string id = Json::parse(done.out)["id"];
+  EXPECT_THAT(done.err, HasSubstr("job " + id + " failed with exit code 1: rank 1 ended with exit code 1\n"));
+  EXPECT_THAT(done.err, HasSubstr("'nadi job logs " + id + " --err' prints them\n"));
   EXPECT_EQ(run("job submit job.json --wait --set ranks_per_node=1").code, 0);
+}
+
+TEST(JobCommands, AFailureUnderWaitHasItsCause) {
+  if (!find_program("bash")) GTEST_SKIP() << "no bash on PATH";
+  const WorkingFolder folder;
+  write_text("job.json", R"({"nadi_job": 1, "scheduler": "local", "sample_every": "0 s",
+                             "run": {"command": ["bash", "-c", "echo fine; echo error: no such dataset: squad >&2; exit 3"]}})");
+  const CliRun done = run("job submit job.json --wait");
+  EXPECT_EQ(done.code, 3);
+  EXPECT_THAT(done.err, HasSubstr(".err:2: error: no such dataset: squad\n"));
+  EXPECT_THAT(done.err, HasSubstr("  logs: "));
+}
+
+// The second submission of a run that is done has nothing to do; --set says what else it should do.
+TEST(JobCommands, NothingIsLeftToTrainAfterTheLastStep) {
+  if (!find_program("bash")) GTEST_SKIP() << "no bash on PATH";
+  const WorkingFolder folder;
+  ASSERT_EQ(
+      run("train gpt2-tiny --batch-size 1 --max-seq-length 8 --max-steps 2 --skip-eval --save-dir out").code,
+      0);
+  write_text("job.json",
+             R"({"nadi_job": 1, "scheduler": "local", "run": {"train": ["gpt2-tiny", "--batch-size", "1",
+    "--max-seq-length", "8", "--max-steps", "2", "--skip-eval", "--save-dir", "out", "--resume-if-any"]}})");
+  const CliRun again = run("job submit job.json --wait");
+  EXPECT_EQ(again.code, 5);
+  EXPECT_THAT(again.err, HasSubstr("nothing is left to train: the run in out has done 2 of 2 steps"));
+  EXPECT_THAT(again.err,
+              HasSubstr("--set run.train.max-steps=4 goes on; --set run.train.save-dir=OTHER starts anew"));
+  const CliRun longer = run("job submit job.json --dry-run --set run.train.max-steps=4");
+  EXPECT_EQ(longer.code, 0) << longer.err;
+  EXPECT_THAT(in_one_line(longer.out), HasSubstr("--max-steps 4 "));
+  EXPECT_EQ(run("job submit job.json --dry-run --set run.train.save-dir=other").code, 0);
 }
 
 TEST(JobCommands, MistakesAreSaidBeforeAnythingIsSubmitted) {
@@ -61,7 +94,7 @@ TEST(JobCommands, MistakesAreSaidBeforeAnythingIsSubmitted) {
       {"job submit job.json --set run.train=[\"gpt2\"] --set node=1 --dry-run", 2, "did you mean 'nodes'?"},
       {"job submit job.json --set run.train=[\"gpt2\"] --trace all --dry-run", 2, "--trace takes steps"},
       {"job submit job.json --set run.train=[\"gpt2\"] --wait", 2, "--wait is for local jobs"},
-      {"job submit job.json --script x", 2, "--script makes no sense without --from"}};
+      {"job submit job.json --script x", 2, "--script x needs --from"}};
   for (const auto& [words, code, text] : cases) {
     const CliRun done = run(words);
     EXPECT_EQ(done.code, code) << words << "\n" << done.err;
@@ -203,7 +236,24 @@ TEST(JobCommands, OldSettingsAreReadAndNamed) {
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, AllOf(HasSubstr("#SBATCH --nodes=8 --ntasks-per-node=4 --cpus-per-task=8\n"),
                               HasSubstr("#SBATCH --time=0:30:00\n"), HasSubstr("0-11-8-8-8-8-5-0")));
-  EXPECT_THAT(done.err, HasSubstr("note: MASTER_PORT is not taken over"));
+  EXPECT_THAT(done.out, HasSubstr("MASTER_PORT=6787\n"));
+  EXPECT_THAT(done.err, HasSubstr("note: RELOAD_CONTAINER has no effect"));
+}
+
+TEST(JobCommands, MasterAndSlavesAreOneHeterogeneousJob) {
+  const WorkingFolder folder;
+  const fs::path old = source_folder() / "examples" / "jobs" / "old_mixed";
+  const std::string conf = (old / "_00_conf.sh").string(),
+                    master = (old / "_02_hetero_master_job.sh").string();
+  const CliRun done = run_words({"job", "submit", "--from", conf, "--script", master, "--script",
+                                 (old / "_02_hetero_slave_job.sh").string(), "--dry-run"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out,
+              AllOf(HasSubstr("#SBATCH --nodes=1 "), HasSubstr("#SBATCH hetjob\n#SBATCH --nodes=7 "),
+                    HasSubstr("MASTER_ADDR=192.168.120.60\n"), HasSubstr("--gres=gpu:a100:4")));
+  const CliRun alone = run_words({"job", "submit", "--from", conf, "--script", master, "--dry-run"});
+  EXPECT_EQ(alone.code, 3);
+  EXPECT_THAT(alone.err, HasSubstr("--script _02_hetero_master_job.sh --script _02_hetero_slave_job.sh"));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/job_log/job_follower.h"
+#include "nadi/report/job_result_text.h"
 #include "nadi/report/watch_report.h"
 #include "nadi/scheduler/job_folder.h"
 #include "nadi/terminal/console.h"
@@ -76,11 +77,15 @@ class Watcher {
     if (answer.status && nadi::has_ended(answer.status->state)) state.progress.left.reset();
     state.runs = runs_now(seen);
     // Half-read logs are no reason for an alarm.
-    if (whole_) state.findings = job_findings(seen);
+    if (whole_) {
+      state.findings = job_findings(seen);
+      state.verdicts = four_rules(seen, state.findings);
+    }
     return state;
   }
 
   bool whole() const { return whole_; }
+  const std::vector<AskedSetting>& asked() const { return asked_; }
 
   // Nothing more will come.
   bool has_ended(const WatchedState& state) const {
@@ -144,6 +149,10 @@ class JobWatchCommand : public Command {
                                   "several: the folders of one run",
                           .many = true});
     flags.add({.names = {"--once"}, .help = "print how it is now, and end"});
+    flags.add({.names = {"--all"},
+               .help =
+                   "print everything once, as get_result.sh of the modified Megatron-LM does: last lines of "
+                   "output, errors and GPUs of each node, settings, times of iterations"});
     flags.add({.names = {"--interval"}, .value = "TIME", .help = "time between two looks", .fallback = "2"});
     flags.add(
         {.names = {"--from"},
@@ -177,7 +186,13 @@ class JobWatchCommand : public Command {
     }
     Watcher watcher(std::move(job), pause);
     const auto* const output = dynamic_cast<const OutputStream*>(&console.out);
-    if (flags.given("--once")) {
+    if (flags.given("--all")) {
+      if (json)
+        throw usage_error("--all and --json contradict each other", "--once --json has the job as JSON");
+      const WatchedState state = watcher.look(std::nullopt, kStatusPatience, true);
+      print_job_result(state, watcher.asked(), console.out, style_for(console));
+      end_with(state);
+    } else if (flags.given("--once")) {
       once(watcher, json, console);
     } else if (!json && output != nullptr && FullScreen::is_possible(STDIN_FILENO, output->descriptor())) {
       screen(watcher, pause, output->descriptor(), console);

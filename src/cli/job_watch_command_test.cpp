@@ -32,6 +32,35 @@ TEST(JobWatch, AFolderOfOldScripts) {
   EXPECT_THAT(lines.out, StartsWith("done, iteration 100 of 100, "));
 }
 
+// What get_result.sh of the modified Megatron-LM printed, on one page.
+TEST(JobWatch, AllOfAJobOnOnePage) {
+  const WorkingFolder folder;
+  write_job_logs("log2", {.nodes = 2, .iterations = 100, .all_iterations = 100});
+  write_text("_00_conf.sh", "NNODES=2\nNPROC_PER_NODE=4\nWORLD_SIZE=$((NPROC_PER_NODE * NNODES))\n");
+  const CliRun done = run("job watch log2/10932251 --all --from _00_conf.sh");
+  EXPECT_EQ(done.code, 0) << done.err;
+  for (const char* text :
+       {"******************* last output message *******************\n==> log2/10932251/n060.out <==\n",
+        " last error message ", "==> log2/10932251/n061.err <==\n", " last gpu message ", "[3] NVIDIA A10",
+        " lines..\n", "job info log2/10932251",
+        "items: n060.err n060.gpu n060.out n061.err n061.gpu n061.out\n", "\nNNODES: 2\n",
+        "\nWORLD_SIZE: 8\n", " iteration time ", "\niteration 100 : 1.", "rule 1 scheduler  unknown",
+        "rule 2 gpus ", "rule 3 errors     good",
+        "rule 4 settings   good     2 of 3 settings asked for are in effect; nobody prints NPROC_PER_NODE"})
+    EXPECT_THAT(done.out, HasSubstr(text)) << done.out;
+  EXPECT_EQ(run("job watch log2/10932251 --all --json").code, 2);
+  // A value that differs is shown where it is printed, and is the fourth rule.
+  write_text("other.sh", "NNODES=3\n");
+  const CliRun ill = run("job watch log2/10932251 --all --from other.sh");
+  EXPECT_EQ(ill.code, 1);
+  EXPECT_THAT(ill.out, HasSubstr("NNODES: 2    <-- 3 was asked for in other.sh:1\n"));
+  EXPECT_THAT(ill.out, HasSubstr("rule 4 settings   bad "));
+  const CliRun gpus = run("job logs log2/10932251 --gpu --node n061 --lines 1");
+  EXPECT_EQ(gpus.code, 0) << gpus.err;
+  EXPECT_THAT(gpus.out, HasSubstr("NVIDIA A10"));
+  EXPECT_EQ(run("job logs log2/10932251 --gpu --err").code, 2);
+}
+
 TEST(JobWatch, WhatIsWrongIsTold) {
   const WorkingFolder folder;
   write_job_logs("log2", {.nodes = 4,

@@ -7,16 +7,21 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 #include "nadi/cli/commands.h"
+#include "nadi/cli/launch_nodes.h"
 #include "nadi/cli/launched_job.h"
+#include "nadi/cli/sense_limits.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/command_line/help.h"
 #include "nadi/job/host_list.h"
+#include "nadi/job/mpirun_command.h"
 #include "nadi/job/slow_ranks.h"
 #include "nadi/plan/plan_file.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/output_width.h"
 
 namespace nadi {
 namespace {
@@ -28,7 +33,7 @@ class LaunchCommand : public Command {
     flags.add({.names = {"--ranks", "-n"},
                .value = "N",
                .help = "number of ranks",
-               .fallback = "required without --plan"});
+               .fallback = "required without --plan or --nproc-per-node"});
     flags.add({.names = {"--plan"},
                .value = "FILE",
                .help = "a plan of 'nadi plan --emit': as many ranks as it has; COMMAND gets it, too",
@@ -53,26 +58,20 @@ class LaunchCommand : public Command {
                .fallback = "none",
                .repeatable = true});
     flags.add({.names = {"--no-prefix"}, .help = "print lines without the rank in front"});
+    add_oversubscribe_flag(flags);
+    add_node_flags(flags);
   }
 
   void run(const Flags& flags, Console& console) const override {
     std::vector<std::string> words = flags.rest();
+    refuse_python(words.front());
     const CommandEntry& entry = commands().at(words);
     if (entry.name == "launch") throw usage_error("launch cannot launch itself");
-    const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
-    if (std::ranges::any_of(words, is_help)) {
-      Flags inner;
-      entry.make()->add_flags(inner);
-      console.out << command_help(commands(), entry, inner);
+    Flags asked;
+    entry.make()->add_flags(asked);
+    if (const auto extent = wanted_help(asked, words)) {
+      console.out << command_help(commands(), entry, asked, *extent, output_width(console.out));
       return;
-    }
-    if (std::ranges::find(words, "--help-megatron") != words.end()) {
-      Flags inner;
-      entry.make()->add_flags(inner);
-      if (inner.has_page(HelpPage::kMegatron)) {
-        console.out << command_help(commands(), entry, inner, HelpPage::kMegatron);
-        return;
-      }
     }
     Flags inner = parse_inner(entry, words);
     const std::optional<std::string> plan = plan_for(flags, inner, entry);
@@ -80,9 +79,15 @@ class LaunchCommand : public Command {
       words.insert(words.end(), {"--plan", *plan});
       inner = parse_inner(entry, words);
     }
-    JobOptions options = resolve(flags, words, plan);
+    const LaunchNodes nodes = resolve_nodes(flags);
+    std::optional<std::int64_t> planned;
+    if (plan) planned = read_plan_file(*plan).plan.world_size();
+    JobOptions options = resolve(flags, words, nodes, planned ? plan : std::nullopt, planned);
     options.json = inner.find("--json") != nullptr && inner.given("--json");
-    run_job(options, console);
+    if (nodes.nodes > 1)
+      run_job_on_nodes(nodes, options, planned, console);
+    else
+      run_job(options, console);
   }
 
  private:
@@ -99,6 +104,13 @@ class LaunchCommand : public Command {
     return inner;
   }
 
+  // torchrun's lines have the name of a script here.
+  static void refuse_python(const std::string& word) {
+    if (!word.ends_with(".py")) return;
+    throw usage_error(format("'{}' is a program of Python; launch runs commands of nadi", word),
+                      "write 'train' in its place, with the same flags");
+  }
+
   // The plan file of the job: that of launch, or of the launched command.
   static std::optional<std::string> plan_for(const Flags& flags, const Flags& inner,
                                              const CommandEntry& entry) {
@@ -113,29 +125,52 @@ class LaunchCommand : public Command {
     return own ? own : of_command;
   }
 
+  // Of this machine, where the job has several.
+  static std::optional<std::int64_t> ranks_asked(const Flags& flags, const LaunchNodes& nodes) {
+    const auto ranks = flags.integer("--ranks");
+    if (nodes.nodes > 1 && ranks)
+      throw usage_error(
+          "--ranks counts the ranks of a job on one machine or on --hosts; with --nnodes it is "
+          "--nproc-per-node");
+    if (ranks && nodes.ranks && *ranks != *nodes.ranks)
+      throw usage_error(
+          format("--ranks {} and --nproc-per-node {} contradict each other", *ranks, *nodes.ranks),
+          "give one of them");
+    return nodes.ranks ? nodes.ranks : ranks;
+  }
+
   static JobOptions resolve(const Flags& flags, const std::vector<std::string>& words,
-                            const std::optional<std::string>& plan) {
-    auto ranks = flags.integer("--ranks");
-    if (plan) {
-      const std::int64_t planned = read_plan_file(*plan).plan.world_size();
-      if (ranks && *ranks != planned)
-        throw usage_error(
-            format("--ranks {} and {} contradict each other: the plan has {} ranks", *ranks, *plan, planned),
-            "leave --ranks out");
+                            const LaunchNodes& nodes, const std::optional<std::string>& plan,
+                            const std::optional<std::int64_t>& planned) {
+    auto ranks = ranks_asked(flags, nodes);
+    if (plan && nodes.nodes == 1) {
+      if (ranks && *ranks != *planned)
+        throw usage_error(format("{} {} and {} contradict each other: the plan has {} ranks",
+                                 nodes.ranks ? "--nproc-per-node" : "--ranks", *ranks, *plan, *planned),
+                          "leave it out");
       ranks = planned;
     }
+    if (!ranks && nodes.nodes > 1)
+      throw usage_error("--nproc-per-node is missing", "the number of ranks on this machine");
     if (!ranks) throw usage_error("--ranks is missing", "nadi launch -n 2 train ... starts two ranks");
     if (*ranks > kMostRanksOfJob)
       throw usage_error(format("--ranks is {}, limit {}", *ranks, kMostRanksOfJob));
     JobOptions options{.ranks = static_cast<int>(*ranks), .words = words};
     options.hosts = flags.text("--hosts").value_or("");
     options.hostfile = flags.text("--hostfile").value_or("");
+    if (nodes.nodes > 1 || !spans_hosts({.hosts = options.hosts, .hostfile = options.hostfile}))
+      check_ranks_here(flags, nodes.ranks ? "--nproc-per-node" : "--ranks", *ranks);
+    if (nodes.nodes > 1 && (!options.hosts.empty() || !options.hostfile.empty()))
+      throw usage_error(
+          format("{} and --nnodes contradict each other", options.hosts.empty() ? "--hostfile" : "--hosts"),
+          "with --nnodes a launch is started on each machine; --hosts starts ranks on all of "
+          "them from one");
     if (!options.hosts.empty() && !options.hostfile.empty())
       throw usage_error("--hosts and --hostfile contradict each other", "give one of them");
     if (!options.hosts.empty() && ranks_on(options.hosts) < *ranks)
       throw usage_error(format("--hosts has room for {} ranks, not {}", ranks_on(options.hosts), *ranks));
     if (!options.hostfile.empty() && !std::filesystem::exists(options.hostfile))
-      throw input_error({.file = options.hostfile.string()}, "no such file");
+      throw no_such_file(options.hostfile.string());
     options.max_restarts = static_cast<int>(std::min<std::int64_t>(
         flags.integer("--max-restarts", 0).value_or(0), std::numeric_limits<int>::max()));
     std::string slow;

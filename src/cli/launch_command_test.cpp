@@ -3,7 +3,9 @@
 
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/job/find_program.h"
+#include "nadi/job/launch_token.h"
 #include "nadi/scheduler/resumed_words.h"
+#include "nadi/testing/temporary_variable.h"
 
 namespace nadi {
 namespace {
@@ -13,7 +15,9 @@ using testing::HasSubstr;
 
 TEST(LaunchCommand, RefusesWhatMakesNoSenseBeforeAnythingStarts) {
   const std::pair<const char*, const char*> cases[]{
-      {"launch", "error: COMMAND is missing\n  hint: see 'nadi launch --help'\n"},
+      {"launch",
+       "error: COMMAND is missing\n  hint: for example: nadi launch -n 2 train gpt2-tiny --batch-size 2 "
+       "--max-seq-length 32 --max-steps 2 --skip-eval\n"},
       {"launch models", "error: --ranks is missing\n  hint: nadi launch -n 2 train ... starts two ranks\n"},
       {"launch -n 0 models", "error: --ranks takes a whole number of at least 1, not '0'\n"},
       {"launch -n 9999999 models", "error: --ranks is 9999999, limit 1048576\n"},
@@ -33,6 +37,27 @@ TEST(LaunchCommand, RefusesWhatMakesNoSenseBeforeAnythingStarts) {
       {"launch -n 2 --hosts a:2, models", "error: '' is not a host with its number of ranks\n"},
       {"launch -n 2 --hosts a:2 --hostfile f models",
        "error: --hosts and --hostfile contradict each other\n"},
+      {"launch --nproc_per_node=2 --nnodes=2 models --jsno", "error: models: unknown flag '--jsno'\n"},
+      {"launch --nnodes=2 models", "error: --nproc-per-node is missing\n"},
+      {"launch -n 2 --nnodes=2 models", "error: --ranks counts the ranks of a job on one machine"},
+      {"launch -n 2 --nproc-per-node 3 models",
+       "error: --ranks 2 and --nproc-per-node 3 contradict each other\n"},
+      {"launch --nproc-per-node 2 --nnodes 0 models",
+       "error: --nnodes takes a number of machines from 1 to 4096, not '0'\n"},
+      {"launch --nproc-per-node 2 --nnodes 1:4 models",
+       "error: --nnodes 1:4: the number of machines of a job is fixed\n  hint: --nnodes 4\n"},
+      {"launch --nproc-per-node 2 --nnodes 2 --node_rank 2 models",
+       "error: --node-rank 2: the machines of --nnodes 2 are 0 to 1\n"},
+      {"launch --nproc-per-node 2 --master_port 65536 models",
+       "error: --master-port 65536: the last port is 65535\n"},
+      {"launch --nproc-per-node 2 --nnodes 2 --hosts a:2 models",
+       "error: --hosts and --nnodes contradict each other\n"},
+      {"launch --nproc-per-node 2 --nnodes 2 --node-rank 0 --master-addr 192.0.2.77 models",
+       "error: the master address '192.0.2.77' is not an address of this machine\n"},
+      {"launch --nproc_per_node=2 gpt2/train.py --model-name gpt2",
+       "error: 'gpt2/train.py' is a program of Python; launch runs commands of nadi\n  hint: write 'train' "
+       "in "
+       "its place"},
       {"launch -n 2 --max-restarts -1 models",
        "error: --max-restarts takes a whole number of at least 0, not '-1'\n"},
   };
@@ -44,7 +69,38 @@ TEST(LaunchCommand, RefusesWhatMakesNoSenseBeforeAnythingStarts) {
   }
   const CliRun no_file = run("launch -n 2 --hostfile nowhere.txt models");
   EXPECT_EQ(no_file.code, 3);
-  EXPECT_EQ(no_file.err, "error: nowhere.txt: no such file\n");
+  EXPECT_EQ(no_file.err, "error: nowhere.txt: no such file or folder\n");
+}
+
+// torchrun's line for one machine, in both spellings.
+TEST(LaunchCommand, TakesTheFlagsOfTorchrun) {
+  if (!find_program("mpirun")) GTEST_SKIP() << "no mpirun on PATH";
+  const std::string usual = run("launch -n 1 models").out;
+  EXPECT_EQ(
+      run("launch --nproc_per_node=1 --nnodes=1 --node_rank=0 --master_addr=localhost --master_port=29500 "
+          "models")
+          .out,
+      usual);
+  EXPECT_EQ(run("launch --nproc-per-node 1 --nnodes 1:1 --node-rank 0 --master-addr localhost --master-port "
+                "29500 models")
+                .out,
+            usual);
+}
+
+TEST(LaunchCommand, WaitsForTheOthersNoLongerThanItIsTold) {
+  const TemporaryVariable token(kTokenVariable, "a token for this test alone");
+  const std::string nodes = "--nproc-per-node 1 --nnodes 2 --join-timeout 1 --master-port 29761 models";
+  const CliRun host = run("launch --node-rank 0 " + nodes);
+  EXPECT_EQ(host.code, 4);
+  EXPECT_THAT(host.err, HasSubstr("note: waiting at 127.0.0.1:29761 for 1 other launch\n"));
+  EXPECT_THAT(host.err, HasSubstr("error: node 1 of 2 did not come to 127.0.0.1:29761 within 1 s\n"));
+  EXPECT_THAT(host.err, HasSubstr("hint: start a launch with --node-rank N for each of them"));
+  if (!find_program("orted")) GTEST_SKIP() << "no orted on PATH";
+  const CliRun guest = run("launch --node-rank 1 " + nodes);
+  EXPECT_EQ(guest.code, 4);
+  EXPECT_THAT(guest.err, HasSubstr("note: waiting for the launch of node 0 at 127.0.0.1:29761\n"));
+  EXPECT_THAT(guest.err, HasSubstr("error: nobody listens at 127.0.0.1:29761 for 1 s\n"));
+  EXPECT_THAT(guest.err, HasSubstr("hint: start the launch with --node-rank 0 on the machine"));
 }
 
 TEST(LaunchCommand, ShowsTheHelpOfWhatItRuns) {

@@ -35,9 +35,10 @@ void run_job(const JobOptions& options, Console& console) {
     LaunchRequest request = request_for_self(options.ranks, words);
     request.hosts = options.hosts;
     request.hostfile = options.hostfile;
+    request.nodes = options.nodes;
     request.environment = options.environment;
     const LaunchResult result = launch(request, printer, stop_asked);
-    if (result.stopped && !console.interrupted()) {
+    if (result.stopped && !console.interrupted() && printer.reader_gone()) {
       // Of what only prints, nothing is lost.
       if (!trains) throw ClosedPipe{};
       throw SaidFailure{};

@@ -28,6 +28,7 @@ struct JobOptions {
   std::vector<std::string> words;       // of this same program, without its name
   std::string hosts = {};               // "a:2,b:2"
   std::filesystem::path hostfile = {};  // or a file of them
+  LaunchMeeting* nodes = nullptr;       // or launches on other machines: see launch_nodes.h
   Environment environment = {};         // for the ranks
   int max_restarts = 0;
   bool prefix = true;  // "[3] " before each line

@@ -3,15 +3,19 @@
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "nadi/base/heap_growth.h"
 #include "nadi/cli/run_cli.h"
+#include "nadi/job/node_agent.h"
 #include "nadi/job/rank_supervisor.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_stream.h"
+#include "nadi/terminal/output_width.h"
 #include "nadi/terminal/signal_thread.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace {
 
@@ -50,6 +54,7 @@ void limit_spinning(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == nadi::kSupervisorWord) return nadi::supervise_rank({argv + 2, argv + argc});
+  if (argc > 1 && argv[1] == nadi::kAgentWord) return nadi::reach_node({argv + 2, argv + argc});
   limit_spinning(argc, argv);
   nadi::grow_heap_in_large_steps();
 
@@ -57,6 +62,8 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is an error of its write
   nadi::Interruption interruption;
   const nadi::SignalThread signals(interruption, {.terminal_err = isatty(STDERR_FILENO) == 1});
+  std::optional<nadi::WrappedMessages> wrapped;
+  if (nadi::is_terminal(STDERR_FILENO)) wrapped.emplace();
   nadi::OutputStream out(STDOUT_FILENO, "standard output");
   nadi::Console console{.out = out,
                         .err = std::cerr,

@@ -7,11 +7,13 @@
 #include <iostream>
 
 #include "nadi/cli/run_cli.h"
+#include "nadi/job/node_agent.h"
 #include "nadi/job/rank_supervisor.h"
 #include "nadi/terminal/console.h"
 
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == nadi::kSupervisorWord) return nadi::supervise_rank({argv + 2, argv + argc});
+  if (argc > 1 && argv[1] == nadi::kAgentWord) return nadi::reach_node({argv + 2, argv + argc});
   const bool has_command = argc > 1 && argv[1][0] != '-';
   if (has_command || std::getenv(std::string(nadi::kContactVariable).c_str()) != nullptr) {
     nadi::Console console{.out = std::cout, .err = std::cerr};

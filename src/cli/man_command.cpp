@@ -11,6 +11,7 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/command_line/man_page.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
@@ -41,6 +42,7 @@ class ManCommand : public Command {
   }
 
   void run(const Flags& flags, Console& console) const override {
+    const Verbatim as_it_is(console.out);
     const auto folder = flags.text("--output");
     if (folder && flags.has_positional())
       throw usage_error("COMMAND and --output contradict each other", "--output writes the pages of all");

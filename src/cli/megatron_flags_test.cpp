@@ -321,7 +321,7 @@ TEST_F(MegatronFlags, EachOneThatActsDoesSo) {
     try {
       without = resolve_for_tests(effect.together, effect.ranks);
     } catch (const Error& error) {
-      EXPECT_THAT(error.message(), AnyOf(name + " is missing", HasSubstr("makes no sense without " + name),
+      EXPECT_THAT(error.message(), AnyOf(name + " is missing", HasSubstr("needs " + name),
                                          HasSubstr("does not divide into micro-batches")));
     }
     const ResolvedTrain with = resolve_for_tests(effect.together + " " + effect.flag, effect.ranks);
@@ -387,7 +387,7 @@ TEST_F(MegatronFlags, BatchesThatCannotRampUpAreRefused) {
       "a learning rate of style WSD needs --lr-wsd-decay-iters or --lr-wsd-decay-samples | it says how long "
       "before the end the learning rate begins to fall");
   EXPECT_THAT(refusal_for_tests(gpt + "--end-weight-decay 1"),
-              StartsWith("--end-weight-decay makes no sense without --weight-decay-incr-style"));
+              StartsWith("--end-weight-decay needs --weight-decay-incr-style"));
   EXPECT_THAT(refusal_for_tests(gpt + "--load run --ckpt-step 3"),
               testing::HasSubstr("there is no checkpoint after step 3"));
 }
@@ -449,7 +449,7 @@ TEST_F(MegatronFlags, TwoNamesAreOneTooMany) {
 TEST_F(MegatronFlags, LoadingTakesWhatIsThere) {
   const std::string gpt(kGpt);
   EXPECT_THAT(notes_of(resolve_for_tests(gpt + "--load nowhere")),
-              HasSubstr("no checkpoint in nowhere: starting from the beginning\n"));
+              HasSubstr("there is no folder nowhere: starting from the beginning\n"));
   EXPECT_THROW(resolve_for_tests(gpt + "--load nowhere --exit-on-missing-checkpoint"), Error);
   // The run's own folder may be both.
   EXPECT_EQ(resolve_for_tests(gpt + "--load run --save run").options.resume_from, "run/checkpoint-4");
@@ -482,7 +482,8 @@ TEST_F(MegatronFlags, MockDataIsTheSample) {
 TEST_F(MegatronFlags, DataPathsAreWeightedOrNot) {
   const Flags flags = train_flags_for_tests("gpt2 --data-path 0.3 a 0.7 b --split 949,50,1 --train-iters 2");
   EXPECT_EQ(flags.texts("--data-path"), (std::vector<std::string>{"0.3", "a", "0.7", "b"}));
-  EXPECT_EQ(refusal_for_tests("gpt2 --split 1,1,1"), "--split makes no sense without --data-path");
+  EXPECT_EQ(refusal_for_tests("gpt2 --split 1,1,1"),
+            "--split needs --data-path | it is for indexed datasets of 'nadi data preprocess'");
 }
 
 }  // namespace

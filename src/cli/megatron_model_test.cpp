@@ -99,9 +99,10 @@ TEST(MegatronModel, WhatNoArchitectureHasIsNamed) {
             "gpt2 has no --group-query-attention | Llama's architecture has it");
   EXPECT_THAT(refusal_for_tests(gpt + "--kv-channels 32"), HasSubstr("not --kv-channels 32"));
   EXPECT_EQ(refusal_for_tests(gpt + "--rotary-base 500000"),
-            "--rotary-base makes no sense without --position-embedding-type rope");
-  EXPECT_EQ(refusal_for_tests(gpt + "--no-position-embedding"),
-            "--no-position-embedding makes no sense without --position-embedding-type rope");
+            "--rotary-base needs --position-embedding-type rope | learned positions are not rotated");
+  EXPECT_EQ(
+      refusal_for_tests(gpt + "--no-position-embedding"),
+      "--no-position-embedding needs --position-embedding-type rope | learned positions are not rotated");
   EXPECT_EQ(
       refusal_for_tests(gpt + "--position-embedding-type none"),
       "--position-embedding-type does not take 'none' | did you mean 'rope'? known: learned_absolute, rope");

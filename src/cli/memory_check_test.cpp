@@ -30,8 +30,8 @@ TEST(MemoryCheck, IsAskedBeforeMemoryIsTaken) {
 
 TEST(MemoryCheck, IsLeftOutWhenTheUserSaysSo) {
   const WorkingFolder folder;
-  EXPECT_THAT(run("train --help").out, HasSubstr("--no-memory-check"));
-  EXPECT_THAT(run("generate --help").out, HasSubstr("--no-memory-check"));
+  EXPECT_THAT(run("train --help-all").out, HasSubstr("--no-memory-check"));
+  EXPECT_THAT(run("generate --help-all").out, HasSubstr("--no-memory-check"));
   const CliRun done = run("generate gpt2-tiny --num-input-tokens 4 --num-output-tokens 2 --no-memory-check");
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.err, Not(HasSubstr("memory")));

@@ -9,6 +9,7 @@
 #include "nadi/model/catalogue.h"
 #include "nadi/report/models_table.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/output_width.h"
 
 namespace nadi {
 namespace {
@@ -24,7 +25,10 @@ class ModelsCommand : public Command {
     if (flags.given("--json"))
       console.out << dump_json(Json{{"nadi_version", version()}, {"models", table_json(table)}});
     else
-      console.out << table_text(table, {.rows = 0, .bold_titles = console.colour_out, .width = kAnyWidth});
+      console.out << table_text(table, {.rows = 0,
+                                        .bold_titles = console.colour_out,
+                                        .width = table_width(console.out),
+                                        .wide = "--json has all"});
   }
 };
 

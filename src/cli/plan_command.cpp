@@ -15,6 +15,7 @@
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/plan_question_flags.h"
 #include "nadi/cli/prediction_flags.h"
+#include "nadi/cli/sense_limits.h"
 #include "nadi/cli/watched_search.h"
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/command_line/command.h"
@@ -86,9 +87,9 @@ void check_files(const Flags& flags) {
       if (overwriting(flags) == Overwrite::kRefuse) refuse_existing(*path);
     }
   if (flags.given("--force") && !writes)
-    throw usage_error("--force makes no sense without --emit, --all or --pareto");
+    throw usage_error("--force needs --emit, --all or --pareto", "it overwrites the files that they write");
   if (flags.given("--emit-rank") && !flags.given("--emit"))
-    throw usage_error("--emit-rank makes no sense without --emit");
+    throw usage_error("--emit-rank needs --emit", "--emit names the file for the plan");
   if (const auto page = flags.text("--pareto"); page && !page->ends_with(".html"))
     throw usage_error(format("--pareto writes a page, and '{}' does not end in .html", *page));
   wanted_place(flags, "--explain");
@@ -259,8 +260,8 @@ class PlanCommand : public Command {
                .fallback = "1, the best",
                .group = "output"});
     flags.add(
-        {.names = {"--pareto"},
-         .value = "FILE",
+        {.names = {"--pareto", "--output", "-o"},
+         .value = "FILE.html",
          .help = "draw time against money as a page: the fastest plan on each part of the cluster, and those "
                  "that no other beats in both: p.html",
          .fallback = "none",
@@ -281,6 +282,7 @@ class PlanCommand : public Command {
                .help = "threads that search; the answer does not depend on it",
                .fallback = "one per core",
                .group = "output"});
+    add_oversubscribe_flag(flags, "output");
     flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
     add_question_flags(flags);

@@ -250,8 +250,8 @@ TEST_F(PlanCommandTest, RefusesWhatMakesNoSense) {
   refused("--deadline soon", "--deadline: 'soon'");
   refused("--explain 11", "10 plans are listed");
   refused("--explain 3 --top 2", "2 plans are listed");
-  refused("--emit-rank 1", "without --emit");
-  refused("--force", "--force makes no sense");
+  refused("--emit-rank 1", "--emit-rank needs --emit");
+  refused("--force", "--force needs --emit, --all or --pareto");
   refused("--top 100000", "the limit is");
   refused("--effort -1", "--effort takes a whole number of at least 0");
   refused("--effort 1000001", "--effort 0 goes on until all is proven");

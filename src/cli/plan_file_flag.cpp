@@ -77,7 +77,7 @@ class PlanFiller {
   void refuse_other_steps() const {
     if (!has("--step")) return;
     if (const auto choice = flags_.choice("--step"); choice && step_kinds()[*choice].kind != StepKind::kTrain)
-      throw usage_error(format("--plan makes no sense with --step {}", to_string(step_kinds()[*choice].kind)),
+      throw usage_error(format("--plan does not apply to --step {}", to_string(step_kinds()[*choice].kind)),
                         "plan files are for training");
   }
 

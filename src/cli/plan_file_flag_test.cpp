@@ -101,7 +101,7 @@ TEST_F(PlanFileFlag, AFlagThatContradictsTheFileIsAnErrorThatNamesBoth) {
         Case{"--recompute none", "recompute is full there"}, Case{"--zero 1", "zero is 0 there"},
         Case{"--optimizer adamw", "optimizer is sgd there"},
         Case{"gpt2", "MODEL gpt2 and plans/plan.json contradict each other"},
-        Case{"--step evaluate", "--plan makes no sense with --step evaluate"}}) {
+        Case{"--step evaluate", "--plan does not apply to --step evaluate"}}) {
     const CliRun refused = run(std::string("show --plan plans/plan.json ") + one.words);
     EXPECT_EQ(refused.code, 2) << one.words;
     EXPECT_THAT(refused.err, HasSubstr(one.message));

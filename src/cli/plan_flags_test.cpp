@@ -66,13 +66,15 @@ INSTANTIATE_TEST_SUITE_P(
                 "error: a pipeline of 2 x 50001 stages; the limit is 100000\n"},
         Mistake{"gpt2 --cp 3 --seq-length 512", "error: 512 tokens do not divide into 6 pieces"},
         Mistake{"gpt2 --step generate --pp 2",
-                "error: --pp makes no sense with --step generate\n  hint: it goes with --step train\n"},
-        Mistake{"gpt2 --step evaluate --cp 2", "error: --cp makes no sense with --step evaluate\n"},
-        Mistake{"gpt2 --step decode --zero 1", "error: --zero makes no sense with --step decode\n"},
-        Mistake{"gpt2 --step prefill --sequence-parallel", "error: --sequence-parallel makes no sense"},
-        Mistake{"gpt2 --step prefill --schedule gpipe", "error: --schedule makes no sense"},
-        Mistake{"gpt2 --step prefill --virtual-stages 2", "error: --virtual-stages makes no sense"},
-        Mistake{"gpt2 --step prefill --partition 12", "error: --partition makes no sense"}));
+                "error: --pp does not apply to --step generate\n  hint: it goes with --step train\n"},
+        Mistake{"gpt2 --step evaluate --cp 2", "error: --cp does not apply to --step evaluate\n"},
+        Mistake{"gpt2 --step decode --zero 1", "error: --zero does not apply to --step decode\n"},
+        Mistake{"gpt2 --step prefill --sequence-parallel",
+                "error: --sequence-parallel does not apply to --step prefill"},
+        Mistake{"gpt2 --step prefill --schedule gpipe", "error: --schedule does not apply to --step "},
+        Mistake{"gpt2 --step prefill --virtual-stages 2",
+                "error: --virtual-stages does not apply to --step "},
+        Mistake{"gpt2 --step prefill --partition 12", "error: --partition does not apply to --step "}));
 
 TEST(PlanFlags, OneRankIsTheDefault) {
   const Json shown = run_json("show gpt2 --seq-length 8");

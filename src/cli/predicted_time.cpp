@@ -4,6 +4,7 @@
 #include "nadi/base/rates.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/sim/simulation.h"
+#include "nadi/train/step_requests.h"
 
 namespace nadi {
 
@@ -13,6 +14,11 @@ Nanoseconds predicted_step(const Cluster& cluster, const ModelConfig& config, co
   return simulate_step(programs, cluster.for_ranks(static_cast<std::int32_t>(plan.world_size())),
                        {.keep_times = false})
       .iteration_time;
+}
+
+Nanoseconds predicted_training_step(const Cluster& cluster, const TrainOptions& options) {
+  return predicted_step(cluster, options.config, training_request(options, options.accumulation),
+                        with_micro_batches(options.plan, options.accumulation));
 }
 
 std::string predicted_text(const Cluster& cluster, std::string_view what, Nanoseconds predicted,

@@ -54,7 +54,22 @@ if command -v script >/dev/null; then
   done
   TERM=dumb script -qec "$train" /dev/null </dev/null >dumb
   grep -q 'step 3/3' dumb || fail "no lines in place of progress: $(cat dumb)"
+
+  # Everything fits the terminal: tables, help, messages, and the line of progress, which is written over.
+  for width in 40 60 80; do
+    for command in models devices --help "train --help" "show gpt2 --per-layer" "shwo" "clusters nowhere" \
+      "${train#"$nadi "}"; do
+      script -qec "stty cols $width; $nadi $command" /dev/null </dev/null >narrow
+      sed -e 's/\x1b\[[0-9;]*[A-Za-z]//g' -e 's/…/~/g' narrow | tr '\r' '\n' >lines
+      awk -v width="$width" 'length($0) > width {print; exit 1}' lines ||
+        fail "$command is wider than $width columns: $(awk -v width="$width" 'length($0) > width' lines | head -1)"
+      [[ -s lines ]] || fail "nothing printed at $width columns: $command"
+    done
+  done
 fi
+# Into a pipe tables are whole, and prose has lines of at most 100 columns.
+"$nadi" devices | grep -q 'bandwidth.*source' || fail "a table in a pipe lacks columns"
+"$nadi" train --help-all | awk 'length($0) > 100 {exit 1}' || fail "help in a pipe is wider than 100 columns"
 "$nadi" models | grep -q $'\033' && fail "colours in a pipe"
 
 finish

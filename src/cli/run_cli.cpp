@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <ostream>
 #include <thread>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "nadi/base/units.h"
 #include "nadi/base/version.h"
 #include "nadi/cli/commands.h"
+#include "nadi/cli/completion_values.h"
 #include "nadi/cli/file_kind_hints.h"
 #include "nadi/cli/flag_hints.h"
 #include "nadi/cli/start_ranks.h"
@@ -30,15 +32,20 @@
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/log_level.h"
 #include "nadi/terminal/output_stream.h"
+#include "nadi/terminal/output_width.h"
 #include "nadi/terminal/printable.h"
+#include "nadi/terminal/wrap.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
 
 constexpr int kFailed = 1;
 
+constexpr std::string_view kHelpAll = "--help-all";
+
 bool is_help(std::string_view word) {
-  return word == "--help" || word == "-h";
+  return word == "--help" || word == "-h" || word == kHelpAll;
 }
 
 bool is_version(std::string_view word) {
@@ -52,15 +59,25 @@ void print_version(Console& console) {
 void print_command_help(const CommandEntry& entry, Console& console) {
   Flags flags;
   entry.make()->add_flags(flags);
-  console.out << command_help(commands(), entry, flags);
+  console.out << command_help(commands(), entry, flags, HelpExtent::kUsual, output_width(console.out));
+}
+
+void print_program_help(HelpExtent extent, Console& console) {
+  console.out << program_help(commands(), extent, output_width(console.out));
 }
 
 void print_error(const Error& error, std::string_view command, Console& console) {
   console.err << (console.colour_err ? "\033[1;31merror:\033[0m " : "error: ") << error.what() << '\n';
-  if (!error.excerpt().empty()) console.err << error.excerpt() << '\n';
+  if (!error.excerpt().empty()) {
+    const Verbatim carets_stay_below(console.err);
+    console.err << error.excerpt() << '\n';
+  }
   const auto* wrong = dynamic_cast<const WrongFileKind*>(&error);
   std::string hint = wrong == nullptr ? hint_with_flags(error.hint()) : hint_for(wrong->found(), command);
   if (hint.empty() && is_existing_target(error)) hint = "use --force to overwrite";
+  if (hint.empty() && error.kind() == ErrorKind::kUsage && error.message().ends_with(" is missing"))
+    if (const CommandEntry* entry = commands().find(words_of(command)))
+      hint = format("for example: {}", entry->examples[0]);
   if (!hint.empty())
     console.err << "  hint: " << hint << '\n';
   else if (error.kind() == ErrorKind::kUsage)
@@ -80,12 +97,8 @@ void run_command(const CommandEntry& entry, std::span<const std::string> argumen
   Flags flags;
   command->add_flags(flags);
   const std::span<const std::string> own = arguments.first(flags.own_words(arguments));
-  if (std::ranges::any_of(own, is_help)) {
-    console.out << command_help(commands(), entry, flags);
-    return;
-  }
-  if (flags.has_page(HelpPage::kMegatron) && std::ranges::find(own, "--help-megatron") != own.end()) {
-    console.out << command_help(commands(), entry, flags, HelpPage::kMegatron);
+  if (const auto extent = wanted_help(flags, own)) {
+    console.out << command_help(commands(), entry, flags, *extent, output_width(console.out));
     return;
   }
   if (own.size() == 1 && is_version(own[0])) {
@@ -94,6 +107,10 @@ void run_command(const CommandEntry& entry, std::span<const std::string> argumen
   }
   flags.parse(arguments);
   name_overrides(flags, console);
+  // What is for programs, or is copied, is not wrapped.
+  std::optional<Verbatim> for_programs;
+  for (const std::string_view flag : {"--json", "--csv", "--schema", "--graph"})
+    if (flags.find(flag) != nullptr && flags.given(flag) && !for_programs) for_programs.emplace(console.out);
   command->run(flags, console);
 }
 
@@ -107,7 +124,7 @@ int run_group(std::span<const std::string> arguments, Console& console) {
   }
   if (arguments.size() == 2 && !is_help(arguments[1]))
     throw usage_error(format("unknown flag '{}'", arguments[1]), format("see 'nadi help {}'", group));
-  console.out << group_help(commands(), group);
+  console.out << group_help(commands(), group, output_width(console.out));
   return arguments.size() == 2 ? 0 : exit_code(ErrorKind::kUsage);
 }
 
@@ -117,7 +134,7 @@ double seconds_of(const timeval& time) {
 
 int run(std::span<const std::string> arguments, Console& console) {
   if (arguments.empty()) {
-    console.out << program_help(commands());
+    print_program_help(HelpExtent::kUsual, console);
     return exit_code(ErrorKind::kUsage);
   }
   const std::string& first = arguments[0];
@@ -126,22 +143,22 @@ int run(std::span<const std::string> arguments, Console& console) {
   };
   const auto is_group = [](const std::string& word) { return !commands().group(word).empty(); };
   if (first == kCompleteWord) {
-    console.out << answer_completion(commands(), arguments.subspan(1));
+    console.out << answer_completion(commands(), arguments.subspan(1), completion_values());
   } else if (is_version(first)) {
     refuse_more_than(1);
     print_version(console);
   } else if (is_help(first) || (first == "help" && arguments.size() == 1)) {
     refuse_more_than(1);
-    console.out << program_help(commands());
+    print_program_help(first == kHelpAll ? HelpExtent::kAll : HelpExtent::kUsual, console);
   } else if (first == "help" && arguments.size() == 2 && commands().find(arguments.subspan(1)) == nullptr &&
              is_group(arguments[1])) {
-    console.out << group_help(commands(), arguments[1]);
+    console.out << group_help(commands(), arguments[1], output_width(console.out));
   } else if (first == "help") {
     const CommandEntry& entry = commands().at(arguments.subspan(1));
     refuse_more_than(1 + word_count(entry));
     print_command_help(entry, console);
   } else if (first.starts_with('-')) {
-    constexpr std::string_view kKnown[]{"--version", "-V", "--help", "-h"};
+    constexpr std::string_view kKnown[]{"--version", "-V", "--help", "-h", kHelpAll};
     throw usage_error(format("unknown flag '{}'", first), did_you_mean(first, kKnown));
   } else if (is_group(first) && commands().find(arguments) == nullptr &&
              (arguments.size() == 1 || arguments[1].starts_with('-'))) {

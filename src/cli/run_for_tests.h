@@ -1,7 +1,9 @@
 // Runs the program inside a test, in a folder of its own.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +21,15 @@ struct CliRun {
   std::string err;
 };
 
-CliRun run_words(const std::vector<std::string>& words);
+struct RunForTests {
+  std::optional<std::size_t> width = {};  // as on a terminal of so many columns; else as into a string
+};
+
+CliRun run_words(const std::vector<std::string>& words, const RunForTests& options = {});
 
 // A command line without "nadi", split at spaces: run("show gpt2 --json"). Quotes around a word are taken
 // away, as a shell does.
-CliRun run(std::string_view command_line);
+CliRun run(std::string_view command_line, const RunForTests& options = {});
 
 // What a command prints with --json, which must succeed.
 Json run_json(std::string_view command_line);

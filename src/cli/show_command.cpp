@@ -81,10 +81,10 @@ DeviceView view_of(const DeviceEntry& device, const Program& program, const cuda
 
 void show_model(const Flags& flags, Console& console) {
   if (flags.given("--deterministic") && !flags.given("--device"))
-    throw usage_error("--deterministic makes no sense without --device", "it goes with --device cuda");
+    throw usage_error("--deterministic needs --device", "it goes with --device cuda");
   for (const std::string_view flag : {"--json", "--per-layer", "--device"})
     if (flags.given("--graph") && flags.given(flag))
-      throw usage_error(format("{} makes no sense with --graph", flag), "--graph prints ops as text");
+      throw usage_error(format("{} does not apply to --graph", flag), "--graph prints ops as text");
   const ResolvedStep step = resolve_step(flags, console);
   const Rank rank = resolve_rank(flags, step.plan);
   const std::int64_t stage = coordinates_of(step.plan, rank).pp;

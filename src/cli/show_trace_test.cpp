@@ -164,7 +164,7 @@ TEST(ShowTrace, ManyGroupsAreCutShort) {
 
 TEST(ShowTrace, MissingFileIsNamed) {
   EXPECT_EQ(run("show nope.et").code, 3);
-  EXPECT_EQ(run("show nope.et").err, "error: nope.et: cannot open: No such file or directory\n");
+  EXPECT_EQ(run("show nope.et").err, "error: nope.et: no such file or folder\n");
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ SimulationOptions simulation_options(const Flags& flags, std::int64_t ranks) {
   options.symmetry = !flags.given("--no-symmetry");
   options.slow = slow_ranks(flags, ranks);
   if (flags.given("--seed") && !flags.given("--jitter"))
-    throw usage_error("--seed makes no sense without --jitter");
+    throw usage_error("--seed needs --jitter", "without jitter nothing is random");
   options.jitter = {
       .deviation = flags.number("--jitter", 1).value_or(0),
       .seed = static_cast<std::uint64_t>(flags.integer("--seed", 0).value_or(kDefaultJitterSeed))};
@@ -104,13 +104,15 @@ Overwrite overwrite_of(const Flags& flags) {
 }
 
 SimulatedFileOptions file_options(Overwrite overwrite, Console& console) {
+  // A function may be copied: all its copies share the line.
+  const auto line = std::make_shared<ProgressLine>(console, "traces", steady_clock());
   return {.overwrite = overwrite,
-          .progress = [&console](std::int64_t, std::int64_t) { console.check_interrupted(); }};
+          .progress = [line](std::int64_t done, std::int64_t total) { line->update(done, total); }};
 }
 
 void check_outputs(const Flags& flags) {
   if (flags.given("--force") && !flags.given("--timeline") && !flags.given("--et-out"))
-    throw usage_error("--force makes no sense without --timeline or --et-out");
+    throw usage_error("--force needs --timeline or --et-out", "it overwrites the files that they write");
   const auto timeline = flags.text("--timeline");
   if (timeline && !timeline->ends_with(".html"))
     throw usage_error(format("--timeline writes a page, and '{}' does not end in .html", *timeline));
@@ -192,7 +194,8 @@ std::vector<std::string_view> framework_names() {
 const Framework& wanted_framework(const Flags& flags, StepKind kind) {
   const auto choice = flags.choice("--framework");
   if (choice && kind != StepKind::kTrain)
-    throw usage_error(format("--framework makes no sense with --step {}", to_string(kind)));
+    throw usage_error(format("--framework does not apply to --step {}", to_string(kind)),
+                      "what frameworks do differently is known of --step train");
   return frameworks()[choice.value_or(0)];
 }
 
@@ -216,8 +219,8 @@ void simulate_model(const PlannedFlags& planned, Console& console) {
   ResolvedStep step = resolve_step(flags, console);
   const bool trains = step.request.kind == StepKind::kTrain;
   if (flags.given("--grad-reduce-dtype") && !trains)
-    throw usage_error(
-        format("--grad-reduce-dtype makes no sense with --step {}", to_string(step.request.kind)));
+    throw usage_error(format("--grad-reduce-dtype does not apply to --step {}", to_string(step.request.kind)),
+                      "gradients are reduced in --step train");
   const std::int64_t ranks = step.plan.world_size();
   std::vector<DeviceId> placement;
   const Cluster cluster = cluster_for(planned, ranks, placement);
@@ -389,8 +392,8 @@ class SimulateCommand : public Command {
     flags.add({.names = {"--no-symmetry"},
                .help = "simulate every rank, also those that do the same at the same time",
                .group = "output"});
-    flags.add({.names = {"--timeline"},
-               .value = "FILE",
+    flags.add({.names = {"--timeline", "--output", "-o"},
+               .value = "FILE.html",
                .help = "also draw when each rank does what, as a page: t.html",
                .fallback = "none",
                .group = "output"});

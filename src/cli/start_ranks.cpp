@@ -6,9 +6,11 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/cli/launched_job.h"
+#include "nadi/cli/sense_limits.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/engine/comm/launcher_environment.h"
 #include "nadi/engine/comm/mpi_session.h"
+#include "nadi/job/mpirun_command.h"
 
 namespace nadi {
 namespace {
@@ -32,6 +34,8 @@ bool starts_ranks(std::int64_t ranks) {
 void start_ranks(std::string_view command, std::int64_t ranks, const Flags& flags, Console& console) {
   constexpr std::int64_t kMostRanks = 1 << 20;
   if (ranks > kMostRanks) throw usage_error(format("{} ranks, limit {}", ranks, kMostRanks));
+  if (!spans_hosts(LaunchRequest{}))
+    check_ranks_here(flags, command == "train" ? "--num-ranks" : "--tp", ranks);
   std::vector<std::string> words{std::string(command)};
   words.insert(words.end(), flags.arguments().begin(), flags.arguments().end());
   run_job({.ranks = static_cast<int>(ranks),

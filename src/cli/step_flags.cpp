@@ -189,7 +189,7 @@ std::string kinds_of(Steps steps) {
 void refuse_flags_of_other_steps(const Flags& flags, StepKind kind) {
   for (const StepFlag& flag : all_step_flags())
     if (flags.given(flag.spec.names[0]) && (flag.steps & bit_of(kind)) == 0)
-      throw usage_error(format("{} makes no sense with --step {}", flag.spec.names[0], to_string(kind)),
+      throw usage_error(format("{} does not apply to --step {}", flag.spec.names[0], to_string(kind)),
                         format("it goes with --step {}", kinds_of(flag.steps)));
 }
 

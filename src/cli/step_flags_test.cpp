@@ -33,7 +33,10 @@ TEST_P(StepMistake, IsNamed) {
 INSTANTIATE_TEST_SUITE_P(
     All, StepMistake,
     testing::Values(
-        Mistake{"", 2, "error: MODEL|TRACE is missing\n  hint: see 'nadi show --help'\n"},
+        Mistake{
+            "", 2,
+            "error: MODEL|TRACE is missing\n  hint: for example: nadi show gpt2 --batch-size 4 --seq-length "
+            "512\n"},
         Mistake{"gtp2", 2,
                 "error: unknown model 'gtp2', and no such file or folder\n  hint: did you mean 'gpt2'?"},
         Mistake{"gpt2 --stepp train", 2, "error: unknown flag '--stepp'\n  hint: did you mean '--step'?\n"},
@@ -54,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "    2 |   \"model_type\": \"gpt5\"\n"
                 "      |                 ^^^^^^\n"
                 "  hint: did you mean 'gpt2'? known: gpt2, bert, llama, mistral, qwen2\n"},
-        Mistake{"nope/config.json", 3, "error: nope/config.json: cannot read"},
+        Mistake{"nope/config.json", 3, "error: nope/config.json: no such file or folder"},
         Mistake{"gpt2 --batch-size 2 --global-batch-size 2", 2,
                 "error: --batch-size and --global-batch-size contradict each other\n"},
         Mistake{"gpt2 --batch-size 0", 2,
@@ -67,22 +70,25 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"gpt2 --global-batch-size 1000000 --micro-batch-size 1", 2,
                 "error: a step of 1000000 micro-batches; the limit is 100000\n"},
         Mistake{"gpt2 --num-input-tokens 4", 2,
-                "error: --num-input-tokens makes no sense with --step train\n"
+                "error: --num-input-tokens does not apply to --step train\n"
                 "  hint: it goes with --step prefill, decode, generate\n"},
         Mistake{"gpt2 --step generate --seq-length 4", 2,
-                "error: --seq-length makes no sense with --step generate\n"
+                "error: --seq-length does not apply to --step generate\n"
                 "  hint: it goes with --step train, evaluate\n"},
-        Mistake{"gpt2 --step generate --max_seq_length 4", 2, "error: --seq-length makes no sense"},
-        Mistake{"gpt2 --step generate --recompute full", 2, "error: --recompute makes no sense"},
-        Mistake{"gpt2 --step prefill --num-output-tokens 4", 2, "error: --num-output-tokens makes no sense"},
-        Mistake{"gpt2 --step evaluate --optimizer sgd", 2, "error: --optimizer makes no sense"},
-        Mistake{"gpt2 --step evaluate --global-batch-size 4", 2, "error: --global-batch-size makes no sense"},
-        Mistake{"gpt2 --step evaluate --dropout 0", 2, "error: --dropout makes no sense"},
+        Mistake{"gpt2 --step generate --max_seq_length 4", 2,
+                "error: --seq-length does not apply to --step "},
+        Mistake{"gpt2 --step generate --recompute full", 2, "error: --recompute does not apply to --step "},
+        Mistake{"gpt2 --step prefill --num-output-tokens 4", 2,
+                "error: --num-output-tokens does not apply to --step "},
+        Mistake{"gpt2 --step evaluate --optimizer sgd", 2, "error: --optimizer does not apply to --step "},
+        Mistake{"gpt2 --step evaluate --global-batch-size 4", 2,
+                "error: --global-batch-size does not apply to --step "},
+        Mistake{"gpt2 --step evaluate --dropout 0", 2, "error: --dropout does not apply to --step "},
         Mistake{"gpt2 --recompute-method block", 2,
-                "error: --recompute-method makes no sense with --recompute none\n"
+                "error: --recompute-method does not apply to --recompute none\n"
                 "  hint: it goes with --recompute full\n"},
         Mistake{"gpt2 --recompute selective --recompute-num-layers 2", 2,
-                "error: --recompute-num-layers makes no sense with --recompute selective\n"},
+                "error: --recompute-num-layers does not apply to --recompute selective\n"},
         Mistake{"gpt2 --recompute full --recompute-num-layers 4294967297", 2, "error: cannot recompute "},
         Mistake{"gpt2 --dropout 1", 2,
                 "error: --dropout takes a number of at least 0 and below 1, not '1'\n"},
@@ -103,8 +109,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"bert-base-uncased --step generate", 2,
                 "error: bert-base-uncased is not a model that generates"},
         Mistake{"gpt2 --batch-size 4000000000000000", 5, "error: a count of "},
-        Mistake{"gpt2 --graph --json", 2, "error: --json makes no sense with --graph\n"},
-        Mistake{"gpt2 --graph --per-layer", 2, "error: --per-layer makes no sense with --graph\n"}));
+        Mistake{"gpt2 --graph --json", 2, "error: --json does not apply to --graph\n"},
+        Mistake{"gpt2 --graph --per-layer", 2, "error: --per-layer does not apply to --graph\n"}));
 
 TEST(StepFlags, DefaultsAreResolved) {
   const Json step = run_json("show gpt2")["step"];

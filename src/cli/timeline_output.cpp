@@ -9,6 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
 #include "nadi/report/text_table.h"
+#include "nadi/terminal/output_width.h"
 
 namespace nadi {
 namespace {
@@ -86,7 +87,7 @@ void print_timeline(const TimelineSummary& summary, const std::filesystem::path&
                    to_string(rank.compute), to_string(rank.communication), to_string(rank.memory),
                    to_string(rank.host), share_text(rank.idle, rank.span)});
   }
-  out << table.to_string();
+  out << table.to_string({.width = table_width(out)});
   if (summary.ranks.size() > kShownRanks)
     out << format("{} more ranks: --json has all\n", summary.ranks.size() - kShownRanks);
 }
@@ -157,7 +158,7 @@ void print_pipeline(const PipelineSummary& summary, const std::filesystem::path&
       cells.push_back(stage.timed_bubble_share ? format("{:.1f}%", 100 * *stage.timed_bubble_share) : "");
     table.add_row(std::move(cells));
   }
-  out << table.to_string();
+  out << table.to_string({.width = table_width(out)});
   if (summary.stages.size() > kShownStages)
     out << format("{} more: --json has all\n", summary.stages.size() - kShownStages);
 }

@@ -9,6 +9,7 @@
 #include "nadi/base/nearest.h"
 #include "nadi/base/version.h"
 #include "nadi/chakra/collective_traces.h"
+#include "nadi/cli/sense_limits.h"
 #include "nadi/cli/trace_output.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
@@ -34,7 +35,7 @@ CollectiveTraces resolve_collective(const Flags& flags) {
     throw usage_error(format("unknown collective '{}'", name), did_you_mean(name, names_of_kinds(false)));
   collective.kind = *kind;
   if (flags.given("--op") && !kind->reduces())
-    throw usage_error(format("--op makes no sense with {}, which reduces nothing", name),
+    throw usage_error(format("--op does not apply to {}, which reduces nothing", name),
                       format("it goes with {}", join(names_of_kinds(true), ", ")));
   if (kind->reduces()) collective.reduction = reductions()[flags.choice("--op").value_or(0)];
   const auto size = flags.bytes("--bytes");
@@ -64,6 +65,17 @@ Json collective_json(const CollectiveTraces& collective, const TraceOutput& outp
 
 class TraceCollectiveCommand : public Command {
  public:
+  // A file is of a few hundred bytes and takes a block of the disk.
+  static void check_size(const Flags& flags, const CollectiveTraces& collective, const TraceOutput& output) {
+    constexpr std::int64_t kBlock = 4096;
+    const Bytes needed{collective.ranks * kBlock};
+    const WritableBytes writable = writable_bytes(flags, output.prefix);
+    if (needed > writable.most)
+      throw environment_error(format("the traces of {} ranks would take about {}; {}",
+                                     with_thousands(collective.ranks), to_string(needed), writable.reason),
+                              "write fewer with --ranks; --max-bytes SIZE sets another limit");
+  }
+
   void add_flags(Flags& flags) const override {
     flags.set_positional({.name = "KIND",
                           .help = format("{}; broadcast is from rank 0, send-receive from rank 0 to rank 1",
@@ -85,6 +97,7 @@ class TraceCollectiveCommand : public Command {
   void run(const Flags& flags, Console& console) const override {
     const CollectiveTraces collective = resolve_collective(flags);
     const TraceOutput output = resolve_trace_output(flags);
+    check_size(flags, collective, output);
     ProgressLine progress(console, "ranks", steady_clock());
     const CollectiveTraceReport written = write_collective_traces(
         collective, output.prefix,

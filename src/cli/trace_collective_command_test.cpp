@@ -81,11 +81,14 @@ TEST_F(TraceCollectiveTest, NamesMistakes) {
     EXPECT_EQ(done.out, "") << arguments;
     return done.err;
   };
-  EXPECT_EQ(err(""), "error: KIND is missing\n  hint: see 'nadi trace collective --help'\n");
+  EXPECT_EQ(
+      err(""),
+      "error: KIND is missing\n  hint: for example: nadi trace collective all-reduce --op prod --bytes 1MB "
+      "--ranks 8 -o out/ar\n");
   EXPECT_THAT(err("allreduce"),
               HasSubstr("error: unknown collective 'allreduce'\n  hint: did you mean 'all-reduce'? known: "));
   EXPECT_EQ(err("all-gather --op sum --bytes 1 --ranks 2 -o a"),
-            "error: --op makes no sense with all-gather, which reduces nothing\n"
+            "error: --op does not apply to all-gather, which reduces nothing\n"
             "  hint: it goes with all-reduce, reduce-scatter\n");
   EXPECT_THAT(err("all-reduce --op summ --bytes 1 --ranks 2 -o a"), HasSubstr("did you mean 'sum'?"));
   EXPECT_EQ(err("all-reduce --ranks 2 -o a"),

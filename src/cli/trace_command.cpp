@@ -9,6 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/cli/plan_file_flag.h"
+#include "nadi/cli/sense_limits.h"
 #include "nadi/cli/step_flags.h"
 #include "nadi/cli/trace_output.h"
 #include "nadi/command_line/command.h"
@@ -144,14 +145,16 @@ class TraceCommand : public Command {
     const std::optional<std::string> list = flags.text("--ranks");
     if (!list) check_file_count(step.plan.world_size(), "--ranks 0,8-15 writes the traces of these ranks");
     const Json resolved = resolved_json(step, model_parameters(step.config));
-    ProgressLine progress(console, "ranks", steady_clock());
+    ProgressLine progress(console, "nodes", steady_clock());
+    const WritableBytes writable = writable_bytes(flags, output.prefix);
     const RankTraceOptions options{
         .flavor = kTargets[flags.choice("--for").value_or(0)].flavor,
         .tensors = kTensors[flags.choice("--tensors").value_or(0)].tensors,
         .overwrite = output.overwrite,
         .ranks = list ? parse_ranks("--ranks", *list, step.plan.world_size()) : all_ranks(step.plan),
         .metadata = metadata_of(resolved),
-        .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); }};
+        .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); },
+        .limit = RankTraceOptions::Limit{writable.most, writable.reason}};
     check_file_count(static_cast<std::int64_t>(options.ranks.size()), "");
     const RankTraceReport report =
         write_step_traces(step.config, step.request, step.plan, output.prefix, options);

@@ -18,6 +18,11 @@ void add_trace_output_flags(Flags& flags) {
            "start of the file names: PREFIX.0.et and so on, one file per rank; missing folders are created",
        .fallback = "required",
        .group = "output"});
+  flags.add({.names = {"--max-bytes"},
+             .value = "SIZE",
+             .help = "most that the files may take together: more is refused before anything is written",
+             .fallback = "what is free on the disk",
+             .group = "output"});
   flags.add({.names = {"--force"}, .help = "overwrite files that exist", .group = "output"});
   flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "output"});
 }

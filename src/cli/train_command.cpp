@@ -13,6 +13,8 @@
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/predicted_time.h"
 #include "nadi/cli/start_ranks.h"
+#include "nadi/cli/train_data.h"
+#include "nadi/cli/train_dry_run.h"
 #include "nadi/cli/train_flags.h"
 #include "nadi/cli/train_options.h"
 #include "nadi/cli/train_plan.h"
@@ -23,9 +25,6 @@
 #include "nadi/engine/cuda/cuda_available.h"
 #include "nadi/engine/cuda/peak_rates.h"
 #include "nadi/job/rank_world.h"
-#include "nadi/megatron/data_paths.h"
-#include "nadi/megatron/defaults.h"
-#include "nadi/megatron/tokenizer.h"
 #include "nadi/report/megatron_log.h"
 #include "nadi/report/train_log.h"
 #include "nadi/report/train_result.h"
@@ -68,7 +67,8 @@ class EarlyEnd {
   bool reader_gone_ = false;
 };
 
-// The steps of a tracing window that a run is too short for, and flags that it is long enough for.
+// What to say of a tracing window that a run is too short for, with flags that it is long enough for; ""
+// where it is long enough. Error (usage) where no step would be traced.
 std::string short_window(const RecorderOptions& window, std::int64_t steps) {
   const std::int64_t whole = window.wait + window.warmup + window.active;
   if (steps >= whole) return "";
@@ -76,11 +76,13 @@ std::string short_window(const RecorderOptions& window, std::int64_t steps) {
   const std::int64_t active = std::min(window.active, steps);
   const std::int64_t warmup = std::min(window.warmup, steps - active);
   const std::int64_t wait = std::min(window.wait, steps - active - warmup);
-  return format(
-      "the run has {} step{}, and its tracing window {} (wait {}, warm-up {}, active {}): {} will be traced; "
-      "--trace-wait {} --trace-warmup {} --trace-active {} fit",
-      steps, steps == 1 ? "" : "s", whole, window.wait, window.warmup, window.active,
-      traced == 0 ? "nothing" : format("only {} of {} steps", traced, window.active), wait, warmup, active);
+  const std::string run =
+      format("the run has {} step{}, and its tracing window {} (wait {}, warm-up {}, active {})", steps,
+             steps == 1 ? "" : "s", whole, window.wait, window.warmup, window.active);
+  const std::string fit =
+      format("--trace-wait {} --trace-warmup {} --trace-active {} fit", wait, warmup, active);
+  if (traced == 0) throw usage_error(format("nothing would be traced: {}", run), fit);
+  return format("{}: only {} of {} steps will be traced; {}", run, traced, window.active, fit);
 }
 
 // Passes on what a run tells, and counts its steps. From the first one on there is something to save: an
@@ -144,51 +146,6 @@ class Relay : public TrainListener {
   std::optional<Interruption::Hold> hold_;
 };
 
-TrainDataRequest data_request(const Flags& flags, const ResolvedTrain& run, std::vector<std::string>& notes) {
-  const TrainOptions& options = run.options;
-  MegatronTokenizer named = load_megatron_tokenizer(flags);
-  if (flags.given("--tokenizer") && named.tokenizer)
-    throw usage_error("--tokenizer and Megatron's flags for a tokenizer contradict each other");
-  notes.insert(notes.end(), named.notes.begin(), named.notes.end());
-  const std::int64_t global = global_batch_of(options);
-  TrainDataPaths paths = resolve_data_paths(flags);
-  return {.data = flags.text("--data").value_or(""),
-          .validation_data = flags.text("--eval-data").value_or(""),
-          .shipped_sample = flags.given("--mock-data"),
-          .cache_dir = flags.text("--cache-dir").value_or(kDefaultCacheDir),
-          .datasets_cache =
-              flags.given("--cache-dir") ? "" : process_environment()("HF_DATASETS_CACHE").value_or(""),
-          .data_path = std::move(paths.train),
-          .validation_path = std::move(paths.validation),
-          .split = flags.text("--split").value_or(kMegatronSplit),
-          .data_cache = flags.text("--data-cache-path").value_or(""),
-          .train_samples = samples_of(flags, options),
-          .passes = options.epochs,
-          .validation_samples = checked_multiply(run.eval_iterations, global, "samples"),
-          .tokenizer = flags.text("--tokenizer").value_or(""),
-          .checkpoint = options.resume_from.empty() ? options.init_from : options.resume_from,
-          .loaded_tokenizer = std::move(named.tokenizer),
-          .loaded_name = std::move(named.name),
-          .vocabulary_multiple = flags.integer("--make-vocab-size-divisible-by").value_or(1),
-          .max_seq_length = options.seq_length,
-          .mask_document_ends = flags.given("--eod-mask-loss"),
-          .batch_size = global,
-          .validation_batch_size = options.batch_size * options.plan.dp,
-          .seed = options.seed,
-          .validate = options.evaluate};
-}
-
-class DataMessages : public DataListener {
- public:
-  explicit DataMessages(Console& console) : console_(console) {}
-  void searched(const std::string& text) override { console_.debug() << "debug: " << text << "\n"; }
-  void note(const std::string& text) override { console_.info() << "note: " << text << "\n"; }
-  void warning(const std::string& text) override { console_.warnings() << "warning: " << text << "\n"; }
-
- private:
-  Console& console_;
-};
-
 std::optional<GpuThroughput> gpu_throughput(const TrainOptions& options) {
   if (options.device != DeviceKind::kCuda) return std::nullopt;
   return GpuThroughput{
@@ -196,6 +153,30 @@ std::optional<GpuThroughput> gpu_throughput(const TrainOptions& options) {
       .seq_length = options.seq_length,
       .ranks = options.plan.world_size(),
       .peak_tflops = cuda::peak_tflops(cuda::gpu_of_this_rank().name, options.dtype, options.math)};
+}
+
+// What the run does, in Megatron's names: computed from the options that it runs with, not from the words of
+// the command line.
+ArgumentList arguments_in_effect(const ResolvedTrain& run) {
+  const TrainOptions& options = run.options;
+  const Plan& plan = options.plan;
+  const auto number = [](std::int64_t value) { return format("{}", value); };
+  ArgumentList list{{{"model", run.model},
+                     {"world_size", number(plan.world_size())},
+                     {"tensor_model_parallel_size", number(plan.tp)},
+                     {"pipeline_model_parallel_size", number(plan.pp)},
+                     {"data_parallel_size", number(plan.dp)},
+                     {"context_parallel_size", number(plan.cp)},
+                     {"micro_batch_size", number(options.batch_size)},
+                     {"global_batch_size", number(global_batch_of(options))},
+                     {"num_layers", number(options.config.layers)},
+                     {"hidden_size", number(options.config.width)},
+                     {"num_attention_heads", number(options.config.heads)},
+                     {"seq_length", number(options.seq_length)},
+                     {"seed", format("{}", options.seed)}}};
+  if (!plan.partition.empty())
+    list.arguments.push_back({"partition", format("{}", fmt::join(plan.partition, "-"))});
+  return list;
 }
 
 // `first` is the console of rank 0, silent on the others; `all` that of every rank. JSON has standard output
@@ -217,7 +198,8 @@ std::unique_ptr<TrainListener> make_log(const ResolvedTrain& run, Rank rank, Con
                          .rank = to_number(rank),
                          .prints_lines = to_number(rank) == plan.world_size() - 1,
                          .prints_memory = coordinates_of(plan, rank).dp == 0,
-                         .prints_notes = to_number(rank) == 0},
+                         .prints_notes = to_number(rank) == 0,
+                         .arguments = arguments_in_effect(run)},
       json ? all.info() : all.out, all.info());
 }
 
@@ -252,16 +234,6 @@ void check_memory_of(const TrainOptions& options, Communicator& world) {
     check_memory(world, predicted_memory(options, world.rank()), StepKind::kTrain);
 }
 
-// Of a step with the largest batch.
-Nanoseconds predicted_training_step(const Cluster& cluster, const TrainOptions& options) {
-  return predicted_step(cluster, options.config, training_request(options, options.accumulation),
-                        with_micro_batches(options.plan, options.accumulation));
-}
-
-std::int64_t wanted_ranks(const PlannedFlags& planned) {
-  return planned.file ? planned.file->plan.world_size() : ranks_to_start(planned.flags);
-}
-
 // Whether all ranks compute on CPUs of one host, so that it does not matter which of them is where.
 bool on_one_machine(const ResolvedTrain& run, const Communicator& world) {
   return run.options.device != DeviceKind::kCuda &&
@@ -279,6 +251,7 @@ class TrainCommand : public Command {
     const PlannedFlags planned = with_plan_file(given);
     const Flags& flags = planned.flags;
     resolve_device(flags);  // before anything is read
+    if (flags.given("--dry-run")) return preview_training(planned, console);
     const std::optional<Cluster> cluster = given_cluster(flags);
     if (const std::int64_t ranks = wanted_ranks(planned); starts_ranks(ranks)) {
       resolve_train(flags, ranks, Rank{0});  // mistakes are said once, and before any rank starts
@@ -306,9 +279,7 @@ class TrainCommand : public Command {
     const ResolvedTrainData data = resolve_train_data(std::move(request), options.config, messages);
     if (checks_memory && !known) check_memory_of(options, communicator);
     if (!data.validation) options.evaluate = false;
-    if (reads_indexed_data(flags) && options.max_steps == 0)
-      options.max_steps = options.batches ? options.batches->steps_of_epochs(data.train->samples(), 1)
-                                          : data.train->batches_per_epoch();
+    limit_to_one_pass(flags, data, options);
     first.info() << data.description;
 
     const bool json = flags.given("--json");

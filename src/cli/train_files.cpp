@@ -7,6 +7,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 #include "nadi/base/version.h"
 #include "nadi/checkpoint/weight_file.h"
 #include "nadi/cli/computation_choices.h"
@@ -29,16 +30,22 @@ std::string short_name(const std::string& model) {
   return name;
 }
 
+void refuse_missing_folder(const std::filesystem::path& folder) {
+  if (std::error_code ignored; !std::filesystem::exists(folder, ignored)) throw no_such_file(folder.string());
+}
+
 // What find_start() found missing, or in the way, with the flags that help.
 void refuse(const StartPoint& start, const StartRequest& request, const Flags& flags) {
   switch (start.problem) {
     case StartProblem::kNone:
       return;
     case StartProblem::kNoCheckpointOfStep:
+      refuse_missing_folder(request.load);
       throw input_error({.file = request.load.string()},
                         format("there is no checkpoint after step {}", *request.load_step),
                         "leave --ckpt-step out to take the newest");
     case StartProblem::kNothingToLoad:
+      refuse_missing_folder(request.load);
       throw input_error({.file = request.load.string()}, "there is no checkpoint");
     case StartProblem::kNothingToContinue:
       throw input_error({.file = (request.save_dir.empty() ? request.load : request.save_dir).string()},
@@ -82,7 +89,8 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
   const bool saves = !options.save_dir.empty();
   // Megatron's scripts have --save-interval in any case.
   for (const std::string_view flag : {"--save-total-limit", "--save-format"})
-    if (flags.given(flag) && !saves) throw usage_error(format("{} makes no sense without --save-dir", flag));
+    if (flags.given(flag) && !saves)
+      throw usage_error(format("{} needs --save-dir", flag), "--save-dir names the folder for checkpoints");
   if (flags.given("--save-interval") && !saves) {
     options.save_steps = 0;
     notes.push_back("--save-interval has no effect without --save");
@@ -99,7 +107,7 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
   const bool resume = flags.given("--resume") || flags.given("--resume-if-any");
   for (const std::string_view flag : {"--resume", "--resume-if-any"})
     if (flags.given(flag) && !saves && !loaded)
-      throw usage_error(format("{} makes no sense without --save-dir", flag));
+      throw usage_error(format("{} needs --save-dir", flag), "--save-dir names the folder for checkpoints");
   for (const std::string_view flag :
        {"--finetune", "--exit-on-missing-checkpoint", "--ckpt-step", "--no-load-optim",
         "--override-opt-param-scheduler", "--use-checkpoint-opt-param-scheduler", "--use-checkpoint-args"})
@@ -127,6 +135,7 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
   refuse(start, request, flags);
   options.init_from = start.init_from;
   options.resume_from = start.resume_from;
+  if (start.new_optimizer) options.resume_optimizer = false;
   options.replace_checkpoints = flags.given("--force") && !start.continues_own;
 }
 
@@ -189,7 +198,8 @@ void resolve_traces(const Flags& flags, const std::string& model, TrainOptions& 
   if (!flags.given("--enable-tracing") && !profile) {
     for (const std::string_view flag :
          {"--trace-output-dir", "--trace-name", "--trace-wait", "--trace-warmup", "--trace-active"})
-      if (flags.given(flag)) throw usage_error(format("{} makes no sense without --enable-tracing", flag));
+      if (flags.given(flag))
+        throw usage_error(format("{} needs --enable-tracing", flag), "without it no trace is written");
     if (flags.given("--profile-ranks")) notes.push_back("--profile-ranks has no effect without --profile");
     return;
   }

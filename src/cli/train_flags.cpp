@@ -7,6 +7,7 @@
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/plan_flags.h"
+#include "nadi/cli/sense_limits.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/megatron/defaults.h"
 #include "nadi/megatron/megatron_flags.h"
@@ -148,6 +149,7 @@ void add_rank_flags(Flags& flags) {
       "ones use the network better",
       format("a {}th of the rank's parameters, {} at least and {} at most", kBucketsPerRank,
              with_thousands(kFewestBucketElements), with_thousands(kMostBucketElements)));
+  add_oversubscribe_flag(flags, "several ranks");
   group.value("--slow", "RANKS", "compute slower on some ranks: rank=1:2x,rank=3:1.5x", "none");
 }
 
@@ -195,6 +197,8 @@ void add_output_flags(Flags& flags) {
              .fallback = "."});
   group.value("--wandb-entity", "NAME", "with --wandb-project: user or team", "whoever uploads");
   group.toggle("--json", "print the result as JSON: see docs/json.md");
+  group.toggle("--dry-run",
+               "print plan, memory, data, steps, files and, with --cluster, the time; run nothing");
   group.toggle("--force", "overwrite traces and the checkpoints of another run");
 
   Group traces(flags, "traces");

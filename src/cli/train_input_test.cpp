@@ -36,7 +36,7 @@ TEST_F(TrainMistake, InTheCommandLine) {
   expect({
       {{}, 2, "error: MODEL is missing\n", ""},
       {{}, 2, "error: unknown model 'gtp2'", "gtp2"},
-      {{{"--tf32", ""}}, 2, "error: --tf32 makes no sense with --device cpu\n"},
+      {{{"--tf32", ""}}, 2, "error: --tf32 does not apply to --device cpu\n"},
       {{{"--device", "gpu"}}, 2, "error: --device does not take 'gpu'\n"},
       {{{"--dtype", "fp61"}}, 2, "hint: did you mean 'fp16'? known: fp32, bf16, fp16\n"},
       {{{"--optimizer", "adamv"}}, 2, "hint: did you mean 'adamw'?"},
@@ -51,18 +51,18 @@ TEST_F(TrainMistake, InTheCommandLine) {
       {{{"--dropout", "1"}}, 2, "error: --dropout takes "},
       {{{"--seed", "-1"}}, 2, "error: --seed takes "},
       {{{"--threads", "0"}}, 2, "error: --threads takes "},
-      {{{"--save-total-limit", "2"}}, 2, "error: --save-total-limit makes no sense without --save-dir\n"},
-      {{{"--save-format", "pytorch"}}, 2, "error: --save-format makes no sense without --save-dir\n"},
+      {{{"--save-total-limit", "2"}}, 2, "error: --save-total-limit needs --save-dir\n"},
+      {{{"--save-format", "pytorch"}}, 2, "error: --save-format needs --save-dir\n"},
       {{{"--save-format", "torch"}}, 2, "error: --save-format does not take 'torch'\n"},
-      {{{"--resume", ""}}, 2, "error: --resume makes no sense without --save-dir\n"},
+      {{{"--resume", ""}}, 2, "error: --resume needs --save-dir\n"},
       {{{"--eval-steps", "2"}, {"--skip-eval", ""}},
        2,
        "error: --eval-steps and --skip-eval contradict each other\n"},
       {{{"--eval-data", "squad.json"}, {"--skip-eval", ""}},
        2,
        "error: --eval-data and --skip-eval contradict each other\n"},
-      {{{"--trace-active", "2"}}, 2, "error: --trace-active makes no sense without --enable-tracing\n"},
-      {{{"--trace-name", "x"}}, 2, "error: --trace-name makes no sense without --enable-tracing\n"},
+      {{{"--trace-active", "2"}}, 2, "error: --trace-active needs --enable-tracing\n"},
+      {{{"--trace-name", "x"}}, 2, "error: --trace-name needs --enable-tracing\n"},
   });
 }
 
@@ -81,7 +81,7 @@ TEST_F(TrainMistake, InTheData) {
       {{{"--data", "latin1.json"}},
        3,
        "error: latin1.json:1:43: not valid JSON: invalid string: ill-formed UTF-8"},
-      {{{"--data", "nope.json"}}, 3, "error: nope.json: cannot read: No such file or directory\n"},
+      {{{"--data", "nope.json"}}, 3, "error: nope.json: no such file or folder\n"},
       {{{"--data", "tok"}}, 3, "error: tok: this is a folder, not "},
       {{{"--eval-data", "cut.json"}}, 3, "error: cut.json:1:11: not valid JSON"},
       // Nothing is left for training when one context is for validation.
@@ -177,7 +177,7 @@ TEST_F(DamagedWeights, AreRefusedWithTheirPlace) {
 TEST_F(DamagedWeights, FoldersThatAreNoneAreNamed) {
   fs::remove("start/model.safetensors");
   expect({
-      {{{"--init-from", "nope"}}, 3, "error: nope/config.json: cannot read: No such file or directory\n"},
+      {{{"--init-from", "nope"}}, 3, "error: nope/config.json: no such file or folder\n"},
       {{{"--init-from", "tiny.json"}},
        3,
        "error: tiny.json: this is a model configuration (config.json), not a checkpoint folder\n"},

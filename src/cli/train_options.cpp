@@ -162,7 +162,8 @@ void check_data_flags(const Flags& flags, std::vector<std::string>& notes) {
       throw usage_error(format("{} and --data-path contradict each other", flag));
   for (const std::string_view flag : {"--split", "--data-cache-path"})
     if (!indexed && flags.given(flag) && !flags.given("--mock-data"))
-      throw usage_error(format("{} makes no sense without --data-path", flag));
+      throw usage_error(format("{} needs --data-path", flag),
+                        "it is for indexed datasets of 'nadi data preprocess'");
   if (flags.given("--eod-mask-loss") && !indexed)
     notes.push_back("--eod-mask-loss has no effect without --data-path: no sample has two documents");
 }

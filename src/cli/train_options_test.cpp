@@ -55,9 +55,8 @@ TEST(TrainOptionsOf, HowAStepIsComputed) {
 }
 
 TEST(TrainOptionsOf, WaysToComputeMayContradict) {
-  EXPECT_EQ(
-      refusal_for_tests("gpt2 --recompute selective --recompute-num-layers 2"),
-      "--recompute-num-layers makes no sense with --recompute selective | it goes with --recompute full");
+  EXPECT_EQ(refusal_for_tests("gpt2 --recompute selective --recompute-num-layers 2"),
+            "--recompute-num-layers does not apply to --recompute selective | it goes with --recompute full");
   EXPECT_EQ(refusal_for_tests("gpt2 --recompute full --recompute-activations"),
             "--recompute-activations and --recompute full contradict each other");
   EXPECT_EQ(refusal_for_tests("gpt2 --recompute-granularity selective --recompute-activations"), "no error");
@@ -70,9 +69,9 @@ TEST(TrainOptionsOf, WaysToComputeMayContradict) {
 
 TEST(TrainOptionsOf, Tf32IsForGpus) {
   EXPECT_EQ(refusal_for_tests("gpt2 --tf32"),
-            "--tf32 makes no sense with --device cpu | it goes with --device cuda");
+            "--tf32 does not apply to --device cpu | it goes with --device cuda");
   EXPECT_EQ(refusal_for_tests("gpt2 --tf32 --device reference"),
-            "--tf32 makes no sense with --device reference | it goes with --device cuda");
+            "--tf32 does not apply to --device reference | it goes with --device cuda");
 }
 
 TEST(TrainOptionsOf, DropoutIsOneRateOrTwo) {

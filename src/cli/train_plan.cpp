@@ -2,6 +2,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/plan_flags.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/megatron/pipeline.h"
@@ -10,6 +11,10 @@ namespace nadi {
 
 std::int64_t ranks_to_start(const Flags& flags) {
   return flags.integer("--num-ranks").value_or(1);
+}
+
+std::int64_t wanted_ranks(const PlannedFlags& planned) {
+  return planned.file ? planned.file->plan.world_size() : ranks_to_start(planned.flags);
 }
 
 Plan resolve_train_plan(const Flags& flags, const ModelConfig& config, std::int64_t ranks,

@@ -11,9 +11,12 @@
 namespace nadi {
 
 class Flags;
+struct PlannedFlags;
 
 // --num-ranks, or 1.
 std::int64_t ranks_to_start(const Flags& flags);
+// The same where a file may have the plan.
+std::int64_t wanted_ranks(const PlannedFlags& planned);
 
 // The flags' plan for as many ranks as there are; --dp follows from them when it is not given. Error (usage)
 // with the numbers when the plan and the ranks do not fit.

@@ -52,11 +52,12 @@ TEST_F(TrainStartTest, AFolderForTracesIsTriedFirst) {
 // The usual window is 1 + 1 + 1 steps.
 TEST_F(TrainStartTest, ARunTooShortForItsTracingWindowSaysSoFirst) {
   const CliRun two = train({{"--enable-tracing", ""}, {"--max-steps", "2"}, {"--logging-steps", "1"}});
-  EXPECT_EQ(two.code, 0);
-  const std::size_t said = two.err.find(
-      "note: the run has 2 steps, and its tracing window 3 (wait 1, warm-up 1, active 1): nothing "
-      "will be traced; --trace-wait 0 --trace-warmup 1 --trace-active 1 fit\n");
-  EXPECT_NE(said, std::string::npos) << two.err;
+  EXPECT_EQ(two.code, 2);
+  EXPECT_THAT(two.err,
+              HasSubstr("error: nothing would be traced: the run has 2 steps, and its tracing window 3 "
+                        "(wait 1, warm-up 1, active 1)\n"
+                        "  hint: --trace-wait 0 --trace-warmup 1 --trace-active 1 fit\n"));
+  EXPECT_THAT(two.err, Not(HasSubstr("step 1/2")));
   const CliRun longer = train({{"--enable-tracing", ""}, {"--trace-active", "3"}, {"--force", ""}});
   EXPECT_THAT(longer.err, HasSubstr("only 2 of 3 steps will be traced; --trace-wait 0 --trace-warmup 1 "
                                     "--trace-active 3 fit\n"));
@@ -99,6 +100,53 @@ TEST_F(TrainStartTest, WhereNobodyReadsTheRunIsSavedAndFails) {
                         "out/checkpoint-1\n"));
   EXPECT_TRUE(fs::exists("out/checkpoint-1/training_state.json"));
   close(ends[1]);
+}
+
+// What Megatron's converter makes: weights as iteration 1, whose arguments have the model's positions (32)
+// for the length of the sequence.
+TEST_F(TrainStartTest, AConvertedCheckpointStartsAnOptimizerAndTheLengthIsTheRuns) {
+  ASSERT_EQ(train({{"--save-dir", "out"}, {"--max-steps", "2"}}).code, 0);
+  ASSERT_EQ(run("checkpoint convert --load-dir out/best_model --save-dir mega --saver core").code, 0);
+  const std::string note =
+      "note: mega/iter_0000001 has no optimizer state: starting from its weights with a new optimizer\n";
+  const CliRun started = train({{"--load", "mega"}, {"--save-dir", "new"}});
+  EXPECT_EQ(started.code, 0) << started.err;
+  EXPECT_THAT(started.err, HasSubstr(note));
+  EXPECT_TRUE(fs::exists("new/checkpoint-4/training_state.json"));
+  // Scripts of Megatron say themselves that there is none.
+  const CliRun said = train({{"--load", "mega"}, {"--no-load-optim", ""}, {"--save-dir", "same"}});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_TRUE(read_text("new/checkpoint-4/model.safetensors") ==
+              read_text("same/checkpoint-4/model.safetensors"));
+}
+
+TEST_F(TrainStartTest, ATrainingWithoutItsOptimizerIsContinuedWithANewOne) {
+  ASSERT_EQ(train({{"--save-dir", "out"}, {"--max-steps", "2"}}).code, 0);
+  ASSERT_EQ(
+      run("checkpoint convert --no-optimizer --load-dir out/checkpoint-2 --save-dir mega --to megatron").code,
+      0);
+  // With flags of Megatron's, its seed is the default.
+  const CliRun continued =
+      train({{"--load", "mega"}, {"--save-dir", "new"}, {"--logging-steps", "1"}, {"--seed", "42"}});
+  EXPECT_EQ(continued.code, 0) << continued.err;
+  EXPECT_THAT(continued.err,
+              HasSubstr("note: mega/iter_0000002 has no optimizer state: continuing after step 2 "
+                        "with a new optimizer\n"));
+  EXPECT_THAT(continued.err + continued.out, Not(HasSubstr("step 2/4")));
+  EXPECT_TRUE(fs::exists("new/checkpoint-4"));
+}
+
+TEST_F(TrainStartTest, ResumingOnesOwnRunStaysStrict) {
+  ASSERT_EQ(
+      train({{"--save-dir", "out"}, {"--max-steps", "2"}, {"--no-save-optim", ""}, {"--seed", "42"}}).code,
+      0);
+  EXPECT_EQ(train({{"--save-dir", "out"}, {"--resume", ""}, {"--seed", "42"}}).code, 3)
+      << "without optimizer state";
+  EXPECT_EQ(train({{"--load", "out"}, {"--save-dir", "new"}, {"--seed", "42"}}).code, 3);
+  ASSERT_EQ(train({{"--save-dir", "whole"}, {"--max-steps", "2"}}).code, 0);
+  const CliRun longer = train({{"--save-dir", "whole"}, {"--resume", ""}, {"--max-seq-length", "32"}});
+  EXPECT_EQ(longer.code, 2);
+  EXPECT_THAT(longer.err, HasSubstr("the run was started with sequence length 16, not 32"));
 }
 
 // A tokenizer that lies in the cache was not asked for.

@@ -149,7 +149,7 @@ TEST_F(TuneCommandTest, SettingsOfAnotherPrunerAreRefused) {
     EXPECT_EQ(refused.code, 2) << flags;
     return refused.err;
   };
-  EXPECT_THAT(message("--pruner-patience 3"), HasSubstr("--pruner-patience makes no sense without --pruner"));
+  EXPECT_THAT(message("--pruner-patience 3"), HasSubstr("--pruner-patience needs --pruner"));
   EXPECT_THAT(message("--pruner median --pruner-patience 3"),
               HasSubstr("--pruner-patience is no setting of the pruner 'median'"));
   EXPECT_THAT(message("--pruner median --pruner-percentile 3"),
@@ -322,7 +322,7 @@ TEST_F(TuneCommandTest, ABaselineThatFailsIsNamed) {
 TEST_F(TuneCommandTest, ResumingHasTheStudysTrialsAndTheSameLimit) {
   ASSERT_EQ(tuned("--trials 2 --study r.journal").code, 0);
   EXPECT_THAT(run("tune resume r.journal").out, HasSubstr("2 trials"));
-  EXPECT_THAT(run("tune resume --help").out, Not(HasSubstr("50")));
+  EXPECT_THAT(run("tune resume --help-all").out, Not(HasSubstr("50")));
   EXPECT_THAT(run("tune resume r.journal --trials 1000001").err, HasSubstr("the limit is 1000000"));
 }
 

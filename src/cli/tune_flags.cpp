@@ -13,6 +13,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
 #include "nadi/base/parse_duration.h"
+#include "nadi/base/read_error.h"
 #include "nadi/cli/tune_planner.h"
 #include "nadi/cli/tune_pruner_flags.h"
 #include "nadi/command_line/flags.h"
@@ -214,7 +215,7 @@ std::vector<MetricSpec> resolve_metrics(const Flags& flags) {
   }
   for (const std::string_view flag : {"--metric-of", "--metric-warmup"})
     if (flags.given(flag) && !of_output)
-      throw usage_error(format("{} makes no sense without figures in the output", flag),
+      throw usage_error(format("{} needs a metric that is read from the output", flag),
                         "--metric PATTERN reads some");
   return metrics;
 }
@@ -234,7 +235,7 @@ ProcessLimits resolve_process_limits(const Flags& flags) {
 std::string template_text(const std::string& path) {
   std::error_code failure;
   const auto size = std::filesystem::file_size(path, failure);
-  if (failure) throw input_error({.file = path}, "no such file");
+  if (failure) throw no_such_file(path);
   if (size > kMostTemplateBytes)
     throw input_error({.file = path},
                       format("a template of {} bytes; the limit is {}", size, kMostTemplateBytes));

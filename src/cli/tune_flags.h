@@ -17,7 +17,7 @@ struct Console;
 
 void add_tune_flags(Flags& flags);
 
-// Error (usage) for what makes no sense; (input) for files.
+// Error (usage) for flags that contradict each other; (input) for files.
 TuneStudy resolve_tune(const Flags& flags);
 
 // What `tune` and `tune resume` share: --workers, --trials, --time-limit, --max-failures, --no-logs, --json.

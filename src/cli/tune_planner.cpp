@@ -134,9 +134,9 @@ PlannedRun resolve_planned(const Flags& flags) {
       throw usage_error(format("{} names no cluster", planned.plan_file), "plan with --cluster");
   }
   if (!planned.cluster.empty() && planned.model.empty())
-    throw usage_error("--cluster makes no sense without --model", "the planner plans a model");
+    throw usage_error("--cluster needs --model", "the planner plans a model");
   if (!planned.cluster.empty() && planned.global_batch_size == 0)
-    throw usage_error("--cluster makes no sense without --global-batch-size");
+    throw usage_error("--cluster needs --global-batch-size", "the planner splits that batch over the ranks");
   // Constraints of the space divide them.
   if (!planned.cluster.empty() && planned.gpus == 0) planned.gpus = given_cluster(flags)->device_count();
   return planned;

@@ -10,13 +10,14 @@
 #include "nadi/sampling/pareto_front.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_width.h"
+#include "nadi/terminal/progress_line.h"
+#include "nadi/terminal/wrapping_buffer.h"
 #include "nadi/tune/study_history.h"
 
 namespace nadi {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenTuneLines{200};
-constexpr std::string_view kEraseTuneLine = "\r\033[K";
 constexpr std::size_t kLeastSetting =
     10;  // characters of what is tried; where there are fewer, it is left out
 
@@ -38,7 +39,7 @@ TuneProgress::~TuneProgress() {
 }
 
 void TuneProgress::erase_line() {
-  if (shown_) console_.err << kEraseTuneLine << std::flush;
+  if (shown_) console_.err << kEraseLine << std::flush;
   shown_ = false;
 }
 
@@ -134,7 +135,7 @@ void TuneProgress::show_line() {
   const std::size_t width = output_width(console_.err);
   if (!running_.empty() && taken + kLeastSetting <= width)
     line += format(" | {}{}", shorten_middle(running_.begin()->second, width - taken), more);
-  console_.err << kEraseTuneLine << line << std::flush;
+  show_over(console_, line);
 }
 
 }  // namespace nadi

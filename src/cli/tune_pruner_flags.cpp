@@ -138,7 +138,7 @@ PrunerSettings resolve_pruner(const Flags& flags, std::uint64_t seed) {
     if (!flags.given(flag.name)) continue;
     if (std::ranges::find(flag.pruners, settings.name) == flag.pruners.end())
       throw usage_error(settings.name == "none"
-                            ? format("{} makes no sense without --pruner", flag.name)
+                            ? format("{} needs --pruner", flag.name)
                             : format("{} is no setting of the pruner '{}'", flag.name, settings.name),
                         format("it belongs to --pruner {}", pruners_text(flag, " and ")));
     take(flags, flag, settings);

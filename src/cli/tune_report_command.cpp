@@ -92,7 +92,7 @@ class TuneReportCommand : public Command {
     flags.set_positional({.name = "STUDY", .help = "the file of a study, of Nadi or of Optuna"});
     add_study_name_flag(flags);
     flags.add({.names = {"--output"},
-               .value = "FILE",
+               .value = "FILE.html",
                .help = "the page to write: tune.html",
                .fallback = "required"});
     flags.add({.names = {"--force"}, .help = "overwrite a file that exists"});

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <array>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/cli/tune_planner.h"
 #include "nadi/cli/tune_progress.h"
 #include "nadi/engine/comm/launcher_environment.h"
 #include "nadi/report/tune_report.h"

@@ -6,6 +6,8 @@
 
 namespace nadi {
 
+class TunePlanner;
+
 struct TuneOutput {
   bool json = false;
 };

@@ -6,10 +6,12 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/cli/tune_flags.h"
+#include "nadi/cli/wide_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/report/tune_report.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
@@ -32,6 +34,7 @@ class TuneShowCommand : public Command {
                .value = "N",
                .help = "trials that are listed; 0 lists all",
                .fallback = format("{}", kDefaultShown)});
+    add_wide_flag(flags);
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
   }
 
@@ -40,8 +43,10 @@ class TuneShowCommand : public Command {
     if (flags.given("--json"))
       console.out << dump_json(study_json(view));
     else
-      print_study(view, static_cast<std::size_t>(flags.integer("--top", 0).value_or(kDefaultShown)),
-                  console.out, style_for(console));
+      print_wide_or_not(flags, console, [&](const ReportStyle& style) {
+        print_study(view, static_cast<std::size_t>(flags.integer("--top", 0).value_or(kDefaultShown)),
+                    console.out, style);
+      });
   }
 };
 
@@ -77,6 +82,7 @@ class TuneBestCommand : public Command {
       console.out << dump_json(json);
       return;
     }
+    const Verbatim to_be_pasted(console.out);
     const std::string_view what = kEmitted[flags.choice("--emit").value_or(0)];
     if (what == "setting") {
       for (const TrialParameter& parameter : trial.parameters)

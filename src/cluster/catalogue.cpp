@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "nadi/base/ascii.h"
+#include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/cluster/catalogue_files.h"
 #include "nadi/cluster/cluster_file.h"
@@ -67,6 +68,22 @@ std::optional<Cluster> find_cluster(std::string_view name) {
         return with_nodes(cluster, name.substr(times + 1));
   if (const DeviceSpec* device = find_device(name)) return cluster_of(*device);
   return std::nullopt;
+}
+
+std::string why_no_cluster(std::string_view name) {
+  const std::size_t times = name.find_last_of("xX");
+  if (times == std::string_view::npos) return "";
+  const std::string_view number = name.substr(times + 1);
+  if (number.empty() || !std::ranges::all_of(number, is_digit)) return "";
+  for (const Cluster& cluster : catalogue_clusters()) {
+    if (!equal_ignoring_case(cluster.name, name.substr(0, times))) continue;
+    if (cluster.nodes.size() != 1)
+      return format("cluster '{}' has {} nodes of its own; only clusters of one node take x{}", cluster.name,
+                    cluster.nodes.size(), number);
+    return format("cluster '{}' with {} nodes: there are 1 to {}", cluster.name, number,
+                  with_thousands(kMostNodes));
+  }
+  return "";
 }
 
 std::vector<std::string> cluster_names() {

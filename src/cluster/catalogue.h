@@ -28,6 +28,10 @@ std::optional<Cluster> find_cluster(std::string_view name);
 // All names that find_cluster() takes, without the numbers of nodes; for hints.
 std::vector<std::string> cluster_names();
 
+// Why NAMExN is none although NAME is a cluster: too many nodes, or a cluster of several already. "" where
+// the name is not known at all.
+std::string why_no_cluster(std::string_view name);
+
 // One node with one device of this kind.
 Cluster cluster_of(const DeviceSpec& device);
 

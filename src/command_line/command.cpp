@@ -47,4 +47,9 @@ std::vector<const CommandEntry*> CommandTable::group(std::string_view name) cons
   return found;
 }
 
+std::string_view CommandTable::group_summary(std::string_view name) const {
+  const auto found = std::ranges::find(groups_, name, &GroupEntry::name);
+  return found == groups_.end() ? std::string_view() : found->summary;
+}
+
 }  // namespace nadi

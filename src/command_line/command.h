@@ -31,6 +31,12 @@ struct CommandEntry {
   std::unique_ptr<Command> (*make)();
 };
 
+// A group of commands, for help: those whose names begin with its word.
+struct GroupEntry {
+  std::string_view name;
+  std::string_view summary;  // a few words
+};
+
 // How many words the name has.
 std::size_t word_count(const CommandEntry& entry);
 
@@ -38,8 +44,9 @@ std::size_t word_count(const CommandEntry& entry);
 // has `data tokenizer` and others. A group may be a command, too: `trace`.
 class CommandTable {
  public:
-  // The entries must outlive the table.
-  explicit CommandTable(std::span<const CommandEntry> entries) : entries_(entries) {}
+  // The entries must outlive the table. A group that is a command as well needs no entry of its own.
+  explicit CommandTable(std::span<const CommandEntry> entries, std::span<const GroupEntry> groups = {})
+      : entries_(entries), groups_(groups) {}
 
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
@@ -52,9 +59,12 @@ class CommandTable {
   const CommandEntry& at(std::span<const std::string> words) const;
   // The commands of a group; none when there is no such group.
   std::vector<const CommandEntry*> group(std::string_view name) const;
+  // What a group is for; "" where nobody has said.
+  std::string_view group_summary(std::string_view name) const;
 
  private:
   std::span<const CommandEntry> entries_;
+  std::span<const GroupEntry> groups_;
 };
 
 }  // namespace nadi

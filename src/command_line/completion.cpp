@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <array>
 
+#include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
-#include "nadi/model/catalogue.h"
 #include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {
 
 // Values that are paths, by the names that help gives them; "..." behind a name means several of them.
-constexpr std::array<std::string_view, 9> kFiles{"CLUSTER", "FILE",  "PATH",    "PREFIX", "OUT",
-                                                 "MODEL",   "TRACE", "PROGRAM", "STUDY"};
+constexpr std::array<std::string_view, 10> kFiles{"CLUSTER", "FILE",  "FILE.html", "PATH",    "PREFIX",
+                                                  "OUT",     "MODEL", "TRACE",     "PROGRAM", "STUDY"};
 constexpr std::array<std::string_view, 2> kFolders{"FOLDER", "JOB"};
 
 constexpr std::size_t kLongestAbout = 70;
@@ -63,9 +63,9 @@ void add_command_words(const CommandTable& commands, std::span<const std::string
 // One command's words are completed.
 class Line {
  public:
-  Line(const CommandTable& commands, const CommandEntry& entry, std::span<const std::string> before,
-       const std::string& current)
-      : commands_(commands), before_(before), current_(current) {
+  Line(const CommandTable& commands, std::span<const ValueSource> values, const CommandEntry& entry,
+       std::span<const std::string> before, const std::string& current)
+      : commands_(commands), values_(values), before_(before), current_(current) {
     entry.make()->add_flags(flags_);
   }
 
@@ -101,7 +101,7 @@ class Line {
   Completion inner(std::span<const std::string> words) const {
     std::vector<std::string> rest(words.begin(), words.end());
     rest.push_back(current_);
-    return nadi::complete(commands_, rest);
+    return nadi::complete(commands_, rest, values_);
   }
 
   // The flag whose value the current word is: the one before it, or one that takes many words.
@@ -129,21 +129,30 @@ class Line {
     if (text.starts_with(current_)) result_.candidates.push_back({std::move(text), shortened(about)});
   }
 
-  void add_models(const std::string& prefix) {
-    for (const ModelConfig& config : built_in_models())
-      add(prefix + config.name,
-          format("{}, {} layers", to_string(config.architecture), with_thousands(config.layers)));
+  // What the sources know of a value of this name.
+  void add_known(std::string_view value, const std::string& prefix) {
+    for (const std::string& name : names_in(value)) {
+      for (const ValueSource& source : values_) {
+        if (source.name != name) continue;
+        try {
+          for (const Candidate& candidate : source.candidates())
+            add(prefix + candidate.text, candidate.about);
+        } catch (const Error&) {
+          continue;  // a shell that completes has no place for messages
+        }
+      }
+    }
   }
 
   void add_values(const FlagSpec& flag, const std::string& prefix) {
     for (const std::string_view choice : flag.choices) add(prefix + std::string(choice), "");
-    if (is_model_value(flag.value)) add_models(prefix);
+    add_known(flag.value, prefix);
     if (flag.choices.empty()) result_.paths = paths_of_value(flag.value);
   }
 
   void add_positionals(const PositionalSpec& positional) {
     for (const std::string_view choice : positional.choices) add(std::string(choice), "");
-    if (is_model_value(positional.name)) add_models("");
+    add_known(positional.name, "");
     if (positional.name == "COMMAND") add_command_words(commands_, before_, current_, result_);
     if (positional.choices.empty()) result_.paths = paths_of_value(positional.name);
   }
@@ -154,11 +163,11 @@ class Line {
       for (const FlagSpec& spec : flags_.specs())
         if (spec.page == page && (page == HelpPage::kMain || begun))
           for (const std::string_view name : spec.names) add(std::string(name), spec.help);
-    add("--help", "show the command's help");
-    if (flags_.has_page(HelpPage::kMegatron)) add("--help-megatron", "show Megatron-LM's flags");
+    for (const std::string_view word : flags_.help_words()) add(std::string(word), "show the command's help");
   }
 
   const CommandTable& commands_;
+  std::span<const ValueSource> values_;
   std::span<const std::string> before_;
   const std::string& current_;
   Flags flags_;
@@ -171,17 +180,14 @@ PathKind paths_of_value(std::string_view value) {
   PathKind kind = PathKind::kNone;
   for (const std::string& name : names_in(value)) {
     if (std::ranges::find(kFiles, name) != kFiles.end()) kind = PathKind::kFiles;
-    if (std::ranges::find(kFolders, name) != kFolders.end()) kind = PathKind::kFolders;
+    if (kind == PathKind::kNone && std::ranges::find(kFolders, name) != kFolders.end())
+      kind = PathKind::kFolders;
   }
   return kind;
 }
 
-bool is_model_value(std::string_view value) {
-  const std::vector<std::string> names = names_in(value);
-  return std::ranges::find(names, "MODEL") != names.end();
-}
-
-Completion complete(const CommandTable& commands, std::span<const std::string> words) {
+Completion complete(const CommandTable& commands, std::span<const std::string> words,
+                    std::span<const ValueSource> values) {
   Completion result;
   if (words.empty()) return result;
   const std::string& current = words.back();
@@ -194,7 +200,7 @@ Completion complete(const CommandTable& commands, std::span<const std::string> w
     const std::size_t length = word_count(*entry);
     if (before.size() == length && !current.starts_with('-'))
       add_command_words(commands, before, current, result);
-    Completion of_command = Line(commands, *entry, before.subspan(length), current).complete();
+    Completion of_command = Line(commands, values, *entry, before.subspan(length), current).complete();
     result.candidates.insert(result.candidates.end(), of_command.candidates.begin(),
                              of_command.candidates.end());
     result.paths = of_command.paths;
@@ -208,6 +214,7 @@ Completion complete(const CommandTable& commands, std::span<const std::string> w
   if (before.empty()) add("help", "show the help of a command");
   if (current.starts_with('-')) {
     add("--help", "show the help");
+    add("--help-all", "show every command, and variables of the environment");
     add("--version", "print the version");
   }
   return result;

@@ -21,6 +21,13 @@ struct Candidate {
   std::string about;  // one line; may be empty
 };
 
+// What may stand for a value, by the name that help gives it: {"CLUSTER", ...} for --cluster CLUSTER. It may
+// look at the machine (ids of jobs); what it throws counts as nothing found.
+struct ValueSource {
+  std::string_view name;
+  std::vector<Candidate> (*candidates)();
+};
+
 // Files are for the shell to complete: it knows the user's ways.
 enum class PathKind : std::uint8_t { kNone, kFiles, kFolders };
 
@@ -33,10 +40,11 @@ struct Completion {
 // one begins. A word may be a flag with its value, "--dtype=b". Flags of Megatron's are candidates from their
 // third character on: there are hundreds. Never throws Error: nothing is known about a line that makes no
 // sense.
-Completion complete(const CommandTable& commands, std::span<const std::string> words);
+// `values` are asked for what stands where a value has one of their names.
+Completion complete(const CommandTable& commands, std::span<const std::string> words,
+                    std::span<const ValueSource> values = {});
 
 // What a value of this name is, in flags and arguments: FILE, FOLDER, PREFIX, MODEL, ... "N" is no path.
 PathKind paths_of_value(std::string_view value);
-bool is_model_value(std::string_view value);
 
 }  // namespace nadi

@@ -10,6 +10,7 @@
 #include "nadi/base/nearest.h"
 #include "nadi/base/parse_bytes.h"
 #include "nadi/command_line/flag_aliases.h"
+#include "nadi/command_line/value_hints.h"
 #include "nadi/terminal/wrap.h"
 
 namespace nadi {
@@ -125,8 +126,7 @@ void Flags::check_words(const std::vector<std::string>& extra) const {
   for (const std::string& word : extra) {
     if (!word.starts_with('-') || word == "--") continue;
     const std::string flag = word.substr(0, word.find('='));
-    std::vector<std::string_view> known{"--help"};
-    if (has_page(HelpPage::kMegatron)) known.push_back("--help-megatron");
+    std::vector<std::string_view> known = help_words();
     for (const FlagSpec& spec : specs_) known.insert(known.end(), spec.names.begin(), spec.names.end());
     const auto guess = nearest(flag, known);
     throw usage_error(format("unknown flag '{}'", flag), guess ? format("did you mean '{}'?", *guess) : "");
@@ -160,12 +160,16 @@ void Flags::check_value(const FlagSpec& spec, const std::string& value) const {
     if (value != "true") throw usage_error(format("{} takes no value, but '{}' was given", name, value));
     return;
   }
-  if (value.empty() && is_optional(spec)) return;
+  if (value.empty() && (is_optional(spec) || spec.may_be_empty)) return;
   if (value.empty() || is_flag(value))
     throw usage_error(value.empty() ? format("{} needs a value", name)
                                     : format("{} needs a value, and '{}' is a flag", name, value));
-  if (!spec.choices.empty() && std::ranges::find(spec.choices, value) == spec.choices.end())
-    throw usage_error(format("{} does not take '{}'", name, value), did_you_mean(value, spec.choices));
+  if (!spec.choices.empty() && std::ranges::find(spec.choices, value) == spec.choices.end()) {
+    const std::string_view known = value_hint(name, value);
+    throw usage_error(format("{} does not take '{}'", name, value),
+                      known.empty() ? did_you_mean(value, spec.choices)
+                                    : format("{} known: {}", known, join(spec.choices, ", ")));
+  }
 }
 
 const FlagSpec* Flags::find(std::string_view name) const {
@@ -176,6 +180,12 @@ const FlagSpec* Flags::find(std::string_view name) const {
 
 bool Flags::has_page(HelpPage page) const {
   return std::ranges::find(specs_, page, &FlagSpec::page) != specs_.end();
+}
+
+std::vector<std::string_view> Flags::help_words() const {
+  std::vector<std::string_view> words{"--help", "--help-all"};
+  if (has_page(HelpPage::kMegatron)) words.push_back("--help-megatron");
+  return words;
 }
 
 bool Flags::is_flag(std::string_view word) const {

@@ -27,7 +27,7 @@
 
 namespace nadi {
 
-// Which page of help shows a flag: `--help`, or `--help-megatron`.
+// Which page of help shows a flag: `--help-all` (and `--help`, see Flags::show_first), or `--help-megatron`.
 enum class HelpPage : std::uint8_t { kMain, kMegatron };
 
 struct FlagSpec {
@@ -42,6 +42,7 @@ struct FlagSpec {
   bool repeatable = false;                     // each time it is given adds a value: see texts()
   bool many = false;                           // takes all words up to the next flag: see texts()
   HelpPage page = HelpPage::kMain;
+  bool may_be_empty = false;  // "" is a value
 };
 
 struct PositionalSpec {
@@ -65,7 +66,8 @@ class Flags {
   void add(FlagSpec spec);
   void set_positional(PositionalSpec spec);
   void set_rest(PositionalSpec spec);
-  // The flags that people use most: help shows them first, in this order.
+  // The flags that people use: `--help` shows these alone, in this order, and `--help-all` shows them first.
+  // A command that has no such list shows all its flags in `--help`.
   void show_first(std::vector<std::string_view> names) { shown_first_ = std::move(names); }
 
   void parse(std::span<const std::string> arguments);
@@ -109,6 +111,8 @@ class Flags {
   bool has_page(HelpPage page) const;
   // The flag with this name or alias; nullptr when there is none.
   const FlagSpec* find(std::string_view name) const;
+  // The words that ask for help: --help, --help-all and, where the command has such flags, --help-megatron.
+  std::vector<std::string_view> help_words() const;
 
  private:
   std::size_t index_of(std::string_view name) const;

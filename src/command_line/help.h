@@ -2,6 +2,9 @@
 // made of the same parts: man_page.h.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,16 +19,25 @@ class CommandTable;
 // What the program is for, in a line.
 std::string_view program_summary();
 
-// What `nadi --help` prints: all commands, one line each.
-std::string program_help(const CommandTable& commands);
+// How much of it is shown: what people use (`--help`), everything (`--help-all`), Megatron-LM's flags
+// (`--help-megatron`).
+enum class HelpExtent : std::uint8_t { kUsual, kAll, kMegatron };
+
+// All texts have lines of at most `width` columns.
+
+// What `nadi --help` prints: a line for each command and each group of commands, how to begin, exit codes;
+// with kAll every command of the groups, an example of each and the variables of the environment.
+std::string program_help(const CommandTable& commands, HelpExtent extent, std::size_t width);
 
 // What `nadi <group> --help` prints: the commands of a group (see command.h).
-std::string group_help(const CommandTable& commands, std::string_view group);
+std::string group_help(const CommandTable& commands, std::string_view group, std::size_t width);
 
-// What `nadi <command> --help` and `--help-megatron` print: summary, every flag of that page with its
-// default, those that people use most first; examples.
+// What `nadi <command> --help` prints: summary, flags with their defaults, two examples, exit codes.
 std::string command_help(const CommandTable& commands, const CommandEntry& entry, const Flags& flags,
-                         HelpPage page = HelpPage::kMain);
+                         HelpExtent extent, std::size_t width);
+
+// The extent that a command's words ask for ("-h", "--help-all", ...); nothing when they ask for none.
+std::optional<HelpExtent> wanted_help(const Flags& flags, std::span<const std::string> words);
 
 // The parts of it.
 
@@ -40,6 +52,7 @@ struct FlagGroup {
   std::string_view name;
   std::vector<const FlagSpec*> flags;
 };
+// All flags of a page, those that people use first.
 std::vector<FlagGroup> flag_groups(const Flags& flags, HelpPage page);
 
 }  // namespace nadi

@@ -1,28 +1,18 @@
 #include "nadi/command_line/man_page.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/environment_variables.h"
+#include "nadi/command_line/exit_codes.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/command_line/help.h"
 #include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kExitCodes{
-    {{"0", "done"},
-     {"1", "failed"},
-     {"2", "usage: the command line is wrong"},
-     {"3", "the input is wrong"},
-     {"4", "the environment lacks something: memory, a program, a device"},
-     {"5", "no feasible answer"},
-     {"130", "interrupted"}}};
 
 // Text that roff prints as it is: a backslash begins its commands, and so do a dot and a quote at the start
 // of a line; '-' alone is a hyphen, which cannot be copied into a shell.
@@ -114,7 +104,7 @@ std::string examples_section(std::span<const std::string_view> examples) {
 
 std::string exit_section() {
   std::string text = section("exit status");
-  for (const auto& [code, meaning] : kExitCodes) text += item(bold(code), meaning);
+  for (const ExitCodeEntry& entry : exit_codes()) text += item(bold(entry.code), entry.meaning);
   return text;
 }
 
@@ -132,18 +122,20 @@ std::string man_page_file(const CommandEntry& entry) {
 }
 
 std::string program_man_page(const CommandTable& commands) {
-  std::string text = header("nadi") + section("name") + format("nadi \\- {}\n", escaped(program_summary())) +
-                     section("synopsis") + format("{} {} [flags]\n", bold("nadi"), italic("COMMAND")) +
-                     section("description") +
-                     escaped(
-                         "Results go to standard output, messages to standard error. "
-                         "'nadi COMMAND --help' has the flags of a command, their defaults and two "
-                         "examples, and so has its manual page.") +
-                     "\n" + section("commands");
+  std::string text =
+      header("nadi") + section("name") + format("nadi \\- {}\n", escaped(program_summary())) +
+      section("synopsis") + format("{} {} [flags]\n", bold("nadi"), italic("COMMAND")) +
+      section("description") +
+      escaped(
+          "Results go to standard output, messages to standard error. "
+          "'nadi COMMAND --help' has the flags of a command that people use, their defaults and two "
+          "examples; 'nadi COMMAND --help-all' and its manual page have all flags.") +
+      "\n" + section("commands");
   for (const CommandEntry& entry : commands) text += item(bold(entry.name), entry.summary);
   text += item(bold("help"), "show the help of the program or of a command");
   text += section("flags") + item(bold("-V") + ", " + bold("--version"), "print the version") +
-          item(bold("-h") + ", " + bold("--help"), "show the help");
+          item(bold("-h") + ", " + bold("--help"), "show the help") +
+          item(bold("--help-all"), "show every command, and variables of the environment");
   text += section("environment");
   for (const VariableEntry& variable : environment_variables())
     text += item(bold(variable.name), variable.help);

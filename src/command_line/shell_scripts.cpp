@@ -99,11 +99,12 @@ std::span<const ShellEntry> shells() {
   return kShells;
 }
 
-std::string answer_completion(const CommandTable& commands, std::span<const std::string> words) {
+std::string answer_completion(const CommandTable& commands, std::span<const std::string> words,
+                              std::span<const ValueSource> values) {
   if (words.empty()) return "";
   std::vector<std::string> line(words.begin() + 1, words.end());
   if (words[0] == "bash") line = without_equals(line);
-  const Completion completion = complete(commands, line);
+  const Completion completion = complete(commands, line, values);
   std::string answer;
   for (const Candidate& candidate : completion.candidates)
     answer += candidate.text + "\t" + candidate.about + "\n";

@@ -11,6 +11,7 @@
 namespace nadi {
 
 class CommandTable;
+struct ValueSource;
 
 struct ShellEntry {
   std::string_view name;
@@ -23,6 +24,7 @@ inline constexpr std::string_view kCompleteWord = "__complete";
 
 // The answer to `nadi __complete <words>`: the first word is the shell. bash splits words at '=', the others
 // do not.
-std::string answer_completion(const CommandTable& commands, std::span<const std::string> words);
+std::string answer_completion(const CommandTable& commands, std::span<const std::string> words,
+                              std::span<const ValueSource> values = {});
 
 }  // namespace nadi

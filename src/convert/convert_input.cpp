@@ -2,6 +2,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 #include "nadi/input/content_kind.h"
 
 namespace nadi {
@@ -28,7 +29,7 @@ void add_file(ConvertInput& input, const fs::path& file) {
 void refuse_missing(std::span<const fs::path> files) {
   for (const fs::path& file : files) {
     std::error_code ignored;
-    if (!fs::exists(file, ignored)) throw input_error({.file = file.string()}, "there is no such file");
+    if (!fs::exists(file, ignored)) throw no_such_file(file.string());
   }
 }
 

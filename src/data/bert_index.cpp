@@ -23,9 +23,9 @@ void check_options(const IndexedDataset& dataset, const BertIndexOptions& option
   check(options.first >= 0 && options.first <= options.last && options.last <= dataset.documents(),
         "a split outside of its dataset");
   if (options.samples < 1)
-    throw usage_error(format("an index of {} samples makes no sense", options.samples));
+    throw usage_error(format("an index of {} samples: there must be at least 1", options.samples));
   if (options.max_length < kLeastSentences || options.max_length > kMostMapValue)
-    throw usage_error(format("samples of {} tokens make no sense: there are at least {} sentences",
+    throw usage_error(format("samples of {} tokens: a sample has at least {}, one for each sentence",
                              options.max_length, kLeastSentences));
   if (!(options.short_probability >= 0 && options.short_probability <= 1))
     throw usage_error(

@@ -6,6 +6,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 #include "nadi/data/indexed_dataset.h"
 
 namespace nadi {
@@ -30,7 +31,7 @@ std::vector<DataPath> datasets_in(const std::filesystem::path& folder) {
     if (entry.path().extension() == kIndexSuffix)
       paths.push_back({.prefix = indexed_dataset_prefix(entry.path())});
   }
-  if (error) throw input_error({.file = folder.string()}, format("cannot read: {}", error.message()));
+  if (error) throw read_error(folder.string(), error.value());
   if (paths.empty())
     throw input_error({.file = folder.string()}, "there is no dataset in this folder: no .idx",
                       "'nadi data preprocess' makes one of text");

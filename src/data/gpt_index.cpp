@@ -96,9 +96,10 @@ GptIndexFigures gpt_index_figures(const IndexedDataset& dataset, const GptIndexO
   check(options.first >= 0 && options.first <= options.last && options.last <= dataset.sequences(),
         "a split outside of its dataset");
   if (options.samples < 1)
-    throw usage_error(format("an index of {} samples makes no sense", options.samples));
+    throw usage_error(format("an index of {} samples: there must be at least 1", options.samples));
   if (options.seq_length < 1 || options.seq_length >= kMostInt32)
-    throw usage_error(format("a sequence length of {} makes no sense", options.seq_length));
+    throw usage_error(
+        format("a sequence length of {}: it must be 1 to {}", options.seq_length, kMostInt32 - 1));
   check_index_map_seed(options.seed);
   GptIndexFigures figures;
   for (std::int64_t i = options.first; i < options.last; ++i) figures.tokens += dataset.length(i);

@@ -10,6 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 
 namespace nadi {
 namespace {
@@ -56,8 +57,8 @@ MappedFile open_index(const std::filesystem::path& prefix) {
     const std::filesystem::path longer = with_suffix(prefix, ending);
     if (std::error_code error; !std::filesystem::exists(with_suffix(longer, kIndexSuffix), error)) continue;
     if (ending.empty()) break;
-    throw input_error({.file = with_suffix(prefix, kIndexSuffix).string()}, "there is no such file",
-                      format("did you mean '{}'?", longer.string()));
+    throw no_such_file(with_suffix(prefix, kIndexSuffix).string(),
+                       format("did you mean '{}'?", longer.string()));
   }
   const std::filesystem::path index = with_suffix(prefix, kIndexSuffix);
   std::error_code error;

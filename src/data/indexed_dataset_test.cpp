@@ -149,9 +149,9 @@ TEST_F(IndexedDatasetTest, MissingFilesAreNamed) {
   const Error shorter = error_of([&] { IndexedDataset(folder_ / "a"); });
   EXPECT_EQ(shorter.hint(), "did you mean '" + prefix.string() + "'?");
   EXPECT_THAT(error_of([&] { IndexedDataset(folder_ / "b"); }).what(),
-              HasSubstr("b.idx: cannot read: No such"));
+              HasSubstr("b.idx: no such file or folder"));
   std::filesystem::remove(prefix.string() + ".bin");
-  EXPECT_THAT(error_of([&] { IndexedDataset{prefix}; }).what(), HasSubstr(".bin: cannot read: No such"));
+  EXPECT_THAT(error_of([&] { IndexedDataset{prefix}; }).what(), HasSubstr(".bin: no such file or folder"));
   std::filesystem::create_directory(prefix.string() + ".bin");
   EXPECT_THAT(error_of([&] { IndexedDataset{prefix}; }).what(), HasSubstr("this is a folder"));
 }

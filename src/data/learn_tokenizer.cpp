@@ -27,9 +27,10 @@ TextSource source_of(const LearnTokenizerOptions& options) {
   return texts_of(parse_squad(std::string(sample_squad_train()), std::string(kSampleSquadTrainName)));
 }
 
-TextSource counted(TextSource source, TextTotals& totals, const std::function<void()>& on_text) {
+TextSource counted(TextSource source, TextTotals& totals,
+                   const std::function<void(const TextTotals&)>& on_text) {
   return [source = std::move(source), &totals, &on_text](std::string& text) {
-    if (on_text) on_text();
+    if (on_text) on_text(totals);
     if (!source(text)) return false;
     ++totals.texts;
     totals.bytes += Bytes{static_cast<std::int64_t>(text.size())};
@@ -55,7 +56,8 @@ std::span<const TokenizerKind> tokenizer_kinds() {
   return kKinds;
 }
 
-LearnedTokenizer learn_tokenizer(const LearnTokenizerOptions& options, const std::function<void()>& on_text) {
+LearnedTokenizer learn_tokenizer(const LearnTokenizerOptions& options,
+                                 const std::function<void(const TextTotals&)>& on_text) {
   if (options.overwrite == Overwrite::kRefuse)
     for (const char* name : {"tokenizer.json", "vocab.json", "merges.txt", "vocab.txt"})
       refuse_existing(options.folder / name);

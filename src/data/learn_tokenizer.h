@@ -49,9 +49,10 @@ struct LearnedTokenizer {
   std::vector<std::filesystem::path> files;
 };
 
-// `on_text` is called before each text; it may throw. Error as read_texts() and train_bpe() throw it; Error
-// (usage) under Overwrite::kRefuse, before any text is read, when the folder has files of a tokenizer.
+// `on_text` is called before each text, with what has been read so far; it may throw. Error as read_texts()
+// and train_bpe() throw it; Error (usage) under Overwrite::kRefuse, before any text is read, when the folder
+// has files of a tokenizer.
 LearnedTokenizer learn_tokenizer(const LearnTokenizerOptions& options,
-                                 const std::function<void()>& on_text = {});
+                                 const std::function<void(const TextTotals&)>& on_text = {});
 
 }  // namespace nadi

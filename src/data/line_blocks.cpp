@@ -11,6 +11,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 #include "nadi/data/line_reader.h"
 
 namespace nadi {
@@ -25,7 +26,7 @@ std::string system_message(int number) {
 LineBlockReader::LineBlockReader(const std::filesystem::path& path, LineBlockOptions options)
     : name_(path.string()), options_(std::move(options)) {
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file_ < 0) throw input_error({.file = name_}, format("cannot read: {}", system_message(errno)));
+  if (file_ < 0) throw read_error(name_, errno);
 }
 
 LineBlockReader::~LineBlockReader() {

@@ -70,7 +70,7 @@ TEST(LineBlocks, RefuseALineBeyondTheLimit) {
 
 TEST(LineBlocks, NameAFileThatCannotBeRead) {
   for (const auto& [path, message] :
-       {std::pair(std::filesystem::path("no/such/file"), "cannot read: "),
+       {std::pair(std::filesystem::path("no/such/file"), "no such file or folder"),
         std::pair(std::filesystem::temp_directory_path(), "this is a folder")}) {
     try {
       LineBlock block;

@@ -10,6 +10,7 @@
 
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 #include "nadi/text/utf8.h"
 
 namespace nadi {
@@ -26,7 +27,7 @@ std::string system_message() {
 LineReader::LineReader(const std::filesystem::path& path, Bytes longest_line)
     : name_(path.string()), longest_line_(longest_line) {
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file_ < 0) throw input_error({.file = name_}, format("cannot read: {}", system_message()));
+  if (file_ < 0) throw read_error(name_, errno);
 }
 
 LineReader::~LineReader() {

@@ -84,7 +84,7 @@ TEST(LineReader, RefusesLinesBeyondTheLimit) {
 
 TEST(LineReader, NamesAFileThatCannotBeRead) {
   for (const auto& [path, message] :
-       {std::pair(std::filesystem::path("no/such/file.txt"), "cannot read: "),
+       {std::pair(std::filesystem::path("no/such/file.txt"), "no such file or folder"),
         std::pair(std::filesystem::temp_directory_path(), "this is a folder")}) {
     try {
       LineReader reader(path);

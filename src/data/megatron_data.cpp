@@ -131,8 +131,10 @@ std::unique_ptr<BatchSource> open_split(const MegatronDataRequest& request,
 
 void check_request(const MegatronDataRequest& request) {
   if (request.train_samples < 0 || request.passes < 1 || request.batch_size < 1)
-    throw usage_error(format("training on {} samples, or {} passes, in batches of {} makes no sense",
-                             request.train_samples, request.passes, request.batch_size));
+    throw usage_error(format(
+        "training on {} samples, {} passes, in batches of {}: passes and batches must be at least 1, and "
+        "samples at least 0",
+        request.train_samples, request.passes, request.batch_size));
   const std::int64_t least = request.masked ? kBertAdded + 2 : 1;
   if (request.seq_length < least)
     throw usage_error(format("a sequence length of {} is too short", request.seq_length),

@@ -230,7 +230,7 @@ TEST_F(MegatronDataTest, MistakesAreNamed) {
       error([&](auto& r) { r.data_path = {put_dataset("e", dataset_bytes({{{}}})).string()}; }).message(),
       HasSubstr("have no tokens"));
   EXPECT_THAT(error([&](auto& r) { r.data_path = {"nowhere"}; }).what(),
-              HasSubstr("nowhere.idx: cannot read"));
+              HasSubstr("nowhere.idx: no such file or folder"));
   const ByteTokenizer gpt2 = ByteTokenizer::gpt2();
   EXPECT_THAT(error([&](auto& r) {
                 r.masked = true;

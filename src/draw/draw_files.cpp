@@ -8,6 +8,7 @@
 #include "nadi/base/atomic_file_set.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 #include "nadi/base/units.h"
 #include "nadi/chakra/chakra_json_writer.h"
 #include "nadi/chakra/chakra_writer.h"
@@ -67,7 +68,7 @@ class Drawing {
       : files_(files), output_(output), options_(options) {
     for (const fs::path& file : files) {
       std::error_code ignored;
-      if (!fs::exists(file, ignored)) throw input_error({.file = file.string()}, "there is no such file");
+      if (!fs::exists(file, ignored)) throw no_such_file(file.string());
     }
     if (output.overwrite == Overwrite::kRefuse && output.format != DrawFormat::kChakra)
       refuse_existing(output.file);

@@ -44,7 +44,15 @@ std::vector<TokenId> encode_prompt(const Tokenizer& tokenizer, std::string_view 
   if (special.begin && special.begin != special.end) ids.push_back(*special.begin);
   const std::size_t before = ids.size();
   tokenizer.encode(text, ids);
-  if (ids.size() == before)
+  if (text.empty() && ids.empty()) {
+    // Texts follow each other in training, with this token between them.
+    const auto between = special.begin ? special.begin : special.end;
+    if (!between)
+      throw input_error(place,
+                        "the prompt is empty, and the tokenizer has no token that begins or ends a text");
+    ids.push_back(*between);
+  }
+  if (!text.empty() && ids.size() == before)
     throw input_error(place, "the prompt holds nothing that the tokenizer has a token for");
   return ids;
 }

@@ -26,8 +26,9 @@ struct Prompts {
 std::vector<std::string> read_prompts(const std::filesystem::path& path);
 
 // The tokens of a prompt as training has them in front of a text: begin of text first, where the tokenizer
-// has such a token besides the one at the end. Error (input), with the place where the prompt stands: nothing
-// that has a token, or a text that is not UTF-8.
+// has such a token besides the one at the end. An empty prompt is that token alone, or the one between texts.
+// Error (input), with the place where the prompt stands: a text of which nothing has a token, an empty one
+// for a tokenizer without such tokens, or a text that is not UTF-8.
 std::vector<TokenId> encode_prompt(const Tokenizer& tokenizer, std::string_view text,
                                    const Place& place = {});
 

@@ -63,8 +63,14 @@ TEST(Prompts, BeginAsInTraining) {
 }
 
 TEST(Prompts, WithoutTokensAreRefused) {
-  EXPECT_EQ(input_error_of([] { encode_prompt(ByteTokenizer::llama(), "", {.file = "p.txt", .line = 3}); }),
-            "p.txt:3: the prompt holds nothing that the tokenizer has a token for");
+  EXPECT_EQ(input_error_of([] { encode_prompt(ByteTokenizer({}, 257), "", {.file = "p.txt", .line = 3}); }),
+            "p.txt:3: the prompt is empty, and the tokenizer has no token that begins or ends a text");
+}
+
+TEST(Prompts, ThatAreEmptyBeginAText) {
+  EXPECT_THAT(encode_prompt(ByteTokenizer::llama(), ""), ElementsAre(256));
+  EXPECT_THAT(encode_prompt(ByteTokenizer({.begin = 256, .end = 256}, 257), ""), ElementsAre(256));
+  EXPECT_THAT(encode_prompt(ByteTokenizer({.end = 256}, 257), ""), ElementsAre(256));
 }
 
 TEST(Prompts, OfChanceAreTheSameForTheSameSeed) {

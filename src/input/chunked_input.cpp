@@ -13,6 +13,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 #include "nadi/input/decompressor.h"
 
 namespace nadi {
@@ -49,7 +50,7 @@ constexpr std::size_t kLongestMagic = 4;  // of these
 
 ChunkedInput::ChunkedInput(const std::filesystem::path& path) : name_(path.string()) {
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file_ < 0) throw input_error({.file = name_}, format("cannot open: {}", std::strerror(errno)));
+  if (file_ < 0) throw read_error(name_, errno);
   struct stat status {};
   if (::fstat(file_, &status) == 0 && S_ISREG(status.st_mode))
     size_ = static_cast<std::uint64_t>(status.st_size);

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/job/find_program.h"
+#include "nadi/job/launch_meeting.h"
 #include "nadi/job/launch_socket.h"
 #include "nadi/job/mpirun_command.h"
+#include "nadi/job/node_agent.h"
 #include "nadi/job/process_tree.h"
 #include "nadi/job/rank_board.h"
 #include "nadi/job/rank_supervisor.h"
@@ -56,6 +59,7 @@ class Job {
       return process.session == mpirun_.pid() || started_with(process.pid, mark);
     };
     end_descendants(ours, request_.patience.kill);
+    if (request_.nodes != nullptr) request_.nodes->end_daemons(request_.patience.leave);
   }
 
   LaunchResult run(const std::function<bool()>& stop_asked) {
@@ -63,7 +67,7 @@ class Job {
       wait();
       read_all();
       if (phase_ == JobPhase::kLeaving && now() >= deadline_) break;
-      if (phase_ == JobPhase::kRunning && stop_asked()) stop();
+      if (phase_ == JobPhase::kRunning && (stop_asked() || stopped_elsewhere())) stop();
       advance();
     }
     return {.stopped = stopped_, .failure = failure_};
@@ -81,6 +85,8 @@ class Job {
       if (socket) add(socket->descriptor());
     add(mpirun_.out().descriptor());
     add(mpirun_.err().descriptor());
+    if (request_.nodes != nullptr)
+      for (const int descriptor : request_.nodes->descriptors()) add(descriptor);
     poll(entries.data(), entries.size(), kTickMs);
   }
 
@@ -88,6 +94,10 @@ class Job {
     for (LaunchSocketListener::Arrival& arrival : contacts_.accept()) {
       int rank = -1;
       const std::string& text = arrival.greeting;
+      if (text.starts_with(kAgentGreeting)) {
+        start_daemon(std::move(arrival.socket), std::string_view(text).substr(kAgentGreeting.size()));
+        continue;
+      }
       std::from_chars(text.data(), text.data() + text.size(), rank);
       if (rank < 0 || rank >= board_.ranks() || sockets_[static_cast<std::size_t>(rank)]) continue;
       sockets_[static_cast<std::size_t>(rank)] = std::move(arrival.socket);
@@ -101,8 +111,21 @@ class Job {
     }
     for (LineStream* stream : {&mpirun_.out(), &mpirun_.err()})
       stream->read([&](std::string_view line) { hear_mpirun(line); });
+    if (request_.nodes != nullptr) request_.nodes->relay();
     listener_.caught_up();
   }
+
+  // "1 [words]": mpirun wants its daemon on that node.
+  void start_daemon(LaunchSocket agent, std::string_view wish) {
+    int node = 0;
+    const auto [end, error] = std::from_chars(wish.data(), wish.data() + wish.size(), node);
+    if (request_.nodes == nullptr || error != std::errc{} || end == wish.data() + wish.size()) return;
+    wish.remove_prefix(static_cast<std::size_t>(end - wish.data()) + 1);
+    request_.nodes->start_daemon(node, std::move(agent), wish);
+  }
+
+  bool stopped_elsewhere() const { return request_.nodes != nullptr && request_.nodes->stop_asked(); }
+  bool lost_node() const { return request_.nodes != nullptr && !request_.nodes->lost().empty(); }
 
   void hear(int rank, std::string_view line) {
     if (line.starts_with("out ")) {
@@ -122,7 +145,7 @@ class Job {
 
   void hear_mpirun(std::string_view line) {
     // What it says about ranks that failed, we say better; and what about those that we end is noise.
-    if (!stopped_ && !board_.any_failed()) listener_.mpirun_printed(line);
+    if (!stopped_ && !board_.any_failed() && !lost_node()) listener_.mpirun_printed(line);
   }
 
   void stop() {
@@ -139,7 +162,7 @@ class Job {
     switch (phase_) {
       case JobPhase::kRunning:
         if (board_.all_good()) return leave();
-        if (board_.any_failed() || board_.all_ended() || mpirun_.poll_end())
+        if (board_.any_failed() || board_.all_ended() || mpirun_.poll_end() || lost_node())
           enter(JobPhase::kBlaming, request_.patience.blame);
         return;
       case JobPhase::kBlaming:
@@ -183,6 +206,7 @@ class Job {
   }
 
   LaunchFailure find_failure() {
+    if (lost_node()) return {.lost_node = request_.nodes->lost()};
     if (const std::optional<int> rank = board_.blamed())
       return {.rank = rank,
               .host = spans_hosts(request_) ? board_.host(*rank) : "",
@@ -236,6 +260,7 @@ LaunchRequest request_for_self(int ranks, const std::vector<std::string>& words)
 }
 
 std::string LaunchFailure::to_string() const {
+  if (!lost_node.empty()) return format("the launch of {} is gone", lost_node);
   if (!rank)
     return status ? format("mpirun ended with {}", status->to_string()) : "mpirun has ended the ranks";
   const std::string name = host.empty() ? format("rank {}", *rank) : format("rank {} on {}", *rank, host);

@@ -25,6 +25,8 @@
 
 namespace nadi {
 
+class LaunchMeeting;
+
 // How long each step of ending a job may take. After a failure all processes have ended after blame +
 // terminate + kill + leave at the latest. Ranks that the user stops finish their step and save, which may
 // take long with a large model; the user can always end them at once.
@@ -39,11 +41,12 @@ struct LaunchPatience {
 
 struct LaunchRequest {
   int ranks = 1;
-  std::vector<std::string> command;     // what every rank runs: a path and its arguments
-  std::vector<std::string> supervisor;  // what runs supervise_rank() with the words that follow
-  std::string hosts = {};               // "a:2,b:2", as mpirun takes them; empty: this host
-  std::filesystem::path hostfile = {};  // or a file of them
-  Environment environment = {};         // added to that of every rank
+  std::vector<std::string> command = {};     // what every rank runs: a path and its arguments
+  std::vector<std::string> supervisor = {};  // what runs supervise_rank() with the words that follow
+  std::string hosts = {};                    // "a:2,b:2", as mpirun takes them; empty: this host
+  std::filesystem::path hostfile = {};       // or a file of them
+  LaunchMeeting* nodes = nullptr;            // or the launches on other machines that have met with this one
+  Environment environment = {};              // added to that of every rank
   LaunchPatience patience = {};
 };
 
@@ -64,10 +67,11 @@ class LaunchListener {
 };
 
 struct LaunchFailure {
-  std::optional<int> rank = {};              // nothing: the job failed and no rank did
-  std::string host = {};                     // the rank's, where there are several
-  std::optional<EndStatus> status = {};      // of the rank, or of mpirun; nothing: lost
-  bool out_of_memory = false;                // the kernel ended the rank because memory ran out
+  std::optional<int> rank = {};          // nothing: the job failed and no rank did
+  std::string host = {};                 // the rank's, where there are several
+  std::optional<EndStatus> status = {};  // of the rank, or of mpirun; nothing: lost
+  std::string lost_node = {};            // "node 1 on b": its launch is gone, and nothing is known of ranks
+  bool out_of_memory = false;            // the kernel ended the rank because memory ran out
   std::vector<std::string> last_lines = {};  // of the rank's standard error
 
   // "rank 3 failed with exit code 4", "rank 3 on b was ended by signal 9 (Killed)", "rank 3 was killed

@@ -7,7 +7,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/job/launch_token.h"
 
 namespace nadi {
 namespace {
@@ -28,19 +28,9 @@ namespace {
 constexpr std::string_view kHello = "hello ";
 constexpr std::string_view kWelcome = "welcome";
 constexpr int kPatienceMs = 5000;  // for an address to answer
-constexpr std::size_t kSecretBytes = 16;
 
 Error network_error(std::string_view what) {
   return environment_error(format("cannot {}: {}", what, std::generic_category().message(errno)));
-}
-
-std::string make_secret() {
-  std::array<unsigned char, kSecretBytes> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    throw network_error("get random bytes");
-  std::string text;
-  for (const unsigned char byte : bytes) text += format("{:02x}", byte);
-  return text;
 }
 
 // Of the interfaces that are up; the loopback one last, which serves ranks on this host when nothing else
@@ -136,7 +126,7 @@ void LaunchSocket::send(std::string_view line) {
 }
 
 LaunchSocketListener::LaunchSocketListener(Reach reach)
-    : listening_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), secret_(make_secret()) {
+    : listening_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), secret_(random_digits()) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(reach == Reach::kThisHost ? INADDR_LOOPBACK : INADDR_ANY);

@@ -15,6 +15,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/temporary_folder.h"
 #include "nadi/job/find_program.h"
+#include "nadi/job/node_agent.h"
 #include "nadi/job/process_tree.h"
 #include "nadi/job/rank_supervisor.h"
 
@@ -261,6 +262,7 @@ TEST(Supervisor, IsNotForUsers) {
 
 int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == nadi::kSupervisorWord) return nadi::supervise_rank({argv + 2, argv + argc});
+  if (argc > 1 && argv[1] == nadi::kAgentWord) return nadi::reach_node({argv + 2, argv + argc});
   testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();
 }

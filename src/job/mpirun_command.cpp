@@ -7,8 +7,11 @@
 #include <array>
 #include <cstdlib>
 
+#include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/job/launch.h"
+#include "nadi/job/launch_meeting.h"
+#include "nadi/job/node_agent.h"
 #include "nadi/job/rank_supervisor.h"
 
 namespace nadi {
@@ -31,10 +34,44 @@ std::vector<std::string> carried_variables() {
   return names;
 }
 
+// mpirun reaches the nodes through the launches on them (node_agent.h), whatever batch system it finds; their
+// names are ours, and no name server knows them. Daemons stay in the foreground, so that the launch that
+// starts one sees its end. Ranks are numbered node after node.
+void add_nodes(const LaunchRequest& request, std::vector<std::string>& words) {
+  const std::string& program = request.supervisor.front();
+  if (program.find_first_of(" :") != std::string::npos)
+    throw environment_error(
+        format("{}: mpirun cannot start a program with a space or a colon in its path", program),
+        "put the program into another folder");
+  words.insert(words.end(), {"--noprefix",
+                             "--leave-session-attached",
+                             "--mca",
+                             "plm",
+                             "rsh",
+                             "--mca",
+                             "plm_rsh_agent",
+                             format("{} {}", program, kAgentWord),
+                             "--mca",
+                             "plm_rsh_no_tree_spawn",
+                             "1",
+                             "--mca",
+                             "orte_do_not_resolve",
+                             "1",
+                             "--mca",
+                             "ras",
+                             "^slurm,tm,lsf,gridengine",
+                             "--map-by",
+                             "slot",
+                             "--host",
+                             request.nodes->hosts()});
+  // Daemons on one machine would give files of shared memory the same names.
+  if (request.nodes->share_a_machine()) words.insert(words.end(), {"--mca", "btl", "^vader"});
+}
+
 }  // namespace
 
 bool spans_hosts(const LaunchRequest& request) {
-  if (!request.hosts.empty() || !request.hostfile.empty()) return true;
+  if (!request.hosts.empty() || !request.hostfile.empty() || request.nodes != nullptr) return true;
   const char* const slurm_nodes = std::getenv("SLURM_JOB_NUM_NODES");
   if (slurm_nodes != nullptr && std::string_view(slurm_nodes) != "1") return true;
   return std::getenv("PBS_NODEFILE") != nullptr || std::getenv("LSB_DJOB_HOSTFILE") != nullptr;
@@ -54,6 +91,7 @@ ChildOptions mpirun_command(const LaunchRequest& request, const std::filesystem:
     for (const std::string& name : carried_variables()) words.insert(words.end(), {"-x", name});
   for (const auto& [name, value] : environment) words.insert(words.end(), {"-x", name});
 
+  if (request.nodes != nullptr) add_nodes(request, words);
   if (!request.hosts.empty()) words.insert(words.end(), {"--host", request.hosts});
   if (!request.hostfile.empty()) words.insert(words.end(), {"--hostfile", request.hostfile.string()});
   if (!spans_hosts(request)) words.emplace_back("--oversubscribe");  // than cores; else mpirun refuses

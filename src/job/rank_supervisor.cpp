@@ -1,7 +1,6 @@
 #include "nadi/job/rank_supervisor.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "nadi/job/launch_socket.h"
 #include "nadi/job/process_tree.h"
 #include "nadi/job/rank_board.h"
+#include "nadi/job/usable_cores.h"
 
 namespace nadi {
 namespace {
@@ -39,12 +39,6 @@ int number_in(const char* name, int fallback) {
   int number = fallback;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
-}
-
-int usable_cores() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? std::max(1, CPU_COUNT(&allowed)) : 1;
 }
 
 std::string host_name() {

@@ -21,7 +21,7 @@ int threads_of_rank(const EnvironmentLookup& environment) {
     return static_cast<int>(std::min<std::int64_t>(threads, kMostThreads));
   }
   const std::int64_t ranks = ranks_on_host(environment);
-  if (ranks <= 1) return 0;
+  if (ranks <= 1 || environment("OMPI_MCA_orte_bound_at_launch") == "1") return 0;
   const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   return static_cast<int>(std::clamp<std::int64_t>(cores / ranks, 1, kMostThreads));
 }

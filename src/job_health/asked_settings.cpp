@@ -3,7 +3,9 @@
 
 #include "nadi/base/format.h"
 #include "nadi/job_health/job_health.h"
+#include "nadi/scheduler/old_nodes.h"
 #include "nadi/scheduler/old_settings.h"
+#include "nadi/scheduler/train_settings.h"
 
 namespace nadi {
 
@@ -16,6 +18,13 @@ std::vector<AskedSetting> asked_settings(const JobFile& job) {
   };
   for (const auto& [name, value] : job.environment.set)
     asked.push_back({.name = name, .value = value, .where = "job.json"});
+  if (!job.master_address.empty())
+    asked.push_back({.name = "MASTER_ADDR", .value = job.master_address, .where = "job.json"});
+  if (job.master_port > 0)
+    asked.push_back({.name = "MASTER_PORT", .value = format("{}", job.master_port), .where = "job.json"});
+  for (const TrainSetting& setting : train_settings(job))
+    if (setting.value.find("${") == std::string::npos)
+      asked.push_back({.name = setting.name, .value = setting.value, .where = "job.json"});
   if (job.run.kind != JobRunKind::kMegatron) return asked;
   const std::vector<std::string>& words = job.run.words;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -36,19 +45,24 @@ std::vector<AskedSetting> asked_settings(const JobFile& job) {
 }
 
 std::vector<AskedSetting> asked_settings(const std::filesystem::path& old_settings) {
-  const OldSettings old = read_old_settings(old_settings, "");
+  const ShellSettings old = read_old_settings_file(old_settings);
   const std::string file = old_settings.filename().string();
   std::vector<AskedSetting> asked;
-  for (const OldSetting& setting : old.settings)
+  for (const ShellSetting& setting : old.settings)
     asked.push_back(
         {.name = setting.name, .value = setting.value, .where = format("{}:{}", file, setting.line)});
   const auto has = [&](std::string_view name) {
     return std::ranges::find(asked, name, &AskedSetting::name) != asked.end();
   };
-  if (!has("WORLD_SIZE") && has("NNODES") && has("NPROC_PER_NODE"))
+  if (const ShellSetting* nodes = old.find("NNODES"), *ranks = old.find("NPROC_PER_NODE");
+      !has("WORLD_SIZE") && nodes != nullptr && ranks != nullptr) {
+    const auto count = [&](const ShellSetting& setting) {
+      return old_count(setting.name, setting.value, {.file = old_settings.string(), .line = setting.line});
+    };
     asked.push_back({.name = "WORLD_SIZE",
-                     .value = format("{}", old.job.ranks()),
+                     .value = format("{}", count(*nodes) * count(*ranks)),
                      .where = format("{}, NNODES x NPROC_PER_NODE", file)});
+  }
   return asked;
 }
 

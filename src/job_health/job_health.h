@@ -76,7 +76,7 @@ bool runs_now(const JobObservation& observation);
 // What a job file asks for, in the names that nodes print (WORLD_SIZE, NNODES, arguments of Megatron-LM).
 std::vector<AskedSetting> asked_settings(const JobFile& job);
 // What the settings file of the modified Megatron-LM asks for: every KEY=value of it, and WORLD_SIZE, which
-// follows from NNODES and NPROC_PER_NODE. Errors as read_old_settings() has them.
+// follows from NNODES and NPROC_PER_NODE. Errors as read_old_settings_file() has them.
 std::vector<AskedSetting> asked_settings(const std::filesystem::path& old_settings);
 
 }  // namespace nadi

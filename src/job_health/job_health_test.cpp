@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "nadi/base/temporary_folder.h"
+#include "nadi/job_health/four_rules.h"
 #include "nadi/job_health/health_rules.h"
 #include "nadi/testing/text_files.h"
 
@@ -566,6 +567,40 @@ TEST_F(JobHealth, AWellJobHasNoFindings) {
   EXPECT_EQ(progress.iteration, 30);
   EXPECT_EQ(progress.iteration_time, Nanoseconds{1'000'000'000});
   EXPECT_EQ(progress.left, Nanoseconds{470'000'000'000}) << "470 iterations of 1 s";
+}
+
+TEST(FourRules, AnswerWithEvidence) {
+  JobLog log;
+  NodeLog node{.name = "n1"};
+  node.out.path = "n1.out";
+  node.err = {.path = "n1.err", .lines = 7};
+  node.warnings = 2;
+  node.settings = {{.name = "NNODES", .value = "2", .line = 3}};
+  log.nodes.push_back(node);
+  JobObservation seen{.log = log,
+                      .status = JobStatus{.id = "7", .state = JobState::kDone, .said = "COMPLETED"},
+                      .asked = {{.name = "NNODES", .value = "2", .where = "_00_conf.sh:4"},
+                                {.name = "NSYS", .value = "false", .where = "_00_conf.sh:9"}}};
+  const std::vector<JobVerdict> well = four_rules(seen, {});
+  ASSERT_EQ(well.size(), 4U);
+  EXPECT_EQ(well[0].answer, JobAnswer::kGood);
+  EXPECT_EQ(well[0].evidence[0].text, "COMPLETED");
+  EXPECT_EQ(well[1].answer, JobAnswer::kUnknown);  // no GPUs were sampled
+  EXPECT_EQ(well[2].text, "no error in 7 lines of 1 file; 2 lines of warnings");
+  EXPECT_EQ(well[3].text, "1 of 2 settings asked for are in effect; nobody prints NSYS");
+  EXPECT_EQ(well[3].evidence[0].place, "n1.out:3");
+  EXPECT_EQ(well[3].evidence[0].text, "NNODES 2, asked for 2 in _00_conf.sh:4");
+  seen.status.reset();
+  const std::vector<JobVerdict> ill = four_rules(
+      seen, {{.rule = HealthRule::kErrors,
+              .severity = HealthSeverity::kProblem,
+              .text = "out of memory",
+              .evidence = {{.place = "n1.err:5", .text = "CUDA out of memory"}}},
+             {.rule = HealthRule::kSettings, .severity = HealthSeverity::kNote, .text = "a note"}});
+  EXPECT_EQ(ill[0].answer, JobAnswer::kUnknown);
+  EXPECT_EQ(ill[2].answer, JobAnswer::kBad);
+  EXPECT_EQ(ill[2].evidence[0].place, "n1.err:5");
+  EXPECT_EQ(ill[3].answer, JobAnswer::kGood) << "notes do not decide";
 }
 
 }  // namespace

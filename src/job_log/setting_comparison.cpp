@@ -8,13 +8,15 @@
 #include "nadi/base/ascii.h"
 #include "nadi/job_log/job_log.h"
 #include "nadi/job_log/log_text.h"
+#include "nadi/job_log/old_model_names.h"
 
 namespace nadi {
 namespace {
 
-// What is one setting under two names, and the same for the whole job.
+// What is one setting under two names.
 struct SettingAlias {
   std::string_view variable, argument;
+  bool of_job = true;  // all nodes have the same value
 };
 constexpr std::array kAliases{
     SettingAlias{"GLOBAL_BATCH_SIZE", "global_batch_size"},
@@ -32,7 +34,9 @@ constexpr std::array kAliases{
     SettingAlias{"NNODES", ""},
     SettingAlias{"MASTER_ADDR", ""},
     SettingAlias{"MASTER_PORT", ""},
-    SettingAlias{"MODEL", ""},
+    SettingAlias{"TRAIN_ITERS", "train_iters"},
+    SettingAlias{"PARTITION", "partition", false},  // layers of stages, or Slurm's partition of a node
+    SettingAlias{"MODEL", "model"},
 };
 
 const SettingAlias* alias_of(std::string_view name) {
@@ -67,6 +71,48 @@ bool is_choice(std::string_view printed, std::string_view value) {
   return type.front() >= 'A' && type.front() <= 'Z' && std::ranges::all_of(type, [](char c) {
            return is_digit(c) || c == '_' || (to_lower(c) >= 'a' && to_lower(c) <= 'z');
          });
+}
+
+// "xl" is gpt2-xl; "tiny.json" of a settings file is /home/a/tiny.json of the job.
+bool same_model(std::string_view a, std::string_view b) {
+  a = model_of_old_name(bare_value(a));
+  b = model_of_old_name(bare_value(b));
+  const auto ends_with = [](std::string_view path, std::string_view end) {
+    while (end.starts_with("./") || end.starts_with("../")) end.remove_prefix(end.find('/') + 1);
+    return path.starts_with('/') && path.size() > end.size() && path.ends_with(end) &&
+           path[path.size() - end.size() - 1] == '/';
+  };
+  return a == b || ends_with(a, b) || ends_with(b, a);
+}
+
+// "0-11-8-5" is [0, 11, 8, 5], and 1-11-8-6 where embedding and head count as a layer each.
+bool same_partition(std::string_view a, std::string_view b) {
+  const auto layers = [](std::string_view text) {
+    std::vector<std::int64_t> numbers;
+    if (text.find_first_not_of("0123456789[], -") != std::string_view::npos)
+      return numbers;  // Slurm's "gpu2"
+    for (std::size_t at = text.find_first_of("0123456789"); at < text.size();) {
+      const std::size_t end = std::min(text.find_first_not_of("0123456789", at), text.size());
+      numbers.push_back(number_in<std::int64_t>(text.substr(at, end - at)).value_or(-1));
+      at = text.find_first_of("0123456789", end);
+    }
+    return numbers;
+  };
+  std::vector<std::int64_t> first = layers(a), second = layers(b);
+  if (first.size() != second.size() || first.empty()) return same_setting(a, b);
+  if (first == second) return true;
+  for (std::vector<std::int64_t>* const counted : {&first, &second}) {
+    std::vector<std::int64_t> bare = *counted;
+    bare.front() -= 1;
+    bare.back() -= 1;
+    if (bare == (counted == &first ? second : first)) return true;
+  }
+  return false;
+}
+
+bool same_value(std::string_view name, std::string_view a, std::string_view b) {
+  if (same_setting(a, b)) return true;
+  return name == "MODEL" ? same_model(a, b) : name == "PARTITION" && same_partition(a, b);
 }
 
 }  // namespace
@@ -115,10 +161,11 @@ std::vector<SettingRow> compare_settings(const JobLog& log, const std::vector<As
                                .line = setting.line});
     }
   for (SettingRow& row : rows) {
-    const bool of_job = alias_of(row.name) != nullptr;
+    const SettingAlias* const alias = alias_of(row.name);
+    const bool of_job = alias != nullptr && alias->of_job;
     for (const SettingRow::Value& value : row.in_effect)
-      row.differs = row.differs || (row.asked && !same_setting(*row.asked, value.text)) ||
-                    (of_job && !same_setting(row.in_effect.front().text, value.text));
+      row.differs = row.differs || (row.asked && !same_value(canonical(row.name), *row.asked, value.text)) ||
+                    (of_job && !same_value(canonical(row.name), row.in_effect.front().text, value.text));
   }
   return rows;
 }

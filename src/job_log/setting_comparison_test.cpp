@@ -69,5 +69,23 @@ TEST(SettingComparison, EqualValues) {
   EXPECT_FALSE(same_setting("", "0"));
 }
 
+TEST(SettingComparison, ModelsAndPartitionsHaveSeveralForms) {
+  const auto differs = [](const std::string& name, const std::string& asked, const std::string& printed) {
+    JobLog log;
+    log.nodes.push_back({.name = "n1"});
+    log.nodes[0].settings.push_back({.name = name, .value = printed, .line = 1});
+    return compare_settings(log, {{.name = name, .value = asked}}).front().differs;
+  };
+  EXPECT_FALSE(differs("MODEL", "xl", "gpt2-xl"));
+  EXPECT_FALSE(differs("MODEL", "small", "gpt2"));
+  EXPECT_TRUE(differs("MODEL", "small", "gpt2-xl"));
+  EXPECT_FALSE(differs("MODEL", "../a/tiny.json", "/home/a/tiny.json"));
+  EXPECT_TRUE(differs("MODEL", "tiny.json", "/home/a/other.json"));
+  EXPECT_FALSE(differs("PARTITION", "[0, 11, 8, 5]", "0-11-8-5"));
+  EXPECT_FALSE(differs("PARTITION", "1-11-8-6", "0-11-8-5"));  // embedding and head count there
+  EXPECT_TRUE(differs("PARTITION", "0-11-8-5", "0-10-9-5"));
+  EXPECT_TRUE(differs("PARTITION", "gpu2", "gpu4"));
+}
+
 }  // namespace
 }  // namespace nadi

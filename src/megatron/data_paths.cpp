@@ -60,7 +60,8 @@ TrainDataPaths resolve_data_paths(const Flags& flags) {
     way = flag;
   }
   if (flags.given(kValidation) && way != kTrain)
-    throw usage_error(format("{} makes no sense without {}", kValidation, kTrain));
+    throw usage_error(format("{} needs {}", kValidation, kTrain),
+                      "datasets for training and validation are given apart, or split by --split");
   if ((way == kTrain || way == kPerSplit) && flags.given("--split"))
     throw usage_error(format("--split and {} contradict each other", way),
                       "datasets for training and validation apart are not split");

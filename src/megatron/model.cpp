@@ -158,7 +158,8 @@ void check_rope_flags(const Flags& flags, bool rope) {
   if (rope) return;
   for (const std::string_view flag : {"--rotary-base", "--use-rope-scaling", "--no-position-embedding"})
     if (flags.given(flag))
-      throw usage_error(format("{} makes no sense without --position-embedding-type rope", flag));
+      throw usage_error(format("{} needs --position-embedding-type rope", flag),
+                        "learned positions are not rotated");
 }
 
 void read_dropout(const Flags& flags, ModelConfig& config, std::optional<double> fallback) {

@@ -96,7 +96,7 @@ class Resolver {
     const auto start = flags_.number(kStart), end = flags_.number(kEnd);
     if (growth == WeightDecayGrowth::kConstant) {
       if (start || end)
-        throw usage_error(format("{} makes no sense without {}", start ? kStart : kEnd, kStyle),
+        throw usage_error(format("{} needs {}", start ? kStart : kEnd, kStyle),
                           "linear or cosine; a weight decay that stays is --weight-decay");
       return;
     }

@@ -6,6 +6,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 #include "nadi/text/byte_level_files.h"
 #include "nadi/text/sentencepiece_files.h"
 #include "nadi/text/tokenizer.h"
@@ -36,9 +37,8 @@ std::unique_ptr<Tokenizer> load_bert(const Flags& flags) {
 std::unique_ptr<Tokenizer> load_folder(const Flags& flags) {
   const std::string path = *flags.text(kModel);
   if (std::error_code ignored; !std::filesystem::exists(path, ignored))
-    throw input_error(
-        {.file = path}, "no such file or folder",
-        format("{} takes a folder with tokenizer.json, or that file; nothing is downloaded", kModel));
+    throw no_such_file(
+        path, format("{} takes a folder with tokenizer.json, or that file; nothing is downloaded", kModel));
   return load_tokenizer(path);
 }
 

@@ -171,7 +171,7 @@ void AnalysisReport::print_tables(std::ostream& out, const AnalysisTextOptions& 
     out << "\n" << style.heading(table.title) << "\n";
     if (!table.note.empty()) out << wrapped("(" + table.note + ")", style.width);
     out << table_text(table, {.rows = options.rows,
-                              .width = style.width,
+                              .width = style.table_width,
                               .more = options.more_rows ? options.more_rows(table.rows.size()) : ""});
   }
   if (left_out > 0) out << wrapped(format("\n{} more tables{}", left_out, options.more_tables), style.width);

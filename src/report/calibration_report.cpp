@@ -71,7 +71,7 @@ Json calibration_json(const CalibrationView& view) {
 
 void print_calibration(const CalibrationView& view, std::ostream& out, const ReportStyle& style) {
   out << table_text(calibration_table(view.machine),
-                    {.rows = 0, .bold_titles = style.colour, .width = style.width});
+                    {.rows = 0, .bold_titles = style.colour, .width = style.table_width});
   out << format("\nwrote {}\n", view.file.string());
 }
 

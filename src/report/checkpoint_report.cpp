@@ -79,24 +79,26 @@ Json split_json(const MegatronSplit* split) {
           {"virtual_stages", known(&MegatronSplit::virtual_stages)}};
 }
 
-std::string training_lines(const TrainingProgress& progress) {
-  std::string text = labelled("iteration", kCheckpointColumn, {with_thousands(progress.iteration)});
+std::string training_lines(const TrainingProgress& progress, std::size_t width) {
+  std::string text = labelled("iteration", kCheckpointColumn, {with_thousands(progress.iteration)}, width);
   if (progress.samples > 0)
-    text += labelled("samples", kCheckpointColumn, {with_thousands(progress.samples)});
+    text += labelled("samples", kCheckpointColumn, {with_thousands(progress.samples)}, width);
   if (const auto& adam = progress.adam)
     text += labelled("Adam", kCheckpointColumn,
                      {format("{} updates,", with_thousands(adam->updates)), format("rate {},", adam->rate),
                       format("betas {} and {},", adam->beta1, adam->beta2),
-                      format("epsilon {},", adam->epsilon), format("weight decay {}", adam->weight_decay)});
+                      format("epsilon {},", adam->epsilon), format("weight decay {}", adam->weight_decay)},
+                     width);
   if (const auto& schedule = progress.schedule)
     text += labelled(
         "schedule", kCheckpointColumn,
         {format("{},", schedule->decay), format("rate {} to {},", schedule->max_rate, schedule->min_rate),
          format("warm-up {} samples,", with_thousands(schedule->warmup_samples)),
          format("decay {} samples,", with_thousands(schedule->decay_samples)),
-         format("{} done", with_thousands(schedule->samples_done))});
+         format("{} done", with_thousands(schedule->samples_done))},
+        width);
   if (progress.loss_scale)
-    text += labelled("loss scale", kCheckpointColumn, {format("{}", *progress.loss_scale)});
+    text += labelled("loss scale", kCheckpointColumn, {format("{}", *progress.loss_scale)}, width);
   return text;
 }
 
@@ -216,9 +218,9 @@ Json finite_json(double value) {
 
 }  // namespace
 
-std::string checkpoint_text(const StoredTensors& stored) {
-  const auto line = [](std::string_view label, const std::vector<std::string>& words) {
-    return labelled(label, kCheckpointColumn, words);
+std::string checkpoint_text(const StoredTensors& stored, std::size_t width) {
+  const auto line = [width](std::string_view label, const std::vector<std::string>& words) {
+    return labelled(label, kCheckpointColumn, words, width);
   };
   const CheckpointCounts counts = counts_of(stored);
   std::string text = line("kind", {stored.kind()});
@@ -230,7 +232,7 @@ std::string checkpoint_text(const StoredTensors& stored) {
   text += line("weights", {counted_tensors(counts.weights)});
   if (counts.weights.tensors > 0) text += line("precision", precision_words(counts));
   if (counts.optimizer.tensors > 0) text += line("optimizer", {counted_tensors(counts.optimizer)});
-  if (const TrainingProgress* progress = stored.progress()) text += training_lines(*progress);
+  if (const TrainingProgress* progress = stored.progress()) text += training_lines(*progress, width);
   for (const std::string& note : stored.notes()) text += line("note", words_of(note));
   return text;
 }
@@ -279,7 +281,7 @@ Json checkpoint_json(const std::string& path, const StoredTensors& stored, bool 
 }
 
 std::string comparison_text(const ComparedSide& a, const ComparedSide& b,
-                            const CheckpointComparison& comparison, std::size_t limit) {
+                            const CheckpointComparison& comparison, std::size_t limit, std::size_t width) {
   std::string text = format("{}: {}\n{}: {}\n", a.path, a.kind, b.path, b.kind);
   const auto both = static_cast<std::int64_t>(comparison.tensors.size());
   if (comparison.equal())
@@ -295,7 +297,8 @@ std::string comparison_text(const ComparedSide& a, const ComparedSide& b,
   if (comparison.skipped > 0)
     text += format("note: {} tensors of training state were left out\n", with_thousands(comparison.skipped));
   if (comparison.different_tensors() > 0)
-    text += "\n" + table_text(differences_table(comparison), {.rows = limit, .more = "; --limit shows more"});
+    text += "\n" + table_text(differences_table(comparison),
+                              {.rows = limit, .width = width, .more = "; --limit shows more"});
   return text + only_text(comparison.only_a, a.path, limit) + only_text(comparison.only_b, b.path, limit);
 }
 

@@ -13,7 +13,8 @@ class StoredTensors;
 struct CheckpointComparison;
 
 // Facts: what it is, model, parameters, precision, training. Without the path, which is the heading.
-std::string checkpoint_text(const StoredTensors& stored);
+// Lines of at most `width` columns.
+std::string checkpoint_text(const StoredTensors& stored, std::size_t width);
 // A row for each tensor: name, type, shape, size, file.
 ReportTable checkpoint_tensors_table(const StoredTensors& stored);
 // Both; tensors only where they are wanted.
@@ -26,7 +27,8 @@ struct ComparedSide {
 };
 // The verdict, the tensors that differ most, names that only one side has: `limit` of each.
 std::string comparison_text(const ComparedSide& a, const ComparedSide& b,
-                            const CheckpointComparison& comparison, std::size_t limit);
+                            const CheckpointComparison& comparison, std::size_t limit,
+                            std::size_t width = 100);
 Json comparison_json(const ComparedSide& a, const ComparedSide& b, const CheckpointComparison& comparison);
 
 }  // namespace nadi

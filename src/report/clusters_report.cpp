@@ -95,16 +95,16 @@ ReportTable device_kinds_table(std::span<const DeviceSpec> devices) {
   ReportTable table{.name = "catalogue",
                     .title = "Catalogue",
                     .columns = {{"name", "name", CellKind::kText},
-                                {"product", "product", CellKind::kText},
-                                {"f32_flop_per_s", "f32", CellKind::kFlopRate},
+                                {"product", "product", CellKind::kText, Shown::kIfRoom},
+                                {"f32_flop_per_s", "f32", CellKind::kFlopRate, Shown::kIfRoom},
                                 {"bf16_flop_per_s", "bf16", CellKind::kFlopRate},
-                                {"f16_flop_per_s", "f16", CellKind::kFlopRate},
-                                {"f8_flop_per_s", "fp8", CellKind::kFlopRate},
-                                {"memory_bytes_per_s", "bandwidth", CellKind::kByteRate},
+                                {"f16_flop_per_s", "f16", CellKind::kFlopRate, Shown::kIfRoom},
+                                {"f8_flop_per_s", "fp8", CellKind::kFlopRate, Shown::kIfRoom},
+                                {"memory_bytes_per_s", "bandwidth", CellKind::kByteRate, Shown::kIfRoom},
                                 {"memory_bytes", "memory", CellKind::kBytes},
-                                {"watts", "W", CellKind::kCount},
-                                {"dollars_per_hour", "$/h", CellKind::kNumber},
-                                {"source", "source", CellKind::kText}}};
+                                {"watts", "W", CellKind::kCount, Shown::kIfRoom},
+                                {"dollars_per_hour", "$/h", CellKind::kNumber, Shown::kIfRoom},
+                                {"source", "source", CellKind::kText, Shown::kIfRoom}}};
   for (const DeviceSpec& device : devices) {
     const auto source = std::ranges::find(device.sources, "memory_bandwidth", &FigureSource::figure);
     table.rows.push_back(
@@ -130,7 +130,7 @@ ReportTable sources_table(std::span<const FigureSource> sources) {
 }
 
 void print_cluster(const Cluster& cluster, std::ostream& out, const ReportStyle& style) {
-  const TableTextOptions options{.rows = 0, .bold_titles = style.colour, .width = kAnyWidth};
+  const TableTextOptions options{.rows = 0, .bold_titles = style.colour, .width = style.table_width};
   out << style.heading(cluster.name) << "  " << cluster.summary << "\n";
   const auto print = [&](const ReportTable& table, const std::string& title) {
     if (!table.rows.empty())

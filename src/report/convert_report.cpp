@@ -7,6 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/version.h"
 #include "nadi/convert/convert_files.h"
+#include "nadi/terminal/output_width.h"
 #include "nadi/terminal/wrap.h"
 
 namespace nadi {
@@ -83,7 +84,7 @@ std::string with_advice(std::string text, const std::string& advice) {
 }
 
 void print_line(std::ostream& out, std::string_view label, const std::string& text) {
-  out << labelled(format("  {}", label), kColumn, words_of(text));
+  out << labelled(format("  {}", label), kColumn, words_of(text), output_width(out));
 }
 
 void print_host(const ConversionReport& report, std::ostream& out) {

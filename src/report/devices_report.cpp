@@ -59,10 +59,10 @@ ReportTable gpu_table(const std::vector<cuda::GpuDescription>& gpus) {
                     .columns = {{"number", "number"},
                                 {"name", "name", CellKind::kText},
                                 {"compute_capability", "capability", CellKind::kFigure},
-                                {"multiprocessors", "SMs"},
+                                {"multiprocessors", "SMs", CellKind::kCount, Shown::kIfRoom},
                                 {"memory_bytes", "memory", CellKind::kBytes},
                                 {"free_bytes", "free", CellKind::kBytes},
-                                {"pci_bus", "PCI bus", CellKind::kText},
+                                {"pci_bus", "PCI bus", CellKind::kText, Shown::kIfRoom},
                                 {"uuid", "", CellKind::kText, Shown::kToPrograms}}};
   for (const cuda::GpuDescription& gpu : gpus)
     table.rows.push_back({std::int64_t{gpu.number}, gpu.name, capability_text(gpu.compute_capability),
@@ -79,7 +79,7 @@ ReportTable library_table(const std::vector<cuda::LibraryDescription>& libraries
                                 {"version", "version", CellKind::kText, Shown::kAlways, "not found"},
                                 {"path", "", CellKind::kText, Shown::kToPrograms},
                                 {"why_not", "", CellKind::kText, Shown::kToPrograms},
-                                {"", "file", CellKind::kText}}};
+                                {"", "file", CellKind::kText, Shown::kIfRoom}}};
   for (const cuda::LibraryDescription& library : libraries)
     table.rows.push_back({library.name, library.used_for, text_or_absent(library.version),
                           text_or_absent(library.path), text_or_absent(library.why_not),
@@ -106,8 +106,10 @@ Json devices_json(const DevicesView& view) {
 }
 
 void print_devices(const DevicesView& view, std::ostream& out, const ReportStyle& style) {
-  const TableTextOptions options{.rows = 0, .bold_titles = style.colour, .width = kAnyWidth};
-  out << facts_text(cpu_facts(view.cpu), kTextColumn) << "\n" << facts_text(cuda_facts(view), kTextColumn);
+  const TableTextOptions options{
+      .rows = 0, .bold_titles = style.colour, .width = style.table_width, .wide = "--wide shows all"};
+  out << facts_text(cpu_facts(view.cpu), kTextColumn, style.width) << "\n"
+      << facts_text(cuda_facts(view), kTextColumn, style.width);
   for (const ReportTable& table : {gpu_table(view.gpus), library_table(view.cuda.libraries)})
     if (!table.rows.empty()) out << "\n" << style.heading(table.title) << "\n" << table_text(table, options);
   out << "\n"

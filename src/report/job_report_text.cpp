@@ -142,6 +142,17 @@ std::vector<ReportFact> facts_of(const JobReport& report) {
   facts.push_back(fact("errors", format("{} in {}, {}", with_thousands(errors),
                                         plural(static_cast<std::int64_t>(report.errors.size()), "group"),
                                         plural(report.warnings, "warning"))));
+  std::int64_t asked = 0, in_effect = 0, differ = 0;
+  for (const SettingRow& row : report.settings) {
+    if (!row.asked) continue;
+    ++asked;
+    differ += row.differs ? 1 : 0;
+    in_effect += !row.in_effect.empty() && !row.differs ? 1 : 0;
+  }
+  if (asked > 0)
+    facts.push_back(
+        fact("settings", format("{} asked for: {} in effect, {} not as asked for, {} printed by no node",
+                                asked, in_effect, differ, asked - in_effect - differ)));
   return facts;
 }
 
@@ -245,14 +256,14 @@ void print_prediction(const JobReport& report, std::ostream& out) {
 void print_job_report(const JobReport& report, std::ostream& out, const JobReportTextOptions& options) {
   const TableTextOptions table{.rows = kShownRows,
                                .bold_titles = options.style.colour,
-                               .width = options.style.width,
+                               .width = options.style.table_width,
                                .more = ": the page and --json have all"};
   out << options.style.heading(printable(report.title)) << "\n\n"
-      << facts_text(facts_of(report), kFactColumn);
+      << facts_text(facts_of(report), kFactColumn, options.style.width);
   if (report.scheduler)
     for (const auto& [name, value] : report.scheduler->facts)
       if (name == "state" || name == "restarts" || name == "reason")
-        out << facts_text(std::vector{fact(name, printable(value))}, kFactColumn);
+        out << facts_text(std::vector{fact(name, printable(value))}, kFactColumn, options.style.width);
   if (report.prediction) print_prediction(report, out);
   if (report.rules_asked) {
     out << (report.findings.empty() ? "\nhealth: no rule found anything\n" : "\n");

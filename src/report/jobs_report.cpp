@@ -197,13 +197,14 @@ Json job_json(const JobStatus& job) {
   return root;
 }
 
-std::string job_text(const JobStatus& job, JobTime now, bool bold_titles) {
+std::string job_text(const JobStatus& job, JobTime now, const ReportStyle& style) {
   constexpr std::size_t kColumn = 14;
-  std::string text = facts_text(job_facts(job, now), kColumn);
+  std::string text = facts_text(job_facts(job, now), kColumn, style.width);
   if (job.components.empty()) return text;
   ReportTable table = jobs_table(job.components);
   table.title = "Parts";
-  return text + "\n" + table_text(table, {.rows = 0, .bold_titles = bold_titles});
+  return text + "\n" +
+         table_text(table, {.rows = 0, .bold_titles = style.colour, .width = style.table_width});
 }
 
 }  // namespace nadi

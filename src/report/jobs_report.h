@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nadi/report/report_facts.h"
+#include "nadi/report/report_style.h"
 #include "nadi/report/report_table.h"
 #include "nadi/scheduler/scheduler.h"
 
@@ -19,7 +20,7 @@ std::vector<ReportFact> job_facts(const JobStatus& job, JobTime now);
 
 // The facts, and the parts of a job that has several.
 Json job_json(const JobStatus& job);
-std::string job_text(const JobStatus& job, JobTime now, bool bold_titles);
+std::string job_text(const JobStatus& job, JobTime now, const ReportStyle& style);
 
 // "2026-11-16 19:51:42", in the time zone of this machine; "" for no time.
 std::string job_time_shown(const std::optional<JobTime>& time);

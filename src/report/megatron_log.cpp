@@ -27,6 +27,11 @@ void MegatronLog::note(const std::string& text) {
 }
 
 void MegatronLog::started(std::int64_t first_step, std::int64_t total_steps) {
+  if (options_.prints_notes && !options_.arguments.arguments.empty()) {
+    ArgumentList list = options_.arguments;
+    list.arguments.push_back({"train_iters", format("{}", total_steps)});
+    lines_ << to_text(std::move(list)) + "\n" << std::flush;  // at once: ranks of a node share a file
+  }
   if (first_step > 0) note(format("continuing after step {} of {}", first_step, total_steps));
 }
 

@@ -10,6 +10,7 @@
 #include <iosfwd>
 #include <string>
 
+#include "nadi/megatron_log/argument_list.h"
 #include "nadi/megatron_log/log_lines.h"
 #include "nadi/model/model_config.h"
 #include "nadi/train/train_listener.h"
@@ -31,6 +32,8 @@ struct MegatronLogOptions {
   bool prints_lines = true;
   bool prints_memory = true;
   bool prints_notes = true;
+  // The arguments in effect, which rank 0 prints before the first step; train_iters is added.
+  ArgumentList arguments = {};
 };
 
 // "2026-01-31 09:05:00", as local time.

@@ -52,6 +52,23 @@ TEST_F(MegatronLogTest, OlderForm) {
   EXPECT_THAT(lines_.str(), Not(HasSubstr("memory"))) << "once";
 }
 
+TEST_F(MegatronLogTest, ArgumentsInEffectComeFirst) {
+  MegatronLogOptions with = options();
+  with.arguments = {{{"world_size", "4"}, {"micro_batch_size", "2"}}};
+  log(with).started(0, 50);
+  // As Megatron prints them: 48 characters for the name and dots.
+  EXPECT_EQ(lines_.str(),
+            "------------------------ arguments ------------------------\n"
+            "  micro_batch_size ................................ 2\n"
+            "  train_iters ..................................... 50\n"
+            "  world_size ...................................... 4\n"
+            "-------------------- end of arguments ---------------------\n");
+  lines_.str("");
+  with.prints_notes = false;
+  log(with).started(0, 50);
+  EXPECT_EQ(lines_.str(), "") << "one rank prints them";
+}
+
 TEST_F(MegatronLogTest, NewerForm) {
   MegatronLogOptions with = options();
   with.throughput = true;

@@ -23,16 +23,16 @@ ReportTable model_shapes_table(std::span<const ModelConfig> models) {
   ReportTable table{.name = "models",
                     .title = "Models",
                     .columns = {{"name", "name", CellKind::kText},
-                                {"model_type", "type", CellKind::kText},
+                                {"model_type", "type", CellKind::kText, Shown::kIfRoom},
                                 {"layers", "layers"},
-                                {"width", "width"},
+                                {"width", "width", CellKind::kCount, Shown::kIfRoom},
                                 {"heads", "", CellKind::kCount, Shown::kToPrograms},
                                 {"kv_heads", "", CellKind::kCount, Shown::kToPrograms},
-                                {"", "heads", CellKind::kFigure},
+                                {"", "heads", CellKind::kFigure, Shown::kIfRoom},
                                 {"head_width", "", CellKind::kCount, Shown::kToPrograms},
                                 {"ffn_width", "", CellKind::kCount, Shown::kToPrograms},
-                                {"positions", "positions"},
-                                {"vocabulary", "vocabulary"},
+                                {"positions", "positions", CellKind::kCount, Shown::kIfRoom},
+                                {"vocabulary", "vocabulary", CellKind::kCount, Shown::kIfRoom},
                                 {"tied_embeddings", "", CellKind::kYesNo, Shown::kToPrograms}}};
   for (const ModelConfig& config : models)
     table.rows.push_back({config.name, std::string(to_string(config.architecture)), config.layers,
@@ -44,7 +44,7 @@ ReportTable model_shapes_table(std::span<const ModelConfig> models) {
 ReportTable models_table(std::span<const ModelConfig> models) {
   ReportTable table = model_shapes_table(models);
   table.columns.push_back({"parameters", "parameters"});
-  table.columns.push_back({"bf16_bytes", "in bf16", CellKind::kBytes});
+  table.columns.push_back({"bf16_bytes", "in bf16", CellKind::kBytes, Shown::kIfRoom});
   table.columns.push_back({"fp32_bytes", "", CellKind::kBytes, Shown::kToPrograms});
   table.columns.push_back({"attention_window", "", CellKind::kCount, Shown::kToPrograms});
   for (std::size_t i = 0; i < models.size(); ++i) {

@@ -183,17 +183,19 @@ Json explanation_json(const PlanExplanation& why, const PlanQuestion& question, 
 void print_explanation(const PlanExplanation& why, const PlanQuestion& question, std::int64_t place,
                        std::ostream& out, const ReportStyle& style) {
   out << "\n" << style.heading(format("Why plan {}", place)) << "\n";
-  out << labelled("flags", kWordsColumn, words_of(plan_flags_text(question, why.plan.candidate)));
+  out << labelled("flags", kWordsColumn, words_of(plan_flags_text(question, why.plan.candidate)),
+                  style.width);
   out << labelled("step", kWordsColumn,
                   {format("{} simulated,", to_string(why.simulated)),
                    format("{} estimated;", to_string(why.plan.estimate.iteration)),
-                   format("most of it is {}", limit_of(why))});
-  out << labelled("slowest stage", kWordsColumn, slowest_words(why));
-  out << labelled("memory", kWordsColumn, memory_words_of(why));
-  out << labelled("network", kWordsColumn, network_words(why));
-  out << labelled("next best", kWordsColumn, words_of(second_words(why)));
+                   format("most of it is {}", limit_of(why))},
+                  style.width);
+  out << labelled("slowest stage", kWordsColumn, slowest_words(why), style.width);
+  out << labelled("memory", kWordsColumn, memory_words_of(why), style.width);
+  out << labelled("network", kWordsColumn, network_words(why), style.width);
+  out << labelled("next best", kWordsColumn, words_of(second_words(why)), style.width);
   const TableTextOptions options{
-      .rows = kShownStages, .bold_titles = style.colour, .width = style.width, .more = "in --json"};
+      .rows = kShownStages, .bold_titles = style.colour, .width = style.table_width, .more = "in --json"};
   out << "\n"
       << style.heading("Stages")
       << "  forward and backward of a micro-batch by estimate, the rest of a step "

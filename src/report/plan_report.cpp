@@ -137,11 +137,12 @@ Json explanations_json(const PlanView& view) {
 void print_megatron(const MegatronText& megatron, std::ostream& out, const ReportStyle& style) {
   out << "\n" << style.heading("Megatron-LM") << "\n";
   out << labelled("partition", kSearchColumn + 4,
-                  {megatron.partition + ",", "with embedding and head as layers"});
-  out << labelled("layout", kSearchColumn + 4, {megatron.layout});
+                  {megatron.partition + ",", "with embedding and head as layers"}, style.width);
+  out << labelled("layout", kSearchColumn + 4, {megatron.layout}, style.width);
   for (const std::string& text : megatron.problems)
-    out << labelled("problem", kSearchColumn + 4, words_of(text));
-  for (const std::string& text : megatron.notes) out << labelled("note", kSearchColumn + 4, words_of(text));
+    out << labelled("problem", kSearchColumn + 4, words_of(text), style.width);
+  for (const std::string& text : megatron.notes)
+    out << labelled("note", kSearchColumn + 4, words_of(text), style.width);
   out << "\n" << megatron.command << "\n";
 }
 
@@ -280,7 +281,7 @@ void print_plans(const PlanView& view, std::ostream& out, const ReportStyle& sty
     out << "\n"
         << style.heading(title) << "\n"
         << table_text(plans_table(question, view.work, plans),
-                      {.rows = 0, .bold_titles = style.colour, .width = style.width});
+                      {.rows = 0, .bold_titles = style.colour, .width = style.table_width});
   };
   print(best_words(question.objective), view.answer.plans);
   if (!view.front.empty()) print("Pareto front: no plan is both faster and cheaper", view.front);
@@ -288,7 +289,7 @@ void print_plans(const PlanView& view, std::ostream& out, const ReportStyle& sty
     print_explanation(*view.explanation, question, view.explained, out, style);
     print_megatron(view.megatron, out, style);
   }
-  out << "\n" << labelled("search", kSearchColumn, words_of(search_words(view)));
+  out << "\n" << labelled("search", kSearchColumn, words_of(search_words(view)), style.width);
 }
 
 std::string nearest_miss_text(const PlanQuestion& question, const PlanAnswer& answer) {

@@ -80,7 +80,7 @@ TEST(PlanReport, FitsNarrowTerminals) {
   const PlanView view{.question = question, .answer = answer, .work = question_work(question)};
   for (const std::size_t width : {80u, 100u, 160u}) {
     std::ostringstream out;
-    print_plans(view, out, {.width = width});
+    print_plans(view, out, {.width = width, .table_width = width});
     EXPECT_THAT(out.str(), HasSubstr("0-11-8-8-8-8-5-0"));
     EXPECT_THAT(out.str(), HasSubstr("1.00 s"));
     EXPECT_THAT(out.str(), HasSubstr("592 plans were evaluated"));

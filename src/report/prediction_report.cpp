@@ -91,7 +91,7 @@ void print_prediction(const PredictionView& view, std::ostream& out, const Repor
   for (const ReportTable& table : {compared_kinds_table(result), offenders_table(result)}) {
     if (table.rows.empty()) continue;
     out << "\n" << style.heading(table.title) << "\n";
-    out << table_text(table, {.rows = 0, .bold_titles = style.colour, .width = style.width});
+    out << table_text(table, {.rows = 0, .bold_titles = style.colour, .width = style.table_width});
   }
 }
 

@@ -27,13 +27,13 @@ Json facts_json(std::span<const ReportFact> facts) {
   return row_json(names, values);
 }
 
-std::string facts_text(std::span<const ReportFact> facts, std::size_t column) {
+std::string facts_text(std::span<const ReportFact> facts, std::size_t column, std::size_t width) {
   std::string text;
   for (const ReportFact& fact : facts) {
     if (!is_shown(fact)) continue;
-    text +=
-        labelled(fact.name.title, column,
-                 fact.words.empty() ? std::vector{printable(cell_text(fact.value, fact.name))} : fact.words);
+    text += labelled(
+        fact.name.title, column,
+        fact.words.empty() ? std::vector{printable(cell_text(fact.value, fact.name))} : fact.words, width);
   }
   return text;
 }

@@ -34,6 +34,6 @@ Json facts_json(std::span<const ReportFact> facts);
 
 // "title     value" for each fact that people see; values start at `column`. A fact without value and words
 // is left out, as are zeros of Shown::kUnlessZero and all facts of Shown::kToPrograms.
-std::string facts_text(std::span<const ReportFact> facts, std::size_t column);
+std::string facts_text(std::span<const ReportFact> facts, std::size_t column, std::size_t width = 100);
 
 }  // namespace nadi

@@ -10,7 +10,9 @@ std::string ReportStyle::heading(std::string_view text) const {
 }
 
 ReportStyle style_for(const Console& console) {
-  return {.colour = console.colour_out, .width = output_width(console.out)};
+  return {.colour = console.colour_out,
+          .width = output_width(console.out),
+          .table_width = table_width(console.out)};
 }
 
 }  // namespace nadi

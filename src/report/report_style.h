@@ -13,7 +13,8 @@ struct Console;
 
 struct ReportStyle {
   bool colour = false;
-  std::size_t width = 100;  // in characters
+  std::size_t width = 100;        // of text, in characters
+  std::size_t table_width = 100;  // of tables: without a limit in files and pipes
 
   std::string heading(std::string_view text) const;  // bold where there is colour
 };

@@ -13,6 +13,7 @@
 #include "nadi/report/kernel_name.h"
 #include "nadi/report/text_table.h"
 #include "nadi/terminal/printable.h"
+#include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {
@@ -112,6 +113,8 @@ bool is_text(const ReportColumn& column) {
 struct Layout {
   std::vector<ReportColumn> columns;
   std::vector<std::vector<std::string>> rows;
+  std::optional<std::size_t> wrapped = {};  // the column whose texts take several lines
+  std::size_t wrapped_width = 0;
 
   std::size_t width_of(std::size_t column) const {
     std::size_t width = columns[column].title.size();
@@ -162,8 +165,9 @@ void leave_out_columns(Layout& layout, std::size_t width) {
   }
 }
 
-// The widest text column gets the width that the other columns leave.
-void shorten_texts(Layout& layout, std::size_t width) {
+// The widest text column gets the width that the other columns leave. Its sentences are wrapped, its names
+// shortened.
+void fit_texts(Layout& layout, std::size_t width) {
   const std::size_t taken = layout.width();
   if (taken <= width) return;
   std::optional<std::size_t> widest;
@@ -171,11 +175,40 @@ void shorten_texts(Layout& layout, std::size_t width) {
     if (is_text(layout.columns[c]) && (!widest || layout.width_of(c) > layout.width_of(*widest))) widest = c;
   if (!widest) return;
   const std::size_t rest = taken - layout.width_of(*widest);
-  const std::size_t room = std::max(rest < width ? width - rest : 0, kLeastText);
+  const std::size_t room = rest < width ? width - rest : 0;
+  if (room < kLeastText) return;  // the rows will be stacked
+  // A name may have two words: "void kernel<4>".
+  bool has_sentences = false;
+  std::size_t longest_word = 0;
+  for (const auto& row : layout.rows) {
+    const std::vector<std::string> words = words_of(row[*widest]);
+    has_sentences = has_sentences || words.size() > 2;
+    for (const std::string& word : words) longest_word = std::max(longest_word, columns_of(word));
+  }
+  if (layout.columns[*widest].kind == CellKind::kText && has_sentences && longest_word <= room) {
+    layout.wrapped = *widest;
+    layout.wrapped_width = room;
+    return;
+  }
   std::vector<std::string> texts;
   for (const auto& row : layout.rows) texts.push_back(row[*widest]);
   texts = shorten_names(texts, room);
   for (std::size_t r = 0; r < texts.size(); ++r) layout.rows[r][*widest] = std::move(texts[r]);
+}
+
+// The lines of a row: several where a text is wrapped.
+std::vector<std::vector<std::string>> lines_of_row(const Layout& layout, std::vector<std::string> row) {
+  if (!layout.wrapped) return {std::move(row)};
+  const std::string text = labelled("", 0, words_of(row[*layout.wrapped]), layout.wrapped_width);
+  std::vector<std::vector<std::string>> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    std::vector<std::string> line = lines.empty() ? row : std::vector<std::string>(row.size());
+    line[*layout.wrapped] = text.substr(at, end - at);
+    lines.push_back(std::move(line));
+    at = end + 1;
+  }
+  return lines;
 }
 
 // Control characters are commands to the terminal.
@@ -226,20 +259,27 @@ std::string table_text(const ReportTable& table, const TableTextOptions& options
     }
   }
   name_kernels(layout);
+  const std::size_t known = layout.columns.size();
   leave_out_columns(layout, options.width);
-  shorten_texts(layout, options.width);
+  const std::size_t left_out = known - layout.columns.size();
+  fit_texts(layout, options.width);
   std::vector<TextTable::Column> titles;
   for (const ReportColumn& column : layout.columns)
     titles.push_back({column.title, is_text(column) ? Align::kLeft : Align::kRight});
   TextTable text(std::move(titles));
   for (std::size_t r = 0; r < layout.rows.size(); ++r) {
     if (r == shown) text.add_rule();
-    text.add_row(std::move(layout.rows[r]));
+    for (auto& line : lines_of_row(layout, std::move(layout.rows[r]))) text.add_row(std::move(line));
   }
-  std::string result = text.to_string(options.bold_titles);
+  std::string result = text.to_string({.bold_titles = options.bold_titles, .width = options.width});
   if (shown < table.rows.size())
     result += format("... and {} more{}\n",
                      with_thousands(static_cast<std::int64_t>(table.rows.size() - shown)), options.more);
+  if (left_out > 0 && !options.wide.empty())
+    result += wrapped_line(
+                  format("{} column{} left out; {}", left_out, left_out == 1 ? " is" : "s are", options.wide),
+                  options.width) +
+              '\n';
   return result;
 }
 

@@ -13,13 +13,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "nadi/base/json.h"
+#include "nadi/terminal/output_width.h"
 
 namespace nadi {
 
@@ -73,17 +73,19 @@ struct ReportTable {
 
 std::vector<std::string> names_of(const std::vector<ReportTable>& tables);
 
-constexpr std::size_t kAnyWidth = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kAnyWidth = kNoWidthLimit;
 
 struct TableTextOptions {
   std::size_t rows = 10;  // rows that are shown; 0 shows all
   bool bold_titles = false;
   std::size_t width = 100;  // in characters, or kAnyWidth
   std::string more = {};    // where the other rows are; printed after "... and 12 more"
+  std::string wide = {};    // where the other columns are; printed after "3 columns are left out"; "": silent
 };
-// Keeps within the width where it can: first it leaves out columns that are shown if there is room, from the
-// right (columns without a title belong to the figure before them, and are left out together), then it
-// shortens texts, which stay distinct.
+// Keeps within the width: first it leaves out columns that are shown if there is room, from the right
+// (columns without a title belong to the figure before them, and are left out together), then it wraps or
+// shortens texts (names, which stay distinct), and where all that is not enough it puts the cells of a row
+// one below the other.
 std::string table_text(const ReportTable& table, const TableTextOptions& options);
 
 // Starts with a line of keys; fields are quoted where RFC 4180 asks for quotes.

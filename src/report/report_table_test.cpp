@@ -152,5 +152,25 @@ TEST(ReportTable, SignsOfChanges) {
             "  +20 ns  +50.0%\n");
 }
 
+// 1 + 2 + 16 = 19: sixteen columns for the note.
+TEST(ReportTable, WrapsSentencesInTheirColumn) {
+  ReportTable table{.name = "t", .title = "T", .columns = {{"n", "n"}, {"note", "note", CellKind::kText}}};
+  table.rows.push_back({std::int64_t{1}, std::string("one two three four five")});
+  EXPECT_EQ(table_text(table, {.width = 19}), "n  note\n1  one two three\n   four five\n");
+  EXPECT_EQ(table_text(table, {.width = 26}), "n  note\n1  one two three four five\n");
+  // Below 16 columns for the text the cells stand one below the other.
+  EXPECT_EQ(table_text(table, {.width = 17}), "n     1\nnote  one two\n      three four\n      five\n");
+}
+
+TEST(ReportTable, SaysWhichColumnsItLeavesOut) {
+  ReportTable table{.name = "t",
+                    .title = "T",
+                    .columns = {{"a", "first"}, {"b", "second", CellKind::kCount, Shown::kIfRoom}}};
+  table.rows.push_back({std::int64_t{1}, std::int64_t{2}});
+  EXPECT_EQ(table_text(table, {.width = 12, .wide = "--wide"}),
+            "first\n    1\n1 column is\n  left out;\n  --wide\n");
+  EXPECT_EQ(table_text(table, {.width = 13, .wide = "--wide"}), "first  second\n    1       2\n");
+}
+
 }  // namespace
 }  // namespace nadi

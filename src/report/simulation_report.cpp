@@ -278,14 +278,14 @@ void print_simulation(const SimulationView& view, std::ostream& out, const Repor
       << format("{} rank{}, {} class{}\n", with_thousands(view.result.ranks),
                 view.result.ranks == 1 ? "" : "s", view.result.classes.size(),
                 view.result.classes.size() == 1 ? "" : "es");
-  out << facts_text(figure_facts(view), kFigureColumn);
+  out << facts_text(figure_facts(view), kFigureColumn, style.width);
   const auto print = [&](const ReportTable& table) {
     if (table.rows.empty()) return;
     out << "\n"
         << style.heading(table.title) << (table.note.empty() ? "" : "  " + table.note) << "\n"
         << table_text(table, {.rows = kShownClasses,
                               .bold_titles = style.colour,
-                              .width = style.width,
+                              .width = style.table_width,
                               .more = ", in --json"});
   };
   print(simulated_ranks_table(view, RankRows::kByFigures));

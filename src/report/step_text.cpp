@@ -14,6 +14,7 @@
 #include "nadi/report/step_view.h"
 #include "nadi/report/text_table.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/output_width.h"
 #include "nadi/terminal/wrap.h"
 
 namespace nadi {
@@ -21,8 +22,13 @@ namespace {
 
 constexpr std::size_t kStepColumn = 12;
 
-std::string labelled(std::string_view label, const std::vector<std::string>& words) {
-  return nadi::labelled(label, kStepColumn, words);
+// A line of the header.
+struct StepLine {
+  std::string_view label;
+  std::vector<std::string> words;
+};
+std::ostream& operator<<(std::ostream& out, const StepLine& line) {
+  return out << labelled(line.label, kStepColumn, line.words, output_width(out));
 }
 
 std::string dropout_word(const ModelConfig& config) {
@@ -96,10 +102,11 @@ void print_plan(const StepView& view, Console& console) {
     words.push_back(format("layers {}", joined(resolved_partition(view.step.config, plan))));
   }
   const RankPlace& place = view.place;
-  console.out << labelled("plan", words)
-              << labelled("rank", {format("{} of 0 to {}:", to_number(place.rank), plan.world_size() - 1),
-                                   along_axes(plan, place.at, ", ") + ";", layers_word(place.layers) + ";",
-                                   format("{} parameters", with_thousands(view.summary.parameters))});
+  console.out << StepLine{"plan", words}
+              << StepLine{"rank",
+                          {format("{} of 0 to {}:", to_number(place.rank), plan.world_size() - 1),
+                           along_axes(plan, place.at, ", ") + ";", layers_word(place.layers) + ";",
+                           format("{} parameters", with_thousands(view.summary.parameters))}};
 }
 
 void print_header(const StepView& view, Console& console) {
@@ -110,14 +117,14 @@ void print_header(const StepView& view, Console& console) {
   const std::string micro_batches =
       step.plan.micro_batches > 1 ? format("; {} micro-batches", step.plan.micro_batches) : "";
   console.out << console.heading(config.name) << '\n'
-              << labelled("type", {std::string(to_string(config.architecture))})
-              << labelled("shape", model_shape_words(config))
-              << labelled("parameters", {with_thousands(view.model_parameters)})
-              << labelled("step", {format("{}: {}{}", kind->name, kind->summary, micro_batches)});
-  if (const auto words = flags_that_are(true, step); !words.empty()) console.out << labelled("given", words);
+              << StepLine{"type", {std::string(to_string(config.architecture))}}
+              << StepLine{"shape", model_shape_words(config)}
+              << StepLine{"parameters", {with_thousands(view.model_parameters)}}
+              << StepLine{"step", {format("{}: {}{}", kind->name, kind->summary, micro_batches)}};
+  if (const auto words = flags_that_are(true, step); !words.empty()) console.out << StepLine{"given", words};
   if (const auto words = flags_that_are(false, step); !words.empty())
-    console.out << labelled("by default", words);
-  if (step.request.kind == StepKind::kTrain) console.out << labelled("dropout", {dropout_word(config)});
+    console.out << StepLine{"by default", words};
+  if (step.request.kind == StepKind::kTrain) console.out << StepLine{"dropout", {dropout_word(config)}};
   if (is_split) print_plan(view, console);
 }
 
@@ -129,8 +136,9 @@ std::string cell(Quantity<Unit> quantity) {
 
 void print_phases(const ProgramSummary& summary, Console& console) {
   console.out << '\n'
-              << table_text(phase_table(summary),
-                            {.rows = 0, .bold_titles = console.colour_out, .width = kAnyWidth});
+              << table_text(
+                     phase_table(summary),
+                     {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)});
 }
 
 bool same_work(const WorkSummary& a, const WorkSummary& b) {
@@ -254,7 +262,8 @@ void print_communication(const StepView& view, Console& console) {
   }
   table.add_rule();
   table.add_row({"step", "", "", with_thousands(total.ops), cell(total.sent)});
-  console.out << '\n' << table.to_string(console.colour_out);
+  console.out << '\n'
+              << table.to_string({.bold_titles = console.colour_out, .width = table_width(console.out)});
 }
 
 void print_memory(const MemorySummary& memory, Console& console) {
@@ -263,7 +272,8 @@ void print_memory(const MemorySummary& memory, Console& console) {
     if (part.size > 0_B) table.add_row({std::string(part.title), to_string(part.size)});
   table.add_rule();
   table.add_row({"total", to_string(memory.total())});
-  console.out << '\n' << table.to_string(console.colour_out);
+  console.out << '\n'
+              << table.to_string({.bold_titles = console.colour_out, .width = table_width(console.out)});
   if (memory.slots > 1)
     console.out << format("activations are those of at most {} micro-batches under way at once\n",
                           memory.slots);
@@ -282,7 +292,8 @@ void print_device(const DeviceView& device, Console& console) {
     if (part.size > 0_B) table.add_row({std::string(part.title), to_string(part.size)});
   table.add_rule();
   table.add_row({"total", to_string(device.memory.total())});
-  console.out << '\n' << table.to_string(console.colour_out);
+  console.out << '\n'
+              << table.to_string({.bold_titles = console.colour_out, .width = table_width(console.out)});
   console.out << format("a step is {} ops, computed by {} kernels\n", with_thousands(device.ops),
                         with_thousands(device.kernels));
 }
@@ -292,7 +303,10 @@ void print_device(const DeviceView& device, Console& console) {
 void print_step(const StepView& view, LayerRows rows, Console& console) {
   print_header(view, console);
   print_phases(view.summary, console);
-  console.out << '\n' << LayerTable(view.summary, rows).make().to_string(console.colour_out);
+  console.out << '\n'
+              << LayerTable(view.summary, rows)
+                     .make()
+                     .to_string({.bold_titles = console.colour_out, .width = table_width(console.out)});
   if (view.step.plan.world_size() > 1) print_communication(view, console);
   print_memory(view.summary.memory, console);
   if (view.device) print_device(*view.device, console);

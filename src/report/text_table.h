@@ -4,12 +4,14 @@
 //   table.add_row({"forward", "349 GFLOP"});
 //   table.add_rule();
 //   table.add_row({"total", "1.05 TFLOP"});
-//   console.out << table.to_string(console.colour_out);
+//   console.out << table.to_string({.bold_titles = style.colour, .width = style.table_width});
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "nadi/terminal/output_width.h"
 
 namespace nadi {
 
@@ -29,11 +31,19 @@ class TextTable {
   // A line across, before totals.
   void add_rule() { rows_.emplace_back(); }
 
-  // Columns as wide as their widest cell, counted in characters, two spaces apart. Bold titles are for
-  // terminals.
-  std::string to_string(bool bold_titles = false) const;
+  struct TextOptions {
+    bool bold_titles = false;           // for terminals
+    std::size_t width = kNoWidthLimit;  // in characters
+  };
+  // Columns as wide as their widest cell, counted in characters, two spaces apart. A table that is too wide
+  // has its rows one below the other instead, a line for each cell with the title of its column; a cell of a
+  // column without a title stands behind the one before it.
+  std::string to_string(const TextOptions& options) const;
+  std::string to_string() const { return to_string(TextOptions()); }
 
  private:
+  std::string stacked(const TextOptions& options) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;  // empty: a rule
 };

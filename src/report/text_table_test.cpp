@@ -22,7 +22,28 @@ TEST(TextTable, AlignsColumnsByCharacters) {
 }
 
 TEST(TextTable, TitlesAreBoldOnRequest) {
-  EXPECT_EQ(TextTable({{"a", Align::kLeft}, {"b", Align::kLeft}}).to_string(true), "\033[1ma  b\033[0m\n");
+  EXPECT_EQ(TextTable({{"a", Align::kLeft}, {"b", Align::kLeft}}).to_string({.bold_titles = true}),
+            "\033[1ma  b\033[0m\n");
+}
+
+// 10 + 2 + 2 + 2 + 2 = 18 columns.
+TEST(TextTable, StacksRowsWhereItIsTooWide) {
+  TextTable table({{"op", Align::kLeft}, {"ms"}, {""}});
+  table.add_row({"gemm", "10", "5%"});
+  table.add_rule();
+  table.add_row({"sum of all", "10", ""});
+  EXPECT_EQ(table.to_string({.width = 18}),
+            "op          ms\n"
+            "gemm        10  5%\n"
+            "------------------\n"
+            "sum of all  10\n");
+  EXPECT_EQ(table.to_string({.width = 17}),
+            "op  gemm\n"
+            "ms  10 5%\n"
+            "\n"
+            "op  sum of all\n"
+            "ms  10\n");
+  EXPECT_EQ(table.to_string({.width = 10}), "op  gemm\nms  10 5%\n\nop  sum of\n    all\nms  10\n");
 }
 
 TEST(Wrap, ContinuesBelowTheFirstWord) {

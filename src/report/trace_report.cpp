@@ -127,17 +127,18 @@ Json trace_json(const TraceSummary& summary) {
 }
 
 void print_trace(const TraceSummary& summary, std::ostream& out, const TraceTextOptions& options) {
-  out << options.style.heading(summary.file) << '\n' << facts_text(trace_facts(summary), kTraceTextColumn);
+  out << options.style.heading(summary.file) << '\n'
+      << facts_text(trace_facts(summary), kTraceTextColumn, options.style.width);
   std::vector<std::string> metadata;
   for (const TraceAttribute& attribute : summary.metadata.attributes)
     metadata.push_back(format("{}={}", printable(attribute.name), printable(value_text(attribute))));
-  if (!metadata.empty()) out << labelled("metadata", kTraceTextColumn, metadata);
+  if (!metadata.empty()) out << labelled("metadata", kTraceTextColumn, metadata, options.style.width);
   for (const ReportTable& table : group_tables(summary))
     if (!table.rows.empty())
       out << '\n'
           << table_text(table, {.rows = kShownGroups,
                                 .bold_titles = options.style.colour,
-                                .width = kAnyWidth,
+                                .width = options.style.table_width,
                                 .more = options.more});
 }
 

@@ -6,16 +6,23 @@
 #include "nadi/base/format.h"
 #include "nadi/megatron_log/megatron_tflops.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/output_width.h"
+#include "nadi/terminal/progress_line.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
 
-constexpr std::string_view kEraseLine = "\r\033[K";
-constexpr int kBarWidth = 24;
+constexpr std::int64_t kBarWidth = 24, kLeastBarWidth = 4;
 
-std::string bar(std::int64_t done, std::int64_t total) {
-  const auto filled = static_cast<std::size_t>(kBarWidth * done / std::max<std::int64_t>(total, 1));
-  return "[" + std::string(filled, '#') + std::string(kBarWidth - filled, '.') + "]";
+// "[####....] text" with a bar that leaves room for the text; the text alone where it fills the line.
+std::string with_bar(std::int64_t done, std::int64_t total, const std::string& text, std::size_t width) {
+  const auto room = static_cast<std::int64_t>(width) - static_cast<std::int64_t>(text.size()) - 4;
+  const std::int64_t length = std::min(kBarWidth, room);
+  if (length < kLeastBarWidth) return text;
+  const std::int64_t filled = length * done / std::max<std::int64_t>(total, 1);
+  return "[" + std::string(static_cast<std::size_t>(filled), '#') +
+         std::string(static_cast<std::size_t>(length - filled), '.') + "] " + text;
 }
 
 // "0:07", "12:05", "3:12:05".
@@ -52,7 +59,7 @@ void TrainLog::line(std::ostream& out, const std::string& text) {
 
 void TrainLog::show_bar(const std::string& text) {
   if (!console_.terminal_err) return;
-  console_.err << kEraseLine << text << std::flush;
+  show_over(console_, text);
   bar_ = text;
 }
 
@@ -92,9 +99,11 @@ void TrainLog::step(const StepReport& report) {
                       static_cast<double>(report.total_steps - report.step);
   const auto tokens_per_second =
       static_cast<std::int64_t>(static_cast<double>(report.tokens) / report.seconds);
-  show_bar(format("{} step {}/{} epoch {} loss {:.4f}, {} tokens/s, {} left",
-                  bar(report.step, report.total_steps), report.step, report.total_steps, report.epoch,
-                  report.loss, with_thousands(tokens_per_second), clock_text(left)));
+  show_bar(with_bar(
+      report.step, report.total_steps,
+      format("step {}/{} epoch {} loss {:.4f}, {} tokens/s, {} left", report.step, report.total_steps,
+             report.epoch, report.loss, with_thousands(tokens_per_second), clock_text(left)),
+      output_width(console_.err)));
   if (report.skipped)
     note(format("step {}: gradients overflowed; the step is skipped and the loss scale goes down to {}",
                 report.step, report.loss_scale.value_or(0)));
@@ -116,7 +125,8 @@ void TrainLog::step(const StepReport& report) {
 }
 
 void TrainLog::evaluating(std::int64_t done, std::int64_t batches) {
-  show_bar(format("{} evaluating: batch {} of {}", bar(done, batches), done + 1, batches));
+  show_bar(with_bar(done, batches, format("evaluating: batch {} of {}", done + 1, batches),
+                    output_width(console_.err)));
 }
 
 void TrainLog::evaluated(const EvaluationReport& report) {

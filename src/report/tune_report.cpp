@@ -125,9 +125,9 @@ ReportTable trials_table(const StudyView& view) {
   table.columns.push_back({"trial", "trial", CellKind::kCount});
   for (const std::string& name : view.objectives) table.columns.push_back({name, name, CellKind::kFigure});
   for (const ViewParameter& parameter : view.parameters)
-    table.columns.push_back({parameter.name, parameter.name, CellKind::kFigure});
-  table.columns.push_back({"seconds", "took", CellKind::kFigure});
-  table.columns.push_back({"noise", "noise", CellKind::kShare, Shown::kUnlessZero});
+    table.columns.push_back({parameter.name, parameter.name, CellKind::kFigure, Shown::kIfRoom});
+  table.columns.push_back({"seconds", "took", CellKind::kFigure, Shown::kIfRoom});
+  table.columns.push_back({"noise", "noise", CellKind::kShare, Shown::kIfRoom});
   table.columns.push_back({"outcome", "outcome", CellKind::kText});
   table.columns.push_back({"reason", "reason", CellKind::kText, Shown::kIfRoom, ""});
   for (const StudyTrial* trial : ranked_trials(view)) {
@@ -177,13 +177,16 @@ void print_study(const StudyView& view, std::size_t top, std::ostream& out, cons
   print_tune_summary(view, out, style);
   if (view.trials.empty()) return;
   out << "\n"
-      << table_text(
-             trials_table(view),
-             {.rows = top, .bold_titles = style.colour, .width = style.width, .more = "; --top 0 shows all"});
+      << table_text(trials_table(view), {.rows = top,
+                                         .bold_titles = style.colour,
+                                         .width = style.table_width,
+                                         .more = "; --top 0 shows all",
+                                         .wide = "--wide shows all"});
   const ReportTable importance = importance_table(view);
   if (!importance.rows.empty())
     out << "\n"
-        << table_text(importance, {.rows = kShownTrials, .bold_titles = style.colour, .width = style.width});
+        << table_text(importance,
+                      {.rows = kShownTrials, .bold_titles = style.colour, .width = style.table_width});
 }
 
 void print_tune_summary(const StudyView& view, std::ostream& out, const ReportStyle& style) {
@@ -196,8 +199,9 @@ void print_tune_summary(const StudyView& view, std::ostream& out, const ReportSt
   if (view.objectives.size() > 1) {
     out << format("front: {} trial{} that no other beats in all objectives\n", view.best.size(),
                   view.best.size() == 1 ? "" : "s")
-        << table_text(front_table(view),
-                      {.rows = kShownFront, .bold_titles = style.colour, .width = style.width, .more = ""});
+        << table_text(
+               front_table(view),
+               {.rows = kShownFront, .bold_titles = style.colour, .width = style.table_width, .more = ""});
   } else {
     const StudyTrial& best = view.trials[static_cast<std::size_t>(view.best[0])];
     out << format("best: {} {} with {} (trial {})\n", view.objectives[0], value_text(best.values[0]),

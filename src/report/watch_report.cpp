@@ -10,9 +10,11 @@
 #include "nadi/base/version.h"
 #include "nadi/job_health/spoken_duration.h"
 #include "nadi/report/device_use.h"
+#include "nadi/report/job_result_text.h"
 #include "nadi/report/text_table.h"
 #include "nadi/scheduler/job_time.h"
 #include "nadi/terminal/full_screen.h"
+#include "nadi/terminal/wrap.h"
 
 namespace nadi {
 namespace {
@@ -130,6 +132,7 @@ void print_watch(const WatchedState& state, std::ostream& out, const ReportStyle
       out << format("    {}{}\n", evidence.place.empty() ? "" : evidence.place + ": ",
                     screen_text(evidence.text, style.width * 4));
   }
+  print_four_rules(state.verdicts, out, style);
   if (!state.log.nodes.empty()) {
     TextTable table(
         {{"node", Align::kLeft}, {"use"}, {"memory"}, {"hottest"}, {"errors"}, {"last line", Align::kLeft}});
@@ -142,9 +145,9 @@ void print_watch(const WatchedState& state, std::ostream& out, const ReportStyle
       for (const ErrorGroup& group : node.errors) errors += group.count;
       table.add_row({node.name, use.percent ? format("{:.0f} %", *use.percent) : "-", memory_text(use),
                      use.degrees ? format("{:.0f} C", *use.degrees) : "-", format("{}", errors),
-                     screen_text(last_line(node), rest)});
+                     cut_line(screen_text(last_line(node), 4 * rest), rest)});
     }
-    out << table.to_string(style.colour);
+    out << table.to_string({.bold_titles = style.colour, .width = style.table_width});
   }
   if (const std::int64_t lines = left_out(state.log); lines > 0)
     out << format("lines that were cut or damaged: {}\n", lines);
@@ -162,6 +165,17 @@ Json watch_json(const WatchedState& state) {
                         {"text", finding.text},
                         {"nodes", finding.nodes},
                         {"evidence", std::move(evidence)}});
+  }
+  Json rules = Json::array();
+  for (const JobVerdict& verdict : state.verdicts) {
+    Json evidence = Json::array();
+    for (const HealthEvidence& one : verdict.evidence)
+      evidence.push_back({{"place", one.place}, {"text", one.text}});
+    rules.push_back({{"number", verdict.number},
+                     {"rule", verdict.rule},
+                     {"answer", to_string(verdict.answer)},
+                     {"text", verdict.text},
+                     {"evidence", std::move(evidence)}});
   }
   Json nodes = Json::array();
   for (const NodeLog& node : state.log.nodes) {
@@ -207,6 +221,7 @@ Json watch_json(const WatchedState& state) {
           {"done", progress.done},
           {"healthy", is_healthy(state.findings)},
           {"findings", std::move(findings)},
+          {"rules", std::move(rules)},
           {"nodes", std::move(nodes)},
           {"errors", std::move(errors)},
           {"damaged_lines", left_out(state.log)},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "nadi/base/json.h"
+#include "nadi/job_health/four_rules.h"
 #include "nadi/job_health/job_health.h"
 #include "nadi/report/report_style.h"
 
@@ -23,6 +24,7 @@ struct WatchedState {
   std::string status_problem = {};  // why the scheduler says nothing, or what it left out
   JobProgress progress = {};
   std::vector<HealthFinding> findings = {};
+  std::vector<JobVerdict> verdicts = {};  // of the four rules; empty while logs are read
   bool runs = false;
   std::chrono::sys_seconds now = {};
 };

@@ -30,6 +30,7 @@ constexpr std::int64_t kMostProcessors = 65'536;
 constexpr std::int64_t kMostRestarts = 1'000'000;
 constexpr std::int64_t kMostStep = 999'999'999'999;
 constexpr std::int64_t kMostGroups = 128;
+constexpr std::int64_t kLastPort = 65535;
 constexpr std::int64_t kMostProfiledRanks = 1 << 20;
 
 bool holds_control(std::string_view text) {
@@ -335,6 +336,8 @@ JobFile read_job_root(const JsonValue& root, const fs::path& folder) {
   read_choice(root, "processes", std::array{JobProcesses::kRanks, JobProcesses::kNodes}, job.processes);
   read_choice(root, "mixing", std::array{JobMixing::kOneJob, JobMixing::kJobs}, job.mixing);
   if (const auto value = root.find("mpi")) job.mpi = word_at(*value);
+  if (const auto value = root.find("master_address")) job.master_address = word_at(*value);
+  if (const auto value = root.find("master_port")) job.master_port = count_of(*value, 1, kLastPort);
   read_text(root, "account", job.account);
   read_text(root, "qos", job.qos);
   read_text(root, "reservation", job.reservation);

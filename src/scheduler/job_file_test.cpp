@@ -199,5 +199,32 @@ TEST(JobTime, ReadsTheFormsOfSlurm) {
   EXPECT_EQ(job_time_text(std::chrono::seconds(65)), "0:01:05");
 }
 
+TEST(JobFile, SetReachesFlagsOfTrain) {
+  const std::string text =
+      R"({"nadi_job": 1, "run": {"train": ["gpt2", "--max-steps", "4", "--save_dir=a"]}})";
+  const auto words = [&](std::vector<std::string> set) {
+    return parse_job_file(text, "job.json", {.set = std::move(set)}).run.words;
+  };
+  EXPECT_EQ(words({"run.train.max-steps=8"}),
+            (std::vector<std::string>{"gpt2", "--max-steps", "8", "--save_dir=a"}));
+  EXPECT_EQ(words({"run.train.--save-dir=b=c"}),
+            (std::vector<std::string>{"gpt2", "--max-steps", "4", "--save_dir=b=c"}));
+  EXPECT_EQ(words({"run.train.dtype=bf16"}),
+            (std::vector<std::string>{"gpt2", "--max-steps", "4", "--save_dir=a", "--dtype", "bf16"}));
+  EXPECT_EQ(words({"run.train.0=gpt2-xl"})[0], "gpt2-xl");
+}
+
+TEST(JobFile, MasterIsWhatTheJobSays) {
+  const JobFile job = parse_job_file(
+      R"({"nadi_job": 1, "run": {"command": ["a"]}, "master_address": "10.0.0.7", "master_port": 6787})",
+      "job.json");
+  EXPECT_EQ(job.master_address, "10.0.0.7");
+  EXPECT_EQ(job.master_port, 6787);
+  EXPECT_EQ(parse_job_file(job_file_text(job), "job.json"), job);
+  EXPECT_THROW(
+      parse_job_file(R"({"nadi_job": 1, "run": {"command": ["a"]}, "master_port": 70000})", "job.json"),
+      Error);
+}
+
 }  // namespace
 }  // namespace nadi

@@ -108,6 +108,8 @@ std::string job_file_text(const JobFile& job) {
   root["processes"] = to_string(job.processes);
   root["mixing"] = to_string(job.mixing);
   put_text(root, "mpi", job.mpi);
+  put_text(root, "master_address", job.master_address);
+  if (job.master_port > 0) root["master_port"] = job.master_port;
   put_text(root, "account", job.account);
   put_text(root, "qos", job.qos);
   put_text(root, "reservation", job.reservation);

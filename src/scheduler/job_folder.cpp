@@ -10,6 +10,7 @@
 #include "nadi/base/json.h"
 #include "nadi/base/natural_order.h"
 #include "nadi/plan/plan_file.h"
+#include "nadi/scheduler/job_registry.h"
 
 namespace nadi {
 namespace {
@@ -152,7 +153,7 @@ std::optional<fs::path> find_job_folder(const std::string& job, const fs::path& 
   std::error_code error;
   if (job.find('/') == std::string::npos && !job.empty() && fs::is_directory(outputs / job, error))
     return outputs / job;
-  if (job.empty() || !fs::is_directory(job, error)) return std::nullopt;
+  if (job.empty() || !fs::is_directory(job, error)) return registered_job(job);
   // "jobs/12/", as shells complete it: its parent is jobs.
   const std::size_t end = job.find_last_not_of('/');
   return fs::path(job.substr(0, end == std::string::npos ? 1 : end + 1));

@@ -44,8 +44,8 @@ Error run_is_not_resumed(const SubmittedJob& run);
 // Folders of jobs of ours in `outputs`, in natural order of their ids.
 std::vector<std::filesystem::path> job_folders(const std::filesystem::path& outputs);
 
-// The folder that a user means by JOB: a path of a folder, or an id, of which the folder lies in `outputs`.
-// Nothing when there is none.
+// The folder that a user means by JOB: a path of a folder, or an id, of which the folder lies in `outputs`;
+// that of a local job may lie anywhere (job_registry.h). Nothing when there is none.
 std::optional<std::filesystem::path> find_job_folder(const std::string& job,
                                                      const std::filesystem::path& outputs);
 

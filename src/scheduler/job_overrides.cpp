@@ -84,6 +84,33 @@ Json& element_at(Json& list, const std::string& key, const std::string& setting)
   return list[index];
 }
 
+// "run.train.max-steps=8": the value of a flag among words, or the flag with its value behind them.
+bool set_flag(Json& words, const std::string& key, const std::string& value) {
+  if (!words.is_array() || key.empty() || key.find_first_not_of("0123456789") == std::string::npos)
+    return false;
+  const std::string flag = key.starts_with("--") ? key : "--" + key;
+  const auto plain = [](std::string text) {
+    std::ranges::replace(text, '_', '-');
+    return text;
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].is_string()) continue;
+    const std::string word = words[i].get<std::string>();
+    const std::size_t equals = word.find('=');
+    if (plain(word.substr(0, equals)) != plain(flag)) continue;
+    if (equals != std::string::npos)
+      words[i] = word.substr(0, equals + 1) + value;
+    else if (i + 1 < words.size())
+      words[i + 1] = value;
+    else
+      words.push_back(value);
+    return true;
+  }
+  words.push_back(flag);
+  words.push_back(value);
+  return true;
+}
+
 void apply(Json& job, const Json& root, const std::string& setting) {
   const std::size_t equals = setting.find('=');
   if (equals == std::string::npos || equals == 0)
@@ -99,6 +126,10 @@ void apply(Json& job, const Json& root, const std::string& setting) {
       schema = &followed(root, schema->at("items"));
       if (at->is_null()) *at = Json::array();
       if (!at->is_array()) throw wrong_value(setting, "a list in the job file");
+      // Words of 'nadi train' and Megatron-LM are flags with values; those of any command are not known.
+      if ((path.starts_with("run.train.") || path.starts_with("run.megatron.")) && begin > path.size() &&
+          set_flag(*at, key, text))
+        return;
       at = &element_at(*at, key, setting);
     } else {
       schema = &member_schema(root, *schema, key, setting);

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
+#include <ctime>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <thread>
 
@@ -16,6 +18,7 @@
 #include "nadi/job/find_program.h"
 #include "nadi/scheduler/detached_process.h"
 #include "nadi/scheduler/job_folder.h"
+#include "nadi/scheduler/job_registry.h"
 #include "nadi/scheduler/local_script.h"
 #include "nadi/scheduler/resumed_words.h"
 
@@ -128,23 +131,29 @@ JobStatus status_of(const SubmittedJob& submitted) {
   return status;
 }
 
-// A folder that is ours from the moment at which it is there: two submissions get two numbers.
-fs::path take_folder(const fs::path& outputs) {
-  std::int64_t number = 1;
+// "local-20260131-090500-3f2a": the time of the submission, and four digits by chance for those of one
+// second.
+std::string drawn_id(JobTime now) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  const std::size_t length = std::strftime(text.data(), text.size(), "%Y%m%d-%H%M%S", &parts);
+  std::random_device chance;
+  return format("local-{}-{:04x}", std::string_view(text.data(), length), chance() & 0xffffU);
+}
+
+// A folder that is ours from the moment at which it is there: two submissions get two ids.
+fs::path take_folder(const fs::path& outputs, JobTime now) {
   std::error_code error;
   fs::create_directories(outputs, error);
   if (error) throw environment_error(format("cannot make {}: {}", outputs.string(), error.message()));
-  for (fs::directory_iterator entry(outputs, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    std::int64_t used = 0;
-    if (!name.starts_with("local-")) continue;
-    std::from_chars(name.data() + 6, name.data() + name.size(), used);
-    number = std::max(number, used + 1);
-  }
-  for (;; ++number) {
-    const fs::path folder = outputs / format("local-{}", number);
-    if (fs::create_directory(folder, error)) return folder;
-    if (error) throw environment_error(format("cannot make {}: {}", folder.string(), error.message()));
+  for (;;) {
+    const std::string id = drawn_id(now);
+    if (registered_job(id)) continue;
+    if (fs::create_directory(outputs / id, error)) return outputs / id;
+    if (error)
+      throw environment_error(format("cannot make {}: {}", (outputs / id).string(), error.message()));
   }
 }
 
@@ -156,10 +165,13 @@ SubmittedJob LocalScheduler::submit(const JobFile& job, const SubmitOptions& opt
   if (!bash) throw environment_error("no bash on PATH");
   SubmittedJob submitted{.id = {},
                          .scheduler = SchedulerKind::kLocal,
-                         .folder = take_folder(job.outputs),
+                         .folder = take_folder(job.outputs, now_in_seconds()),
                          .time = now_in_seconds()};
   submitted.id = submitted.folder.filename().string();
   write_job_folder(job, submitted, local_script(job));
+  if (const std::string problem = register_job(submitted.id, submitted.folder); !problem.empty())
+    submitted.said =
+        format("warning: job {} is found in {} alone: {}", submitted.id, job.outputs.string(), problem);
   start_detached({.words = {bash->string(), (submitted.folder / "script.sh").string(), submitted.id},
                   .environment = environment_of(job.environment),
                   .output = submitted.folder / "slurm.txt"});
@@ -170,7 +182,13 @@ SubmittedJob LocalScheduler::submit(const JobFile& job, const SubmitOptions& opt
 
 std::vector<JobStatus> LocalScheduler::list(const ListOptions& options) {
   std::vector<JobStatus> jobs;
-  for (const fs::path& folder : job_folders(options_.outputs)) {
+  std::vector<fs::path> folders = job_folders(options_.outputs);
+  if (options_.everywhere)
+    for (fs::path& folder : registered_jobs())
+      if (std::ranges::none_of(folders,
+                               [&](const fs::path& known) { return known.filename() == folder.filename(); }))
+        folders.push_back(std::move(folder));
+  for (const fs::path& folder : folders) {
     const auto submitted = read_submitted_job(folder);
     if (!submitted || submitted->scheduler != SchedulerKind::kLocal) continue;
     JobStatus status = status_of(*submitted);

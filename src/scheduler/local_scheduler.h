@@ -1,5 +1,5 @@
 // This machine as a scheduler: a job is a script in the background (local_script.h), its folder is all that
-// is known about it. Ids are local-1, local-2, ...
+// is known about it. Ids are unique on the machine: local-20260131-090500-3f2a.
 #pragma once
 
 #include "nadi/scheduler/scheduler.h"

@@ -50,8 +50,8 @@ class LocalJobs : public testing::Test {
 TEST_F(LocalJobs, RanksRunInTheBackgroundAndAreWrittenDown) {
   job_.groups[0].ranks_per_node = 3;
   const SubmittedJob submitted = submit({"bash", "-c", "echo rank $RANK of $WORLD_SIZE"});
-  EXPECT_EQ(submitted.id, "local-1");
-  const JobStatus status = scheduler().status("local-1");
+  EXPECT_THAT(submitted.id, testing::MatchesRegex("local-[0-9]{8}-[0-9]{6}-[0-9a-f]{4}"));
+  const JobStatus status = scheduler().status(submitted.id);
   EXPECT_EQ(status.state, JobState::kDone) << read_text(submitted.folder / "slurm.txt");
   EXPECT_EQ(status.exit_code, 0);
   EXPECT_EQ(status.name, "test");
@@ -59,8 +59,8 @@ TEST_F(LocalJobs, RanksRunInTheBackgroundAndAreWrittenDown) {
   for (const char* line : {"rank 0 of 3\n", "rank 1 of 3\n", "rank 2 of 3\n"})
     EXPECT_THAT(out, HasSubstr(line));
   EXPECT_EQ(read_job_of(submitted.folder), job_);
-  EXPECT_EQ(read_submitted_job(submitted.folder)->id, "local-1");
-  EXPECT_EQ(submit({"true"}).id, "local-2");
+  EXPECT_EQ(read_submitted_job(submitted.folder)->id, submitted.id);
+  EXPECT_NE(submit({"true"}).id, submitted.id);
   EXPECT_EQ(scheduler().list({.ended = true}).size(), 2U);
   EXPECT_TRUE(scheduler().list({}).empty());
 }
@@ -128,29 +128,46 @@ TEST_F(LocalJobs, ASweepRunsEachCombination) {
   job_.sweep.values = {{"A", {"1", "2"}}, {"B", {"x", "$(touch hostile_was_here)"}}};
   const SubmittedJob submitted = submit({"echo", "${A}-${B}"});
   EXPECT_EQ(scheduler().status(submitted.id).state, JobState::kDone);
-  EXPECT_THAT(printed(job_.outputs / "local-1_0", ".out"), HasSubstr("1-x\n"));
-  EXPECT_THAT(printed(job_.outputs / "local-1_3", ".out"), HasSubstr("2-$(touch hostile_was_here)\n"));
+  EXPECT_THAT(printed(job_.outputs / (submitted.id + "_0"), ".out"), HasSubstr("1-x\n"));
+  EXPECT_THAT(printed(job_.outputs / (submitted.id + "_3"), ".out"),
+              HasSubstr("2-$(touch hostile_was_here)\n"));
   EXPECT_FALSE(fs::exists(kHostileMark));
   // A run has a state of its own; it cannot be submitted again alone.
-  const JobStatus run = scheduler().status("local-1_3");
-  EXPECT_EQ(run.id, "local-1_3");
+  const JobStatus run = scheduler().status(submitted.id + "_3");
+  EXPECT_EQ(run.id, submitted.id + "_3");
   EXPECT_EQ(run.state, JobState::kDone);
   EXPECT_EQ(run.name, job_.name);
   EXPECT_EQ(runs_of_sweep(submitted.folder / "").size(), 4U);
-  EXPECT_EQ(runs_of_sweep(submitted.folder)[3], "local-1_3");
+  EXPECT_EQ(runs_of_sweep(submitted.folder)[3], submitted.id + "_3");
   EXPECT_TRUE(runs_of_sweep(run.folder).empty());
   try {
     scheduler().resume(run.folder, {});
     FAIL() << "a run was submitted";
   } catch (const Error& error) {
-    EXPECT_THAT(error.message(), HasSubstr("local-1_3 is a run of sweep local-1"));
+    EXPECT_THAT(error.message(), HasSubstr(submitted.id + "_3 is a run of sweep " + submitted.id));
   }
+}
+
+TEST_F(LocalJobs, IdsAreFoundFromAnyFolder) {
+  const SubmittedJob submitted = submit({"true"});
+  EXPECT_EQ(find_job_folder(submitted.id, "/nowhere"), submitted.folder);
+  EXPECT_EQ(LocalScheduler({.outputs = "/nowhere"}).status(submitted.id).state, JobState::kDone);
+  EXPECT_EQ(LocalScheduler({.outputs = "/nowhere", .everywhere = true}).list({.ended = true}).size(), 1U);
+  EXPECT_EQ(LocalScheduler({.outputs = job_.outputs, .everywhere = true}).list({.ended = true}).size(), 1U);
+  EXPECT_TRUE(LocalScheduler({.outputs = "/nowhere"}).list({.ended = true}).empty());
+  EXPECT_FALSE(find_job_folder("local-20260131-090500-0000", "/nowhere"));
+  EXPECT_EQ(find_job_folder("last", "/nowhere"), submitted.folder);
+  // A folder that is gone is forgotten.
+  fs::remove_all(submitted.folder);
+  EXPECT_FALSE(find_job_folder(submitted.id, "/nowhere"));
+  submit({"true"});
+  EXPECT_EQ(LocalScheduler({.outputs = "/nowhere", .everywhere = true}).list({.ended = true}).size(), 1U);
 }
 
 TEST_F(LocalJobs, AnotherSubmissionContinues) {
   const SubmittedJob first = submit({"false"});
   const SubmittedJob second = scheduler().resume(first.folder, {});
-  EXPECT_EQ(second.id, "local-2");
+  EXPECT_NE(second.id, first.id);
   EXPECT_THROW(scheduler().resume("nowhere", {}), Error);
 }
 

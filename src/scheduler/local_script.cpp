@@ -55,11 +55,17 @@ void add_local_head(ScriptText& script, const JobFile& job) {
   script.line("read -r -a stat </proc/$$/stat");
   script.line("record pid $$ \"${{stat[21]}}\"");
   script.line("export NODE_NAME=${{HOSTNAME%%.*}}");
-  script.line("export JOB_NODES=$NODE_NAME NNODES=1 WORLD_SIZE={} MASTER_ADDR=127.0.0.1", job.ranks());
-  script.line("MASTER_PORT=$((20000 + $$ % 10000))");
-  script.line(
-      "while (exec 3<>\"/dev/tcp/127.0.0.1/$MASTER_PORT\") 2>/dev/null; do MASTER_PORT=$((MASTER_PORT + 1)); "
-      "done");
+  script.line("export JOB_NODES=$NODE_NAME NNODES=1 WORLD_SIZE={} MASTER_ADDR={}", job.ranks(),
+              job.master_address.empty() ? "127.0.0.1" : shell_quote(job.master_address));
+  if (job.master_port > 0) {
+    script.line("MASTER_PORT={}", job.master_port);
+  } else {
+    script.line("MASTER_PORT=$((20000 + $$ % 10000))");
+    script.line(
+        "while (exec 3<>\"/dev/tcp/127.0.0.1/$MASTER_PORT\") 2>/dev/null; do MASTER_PORT=$((MASTER_PORT + "
+        "1)); "
+        "done");
+  }
   script.line("export MASTER_PORT");
 }
 
@@ -110,10 +116,11 @@ void add_local_start(ScriptText& script, const JobFile& job) {
     script.line("  nadi_sample \"$JOB_FOLDER/$NODE_NAME.gpu\" {} \"${{ranks[0]}}\" & sampler=$!",
                 job.sample_every.count());
   script.line("  # The first failure counts; it ends the others.");
-  script.line("  for rank in \"${{ranks[@]}}\"; do");
-  script.line("    wait_for \"$rank\"; ended=$?");
+  script.line("  for number in \"${{!ranks[@]}}\"; do");
+  script.line("    wait_for \"${{ranks[number]}}\"; ended=$?");
   script.line("    if ((ended != 0 && code == 0)); then");
   script.line("      code=$ended");
+  script.line("      say \"{} ended with exit code $ended\"", processes > 1 ? "rank $number" : "the command");
   script.line("      if ((!told && !cancelled)); then signal_ranks TERM; fi");
   script.line("    fi");
   script.line("  done");

@@ -2,473 +2,314 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
-#include <fstream>
+#include <numeric>
 
 #include "nadi/base/error.h"
-#include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
-#include "nadi/base/parse_bytes.h"
+#include "nadi/base/nearest.h"
+#include "nadi/job_log/old_model_names.h"
+#include "nadi/model/config_file.h"
 #include "nadi/scheduler/job_folder.h"
-#include "nadi/scheduler/job_time.h"
-#include "nadi/scheduler/job_variables.h"
+#include "nadi/scheduler/old_nodes.h"
 
 namespace nadi {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLongestLine = 1 << 16;
-constexpr std::size_t kMostLines = 100'000;
-
-std::vector<std::string> lines_in(const fs::path& path, std::string_view wanted) {
-  const FileKind kind = kind_of_file(path);
-  if (!is_text(kind) && kind != FileKind::kUnknown) throw WrongFileKind(path.string(), kind, wanted);
-  std::ifstream file(path);
-  if (!file) throw input_error({.file = path.string()}, "cannot read the file");
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (line.size() > kLongestLine || lines.size() > kMostLines)
-      throw input_error({.file = path.string(), .line = std::ssize(lines) + 1},
-                        "too long for a file of settings");
-    lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
-std::string_view without_spaces(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return "";
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
-// The value of a key as bash would read it, without running anything.
-class ValueReader {
- public:
-  ValueReader(std::string_view text, Place place, const std::vector<OldSetting>& known)
-      : text_(text), place_(std::move(place)), known_(known) {}
-
-  std::string read() {
-    std::string value;
-    char quote = 0;
-    for (at_ = 0; at_ < text_.size(); ++at_) {
-      const char c = text_[at_];
-      if (quote == 0 && (c == ' ' || c == '\t' || c == ';')) break;
-      if (quote == 0 && (c == '"' || c == '\'')) {
-        quote = c;
-      } else if (quote != 0 && c == quote) {
-        quote = 0;
-      } else if (quote != '\'' && c == '\\' && at_ + 1 < text_.size()) {
-        value += text_[++at_];
-      } else if (quote != '\'' && c == '`') {
-        throw command();
-      } else if (quote != '\'' && c == '$') {
-        value += variable();
-      } else {
-        value += c;
-      }
-    }
-    if (quote != 0) throw input_error(place_, "a quote without an end");
-    const std::string_view rest = without_spaces(text_.substr(std::min(at_, text_.size())));
-    if (!rest.empty() && rest[0] != '#' && rest != ";")
-      throw input_error(place_, format("{} follows the value", quote_for_message(rest)),
-                        "quotes around values with spaces");
-    return value;
-  }
-
- private:
-  Error command() const {
-    return input_error(place_, "the value is the output of a command, and nothing is executed here",
-                       "write the value itself");
-  }
-
-  // at_ is on the '$', and then on the last character of the reference.
-  std::string variable() {
-    if (text_.substr(at_).starts_with("$(")) throw command();
-    const bool braces = text_.substr(at_).starts_with("${");
-    const std::size_t begin = at_ + (braces ? 2 : 1);
-    std::size_t end = begin;
-    while (end < text_.size() && is_variable_name(text_.substr(begin, end + 1 - begin))) ++end;
-    const std::string name(text_.substr(begin, end - begin));
-    if (name.empty() || (braces && text_.substr(end, 1) != "}"))
-      throw input_error(place_, "this use of '$' is not read", "$NAME and ${NAME} of earlier lines are");
-    at_ = braces ? end : end - 1;
-    for (const OldSetting& setting : known_)
-      if (setting.name == name) return setting.value;
-    if (name == "HOME" || name == "USER")
-      if (const char* value = std::getenv(name.c_str())) return value;
-    throw input_error(place_, format("${} is not set in the lines above", name));
-  }
-
-  std::string_view text_;
-  Place place_;
-  const std::vector<OldSetting>& known_;
-  std::size_t at_ = 0;
+// Settings that are flags of 'nadi train' with a number, in the order in which the flags stand. Those with a
+// fallback are not in the settings file: the scripts that are replaced had them.
+struct OldFlag {
+  std::string_view setting, flag, fallback;
 };
+constexpr std::array kOldFlags{OldFlag{"GLOBAL_BATCH_SIZE", "--global-batch-size", ""},
+                               OldFlag{"MICRO_BATCH_SIZE", "--micro-batch-size", ""},
+                               OldFlag{"TENSOR_MP_SIZE", "--tensor-model-parallel-size", ""},
+                               OldFlag{"DP_SIZE", "--dp", ""},
+                               OldFlag{"PIPELINE_MP_SIZE", "--pipeline-model-parallel-size", ""},
+                               OldFlag{"TRAIN_ITERS", "--train-iters", "50"},
+                               OldFlag{"LOG_INTERVAL", "--log-interval", "10"},
+                               OldFlag{"SEQ_LENGTH", "--seq-length", "1024"}};
 
-void read_settings_file(const fs::path& path, OldSettings& old) {
-  const std::vector<std::string> lines = lines_in(path, "a file of settings");
-  std::vector<std::int64_t> others;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    std::string_view line = without_spaces(lines[i]);
-    if (line.empty() || line[0] == '#') continue;
-    if (line.starts_with("export ")) line = without_spaces(line.substr(7));
-    const std::size_t equals = line.find('=');
-    const std::int64_t number = static_cast<std::int64_t>(i) + 1;
-    if (equals == std::string_view::npos || !is_variable_name(line.substr(0, equals))) {
-      others.push_back(number);
-      continue;
-    }
-    const std::string name(line.substr(0, equals));
-    OldSetting setting{
-        name,
-        ValueReader(line.substr(equals + 1), {.file = path.string(), .line = number}, old.settings).read(),
-        number};
-    std::erase_if(old.settings, [&](const OldSetting& before) { return before.name == name; });
-    old.settings.push_back(std::move(setting));
-  }
-  if (!others.empty())
-    old.notes.push_back(format("{}: line{} {} not of the form KEY=value, not read", path.string(),
-                               others.size() == 1 ? "" : "s", fmt::join(others, ", ")));
+// Settings that have no effect, and why.
+struct UnusedSetting {
+  std::string_view name, why;
+};
+constexpr std::string_view kNoContainer =
+    "'nadi train' runs without a container; \"container\" of the job names one that has nadi";
+constexpr std::array kUnusedSettings{
+    UnusedSetting{"RELOAD_CONTAINER", kNoContainer}, UnusedSetting{"CONTAINER_NAME", kNoContainer},
+    UnusedSetting{"CONTAINER_PATH", kNoContainer}, UnusedSetting{"CONTAINER_IMAGE_PATH", kNoContainer},
+    UnusedSetting{"MASTER_ADDR", ""}};
+
+constexpr std::array<std::string_view, 13> kOtherSettings{
+    "MODEL",   "NNODES",      "NPROC_PER_NODE",      "WORLD_SIZE",  "PARTITION",  "ZERO",     "NSYS",
+    "PROFILE", "MASTER_PORT", "HOMOGENEOUS_CLUSTER", "HIDDEN_SIZE", "NUM_LAYERS", "DATA_PATH"};
+
+std::optional<std::string> from_process(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// "-N 4", "-N4", "--nodes=4" and "--nodes 4" are {"nodes", "4"}.
-constexpr std::array kShortOptions{
-    std::pair{"-N", "nodes"},     std::pair{"-n", "ntasks"},    std::pair{"-c", "cpus-per-task"},
-    std::pair{"-p", "partition"}, std::pair{"-t", "time"},      std::pair{"-J", "job-name"},
-    std::pair{"-w", "nodelist"},  std::pair{"-x", "exclude"},   std::pair{"-C", "constraint"},
-    std::pair{"-A", "account"},   std::pair{"-q", "qos"},       std::pair{"-o", "output"},
-    std::pair{"-e", "error"},     std::pair{"-d", "dependency"}};
-
-std::vector<std::string> sbatch_words(std::string_view line) {
-  std::vector<std::string> words;
-  std::string word;
-  char quote = 0;
-  bool inside = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quote == 0 && (c == ' ' || c == '\t')) {
-      if (inside) words.push_back(std::exchange(word, ""));
-      inside = false;
-      continue;
-    }
-    if (quote == 0 && !inside && c == '#') break;
-    inside = true;
-    if (c == '\\' && i + 1 < line.size())
-      word += line[++i];
-    else if (quote == 0 && (c == '"' || c == '\''))
-      quote = c;
-    else if (quote != 0 && c == quote)
-      quote = 0;
-    else
-      word += c;
-  }
-  if (inside) words.push_back(word);
-  return words;
-}
-
-void read_sbatch_lines(const fs::path& path, OldSettings& old) {
-  const std::vector<std::string> lines = lines_in(path, "a script for sbatch");
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (!lines[i].starts_with("#SBATCH")) {
-      // sbatch stops at the first command.
-      const std::string_view line = without_spaces(lines[i]);
-      if (!line.empty() && line[0] != '#') break;
-      continue;
-    }
-    const std::int64_t number = static_cast<std::int64_t>(i) + 1;
-    const std::vector<std::string> words = sbatch_words(std::string_view(lines[i]).substr(7));
-    for (std::size_t w = 0; w < words.size(); ++w) {
-      const std::string& word = words[w];
-      if (word == "hetjob" || word == "packjob")
-        throw input_error({.file = path.string(), .line = number}, "a heterogeneous job cannot be taken over",
-                          "describe it as groups of a job file: 'nadi job init'");
-      std::string name, value;
-      if (word.starts_with("--")) {
-        const std::size_t equals = word.find('=');
-        name = word.substr(2, equals == std::string::npos ? equals : equals - 2);
-        if (equals != std::string::npos)
-          value = word.substr(equals + 1);
-        else if (w + 1 < words.size() && !words[w + 1].starts_with("-"))
-          value = words[++w];
-      } else {
-        const auto known = std::ranges::find_if(
-            kShortOptions, [&](const auto& entry) { return word.starts_with(entry.first); });
-        if (known == kShortOptions.end())
-          throw input_error({.file = path.string(), .line = number},
-                            format("{} is no option of sbatch that is known here", quote_for_message(word)),
-                            "write it out: --name=value");
-        name = known->second;
-        if (word.size() > 2)
-          value = word.substr(2);
-        else if (w + 1 < words.size())
-          value = words[++w];
-      }
-      old.options.push_back({name, value, number});
-    }
-  }
-}
-
-std::int64_t count_in(const OldSetting& setting, const fs::path& file, std::int64_t least = 1) {
-  std::int64_t count = 0;
-  const char* end = setting.value.data() + setting.value.size();
-  const auto [at, problem] = std::from_chars(setting.value.data(), end, count);
-  constexpr std::int64_t kMost = 1 << 24;
-  if (problem != std::errc{} || at != end || count < least || count > kMost)
-    throw input_error(
-        {.file = file.string(), .line = setting.line},
-        format("{} is {}, not a number from {} on", setting.name, quote_for_message(setting.value), least));
-  return count;
-}
-
-bool truth_in(const OldSetting& setting, const fs::path& file) {
-  std::string text = setting.value;
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (text == "true" || text == "1" || text == "yes") return true;
-  if (text == "false" || text == "0" || text == "no" || text.empty()) return false;
-  throw input_error(
-      {.file = file.string(), .line = setting.line},
-      format("{} is {}, neither true nor false", setting.name, quote_for_message(setting.value)));
-}
-
-// "[1, 11, 8, 5]", "1-11-8-5" or "1,11,8,5": embedding and head count as a layer each there, and not here.
-std::string partition_in(const OldSetting& setting, const fs::path& file) {
-  std::vector<std::int64_t> layers;
-  std::string digits;
-  for (const char c : setting.value + ",") {
-    if (c >= '0' && c <= '9' && digits.size() < 8) {
-      digits += c;
-    } else if (std::string_view("[], -\t").find(c) == std::string_view::npos) {
-      throw input_error(
-          {.file = file.string(), .line = setting.line},
-          format("{} is {}, not a list of layers", setting.name, quote_for_message(setting.value)),
-          "for example 1-11-8-8-5");
-    } else if (!digits.empty()) {
-      layers.push_back(std::stoll(std::exchange(digits, "")));
-    }
-  }
-  if (layers.empty()) return "";
-  if (layers.size() == 1)
-    layers[0] -= 2;
-  else
-    layers.front() -= 1, layers.back() -= 1;
-  if (layers.front() < 0 || layers.back() < 0)
-    throw input_error(
-        {.file = file.string(), .line = setting.line},
-        format("{} is {}: the first and the last stage count embedding and head as a layer each",
-               setting.name, quote_for_message(setting.value)));
-  return format("{}", fmt::join(layers, "-"));
+// "lines 1, 2 and 5"; at most eight are named.
+std::string lines_text(const std::vector<std::int64_t>& lines) {
+  constexpr std::size_t kNamed = 8;
+  std::string text = lines.size() == 1 ? "line " : "lines ";
+  for (std::size_t i = 0; i < std::min(kNamed, lines.size()); ++i)
+    text += format("{}{}", i == 0 ? "" : ", ", lines[i]);
+  return lines.size() > kNamed ? format("{} and {} more", text, lines.size() - kNamed) : text;
 }
 
 class OldJob {
  public:
-  OldJob(OldSettings& old, fs::path settings, fs::path script)
-      : old_(old), job_(old.job), settings_(std::move(settings)), script_(std::move(script)) {}
+  OldJob(OldSettings& old, fs::path settings, std::vector<SbatchScript> scripts)
+      : old_(old),
+        job_(old.job),
+        settings_(std::move(settings)),
+        scripts_(scripts.size()),
+        nodes_(std::move(scripts), old.job, old.notes) {}
 
   void make() {
     job_.run.kind = JobRunKind::kTrain;
-    job_.outputs = fs::absolute(settings_).lexically_normal().parent_path() / kDefaultJobOutputs;
-    for (const OldSetting& setting : old_.settings) take_setting(setting);
-    for (const OldSetting& option : old_.options) take_option(option);
-    finish();
+    job_.outputs = folder() / kDefaultJobOutputs;
+    take_model();
+    take_nodes();
+    take_flags();
+    take_partition();
+    take_profilers();
+    take_others();
+    note_the_rest();
+    if (job_.name == JobFile{}.name) job_.name = model_name_;
   }
 
  private:
+  fs::path folder() const { return fs::absolute(settings_).lexically_normal().parent_path(); }
   void note(std::string text) { old_.notes.push_back(std::move(text)); }
-  void word(std::string_view flag, const OldSetting& setting) {
-    words_.emplace_back(flag);
-    words_.push_back(format("{}", count_in(setting, settings_)));
+  const ShellSetting* find(std::string_view name) const { return old_.file.find(name); }
+  Place place(const ShellSetting& setting) const {
+    return {.file = settings_.string(), .line = setting.line};
   }
 
-  void take_setting(const OldSetting& setting) {
-    const std::string& name = setting.name;
-    if (name == "MODEL")
-      model_ = setting.value;
-    else if (name == "NNODES")
-      nodes_ = count_in(setting, settings_);
-    else if (name == "NPROC_PER_NODE")
-      ranks_ = count_in(setting, settings_);
-    else if (name == "GLOBAL_BATCH_SIZE")
-      word("--global-batch-size", setting);
-    else if (name == "MICRO_BATCH_SIZE")
-      word("--micro-batch-size", setting);
-    else if (name == "TENSOR_MP_SIZE")
-      word("--tensor-model-parallel-size", setting), degrees_ *= count_in(setting, settings_);
-    else if (name == "DP_SIZE")
-      word("--dp", setting), degrees_ *= count_in(setting, settings_);
-    else if (name == "PIPELINE_MP_SIZE")
-      word("--pipeline-model-parallel-size", setting), degrees_ *= count_in(setting, settings_);
-    else if (name == "PARTITION")
-      take_partition(setting);
-    else if (name == "ZERO") {
-      if (truth_in(setting, settings_)) words_.insert(words_.end(), {"--zero", "1"});
-    } else if (name == "NSYS") {
-      if (truth_in(setting, settings_)) job_.profile.nsys = ProfilerUse{};
-    } else if (name == "PROFILE") {
-      if (truth_in(setting, settings_))
-        note(
-            "PROFILE=true: lists of times after timers are a part of the modified Megatron-LM; --trace 10-12 "
-            "records steps");
-    } else if (name == "CONTAINER_IMAGE_PATH")
-      job_.container = {.kind = ContainerKind::kEnroot, .image = setting.value};
-    else if (name == "MASTER_PORT" || name == "MASTER_ADDR")
-      note(format("{} is not taken over: it is found", name));
-    else if (name == "RELOAD_CONTAINER" || name == "CONTAINER_NAME" || name == "CONTAINER_PATH")
-      note(format("{} is not taken over: each job has a container of its own", name));
-    else if (name == "HOMOGENEOUS_CLUSTER") {
-      if (!truth_in(setting, settings_))
-        note(
-            "HOMOGENEOUS_CLUSTER=false: this is the job of one script; several kinds of nodes are groups of "
-            "a job file, and one job");
-    } else if (name == "HIDDEN_SIZE" || name == "NUM_LAYERS")
-      note(format("{} is not taken over: the model has it", name));
-    else
-      note(format("{}:{}: unknown setting {}", settings_.string(), setting.line, name));
+  std::optional<OldCount> count(std::string_view name, std::int64_t least = 1) const {
+    const ShellSetting* const setting = find(name);
+    if (setting == nullptr) return std::nullopt;
+    return OldCount{old_count(setting->name, setting->value, place(*setting), least), place(*setting)};
   }
 
-  void take_partition(const OldSetting& setting) {
-    const std::string layers = partition_in(setting, settings_);
-    if (!layers.empty()) words_.insert(words_.end(), {"--partition", layers});
+  bool truth(std::string_view name, bool fallback = false) const {
+    const ShellSetting* const setting = find(name);
+    if (setting == nullptr) return fallback;
+    std::string text = setting->value;
+    std::ranges::transform(text, text.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (text == "true" || text == "1" || text == "yes") return true;
+    if (text == "false" || text == "0" || text == "no" || text.empty()) return false;
+    throw input_error(place(*setting),
+                      format("{} is {}, neither true nor false", name, quote_for_message(setting->value)));
   }
 
-  std::vector<std::string> names_in(const std::string& text) const {
-    // "n[1-3],n7": commas in brackets belong to a name.
-    std::vector<std::string> names(1);
-    int depth = 0;
-    for (const char c : text) {
-      depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-      if (c == ',' && depth == 0)
-        names.emplace_back();
-      else
-        names.back() += c;
+  // A name of the old settings or of the catalogue, or a file, which lies beside the settings.
+  void take_model() {
+    const ShellSetting* const setting = find("MODEL");
+    if (setting == nullptr || setting->value.empty())
+      throw input_error({.file = settings_.string()}, "no MODEL=... in the settings: there is nothing to run",
+                        "MODEL='xl'");
+    model_name_ = fs::path(setting->value).stem().string();
+    model_ = std::string(model_of_old_name(setting->value));
+    std::error_code problem;
+    const bool is_path = model_.find('/') != std::string::npos || fs::exists(folder() / model_, problem);
+    if (is_path) {
+      model_ = (folder() / model_).lexically_normal().string();
+      if (!fs::exists(model_, problem)) {
+        note(format("{}: {} is not here: whether its layers fit is not checked", place(*setting).to_string(),
+                    quote_for_message(model_)));
+        return;
+      }
     }
-    std::erase(names, "");
-    return names;
+    try {
+      config_ = load_model_config(model_);
+    } catch (const Error& error) {
+      throw input_error(
+          place(*setting), format("MODEL is {}: {}", quote_for_message(setting->value), error.what()),
+          error.hint().empty() ? "" : format("'small' (gpt2) or 'xl' (gpt2-xl); {}", error.hint()));
+    }
+    for (const auto& [name, value] :
+         {std::pair{"NUM_LAYERS", config_->layers}, std::pair{"HIDDEN_SIZE", config_->width}})
+      if (const auto given = count(name); given && given->count != value)
+        throw input_error(given->place,
+                          format("{} is {}, and model {} has {}", name, given->count,
+                                 quote_for_message(setting->value), value),
+                          "the model decides");
   }
 
-  void take_option(const OldSetting& option) {
-    const std::string& name = option.name;
-    JobNodes& group = job_.groups[0];
-    if (name == "job-name")
-      job_.name = option.value;
-    else if (name == "nodes")
-      nodes_of_script_ = count_in(option, script_);
-    else if (name == "ntasks-per-node") {
-      if (count_in(option, script_) != 1) ranks_of_script_ = count_in(option, script_);
-    } else if (name == "ntasks")
-      note(format("--ntasks={} is not taken over: it follows from nodes and ranks", option.value));
-    else if (name == "cpus-per-task")
-      cpus_ = count_in(option, script_);
-    else if (name == "gres" || name == "gpus-per-node")
-      take_gpus(option);
-    else if (name == "partition")
-      group.partitions = names_in(option.value);
-    else if (name == "constraint")
-      group.constraint = option.value;
-    else if (name == "nodelist")
-      group.nodelist = names_in(option.value);
-    else if (name == "exclude")
-      group.exclude = names_in(option.value);
-    else if (name == "account")
-      job_.account = option.value;
-    else if (name == "qos")
-      job_.qos = option.value;
-    else if (name == "reservation")
-      job_.reservation = option.value;
-    else if (name == "dependency")
-      job_.dependency = option.value;
-    else if (name == "exclusive" && option.value.empty())
-      job_.exclusive = true;
-    else if (name == "time")
-      take_time(option);
-    else if (name == "mem")
-      take_memory(option);
-    else if (name == "output" || name == "error" || name == "open-mode")
-      note(format("--{} is not taken over: each job has a folder of its own", name));
-    else
-      job_.options.push_back(format("--{}{}", name, option.value.empty() ? "" : "=" + option.value));
-  }
-
-  Error wrong(const OldSetting& option, std::string_view wanted) const {
-    return input_error({.file = script_.string(), .line = option.line},
-                       format("--{} is {}, not {}", option.name, quote_for_message(option.value), wanted));
-  }
-
-  // "gpu:4", "gpu:a10:4", "4", "a10:4".
-  void take_gpus(const OldSetting& option) {
-    std::string text = option.value;
-    if (text.starts_with("gpu:")) text.erase(0, 4);
-    const std::size_t colon = text.rfind(':');
-    if (colon != std::string::npos) job_.groups[0].gpu_type = text.substr(0, colon);
-    job_.groups[0].gpus_per_node = count_in(
-        {option.name, text.substr(colon == std::string::npos ? 0 : colon + 1), option.line}, script_, 0);
-  }
-
-  void take_time(const OldSetting& option) {
-    if (option.value == "UNLIMITED" || option.value == "infinite") return;
-    job_.time = parse_job_time(option.value);
-    if (!job_.time) throw wrong(option, "a time");
-  }
-
-  void take_memory(const OldSetting& option) {
-    // Slurm counts in MiB, and its letters are powers of two.
-    std::string text = option.value;
-    if (text == "0") return note("--mem=0 is not taken over: \"exclusive\": true takes whole nodes");
-    if (!text.empty() && text.back() >= '0' && text.back() <= '9') text += "M";
-    const auto memory = parse_bytes(text + "iB");
-    if (!memory) throw wrong(option, "an amount of memory");
-    job_.groups[0].memory = memory;
-  }
-
-  void finish() {
-    JobNodes& group = job_.groups[0];
-    if (nodes_ && nodes_of_script_ && *nodes_ != *nodes_of_script_)
-      throw input_error({.file = script_.string()},
-                        format("--nodes={} in {}, and NNODES={} in {}", *nodes_of_script_, script_.string(),
-                               *nodes_, settings_.string()),
-                        "make them the same");
-    group.nodes = nodes_ ? *nodes_ : nodes_of_script_.value_or(1);
-    group.ranks_per_node = ranks_             ? *ranks_
-                           : ranks_of_script_ ? *ranks_of_script_
-                                              : std::max<std::int64_t>(1, group.gpus_per_node);
-    // The old scripts had one task for each node.
-    if (cpus_)
-      group.cpus_per_rank =
-          ranks_of_script_ ? *cpus_ : std::max<std::int64_t>(1, *cpus_ / group.ranks_per_node);
-    if (group.gpus_per_node == 0) group.gpus_per_node = group.ranks_per_node;
-    if (model_.empty())
-      throw input_error({.file = settings_.string()},
-                        "no MODEL=... in the settings: there is nothing to run");
-    if (degrees_ > 1 && degrees_ != group.ranks())
+  void take_nodes() {
+    const bool alike = truth("HOMOGENEOUS_CLUSTER", scripts_ < 2);
+    if (alike && scripts_ > 1)
+      throw input_error(place(*find("HOMOGENEOUS_CLUSTER")),
+                        format("HOMOGENEOUS_CLUSTER is true, and {} scripts are given", scripts_),
+                        "HOMOGENEOUS_CLUSTER=false; equal nodes have one script");
+    if (!alike && scripts_ == 0)
+      note("HOMOGENEOUS_CLUSTER=false: without the scripts of master and slaves, all nodes are alike here");
+    nodes_.set_counts(count("NNODES"), count("NPROC_PER_NODE"));
+    if (const auto world = count("WORLD_SIZE"); world && world->count != job_.ranks())
+      throw input_error(world->place,
+                        format("WORLD_SIZE is {}, and the nodes have {} ranks", world->count, job_.ranks()),
+                        "WORLD_SIZE=$((NPROC_PER_NODE * NNODES))");
+    std::int64_t degrees = 1;
+    for (const std::string_view name : {"TENSOR_MP_SIZE", "DP_SIZE", "PIPELINE_MP_SIZE"})
+      if (const auto degree = count(name)) degrees *= degree->count;
+    if (degrees > 1 && degrees != job_.ranks())
       throw input_error(
           {.file = settings_.string()},
           format("TENSOR_MP_SIZE x DP_SIZE x PIPELINE_MP_SIZE is {}, and {} nodes of {} ranks have {}",
-                 degrees_, group.nodes, group.ranks_per_node, group.ranks()));
-    if (old_.options.empty() || job_.name == JobFile{}.name) job_.name = model_;
+                 degrees, job_.nodes(), job_.groups[0].ranks_per_node, job_.ranks()));
+    // That of the settings counts where no script has one: scripts read the settings first.
+    if (const ShellSetting* const address = find("MASTER_ADDR");
+        address != nullptr && job_.master_address.empty())
+      job_.master_address = address->value;
+    if (const auto port = count("MASTER_PORT")) {
+      constexpr std::int64_t kLastPort = 65535;
+      if (port->count > kLastPort)
+        throw input_error(port->place,
+                          format("MASTER_PORT is {}; the last port is {}", port->count, kLastPort));
+      job_.master_port = port->count;
+    }
+  }
+
+  void take_flags() {
     job_.run.words = {model_};
-    job_.run.words.insert(job_.run.words.end(), words_.begin(), words_.end());
+    std::string missing, names;
+    for (const OldFlag& entry : kOldFlags) {
+      std::string value;
+      if (const auto given = count(entry.setting)) {
+        value = format("{}", given->count);
+      } else if (!entry.fallback.empty()) {
+        value = entry.fallback;
+        if (entry.setting == "SEQ_LENGTH" && config_ && config_->positions > 0)
+          value = format("{}", std::min<std::int64_t>(std::stoll(value), config_->positions));
+        missing += format("{}{} {}", missing.empty() ? "" : ", ", entry.flag, value);
+        names += format("{}{}", names.empty() ? "" : ", ", entry.setting);
+      } else {
+        continue;
+      }
+      if (entry.setting == "TRAIN_ITERS") iterations_ = std::stoll(value);
+      job_.run.words.emplace_back(entry.flag);
+      job_.run.words.push_back(value);
+    }
+    if (!missing.empty()) note(format("not in the settings: {}; {} change that", missing, names));
+    if (truth("ZERO")) job_.run.words.insert(job_.run.words.end(), {"--zero", "1"});
+    if (const ShellSetting* const data = find("DATA_PATH"); data != nullptr && !data->value.empty())
+      job_.run.words.insert(job_.run.words.end(),
+                            {"--data-path", (folder() / data->value).lexically_normal().string()});
+    else
+      note("no DATA_PATH in the settings: the job trains on the sample of text that is a part of nadi");
+  }
+
+  // "[0, 11, 8, 5]", "0-11-8-5" or "0,11,8,5": layers of each stage. Where they add up to two more than the
+  // model has, embedding and head count as a layer each.
+  void take_partition() {
+    const ShellSetting* const setting = find("PARTITION");
+    if (setting == nullptr) return;
+    std::vector<std::int64_t> layers;
+    std::string digits;
+    for (const char c : setting->value + ",") {
+      if (c >= '0' && c <= '9' && digits.size() < 8) {
+        digits += c;
+      } else if (std::string_view("[], -\t").find(c) == std::string_view::npos) {
+        throw input_error(place(*setting),
+                          format("PARTITION is {}, not a list of layers", quote_for_message(setting->value)),
+                          "for example 0-11-8-8-8-8-5-0");
+      } else if (!digits.empty()) {
+        layers.push_back(std::stoll(std::exchange(digits, "")));
+      }
+    }
+    if (layers.empty()) return;
+    if (const auto stages = count("PIPELINE_MP_SIZE"); stages && stages->count != std::ssize(layers))
+      throw input_error(place(*setting),
+                        format("PARTITION is {}, {} stages, and PIPELINE_MP_SIZE is {}",
+                               quote_for_message(setting->value), layers.size(), stages->count));
+    const std::int64_t sum = std::accumulate(layers.begin(), layers.end(), std::int64_t{0});
+    if (config_ && sum == config_->layers + 2 && layers.front() > 0 && layers.back() > 0 &&
+        (layers.size() > 1 || layers[0] > 2)) {
+      layers.front() -= 1;
+      layers.back() -= 1;
+      note(format("PARTITION {} adds up to {}: embedding and head count as a layer each there, and not here",
+                  quote_for_message(setting->value), sum));
+    } else if (config_ && sum != config_->layers) {
+      throw input_error(place(*setting),
+                        format("PARTITION is {}, {} layers, and the model has {}",
+                               quote_for_message(setting->value), sum, config_->layers),
+                        format("layers of each stage that add up to {}", config_->layers));
+    }
+    job_.run.words.insert(job_.run.words.end(), {"--partition", format("{}", fmt::join(layers, "-"))});
+  }
+
+  // PROFILE: what the page of the job's ranks is drawn from, the timers of each rank and a trace of some
+  // steps.
+  void take_profilers() {
+    const bool nsys = truth("NSYS"), profile = truth("PROFILE");
+    if (nsys) job_.profile.nsys = ProfilerUse{};
+    if (!profile) return;
+    job_.run.words.insert(job_.run.words.end(), {"--timing-log-level", "2", "--timing-log-option", "all"});
+    if (nsys) {
+      note(
+          "PROFILE=true and NSYS=true: timers are logged, and no steps are traced; the two would disturb "
+          "each other");
+      return;
+    }
+    constexpr std::int64_t kFirst = 10, kSteps = 3;  // behind the warm-up, as far as there are so many steps
+    const std::int64_t first = std::clamp<std::int64_t>(iterations_ - kSteps + 1, 1, kFirst);
+    job_.profile.trace = ProfilerUse{.steps = StepRange{first, std::min(first + kSteps - 1, iterations_)}};
+  }
+
+  void take_others() {
+    for (const UnusedSetting& unused : kUnusedSettings)
+      if (const ShellSetting* const setting = find(unused.name); setting != nullptr && !unused.why.empty())
+        note(format("{} has no effect: {}", unused.name, unused.why));
+  }
+
+  void note_the_rest() {
+    std::vector<std::string_view> known(kOtherSettings.begin(), kOtherSettings.end());
+    for (const OldFlag& entry : kOldFlags) known.push_back(entry.setting);
+    for (const UnusedSetting& unused : kUnusedSettings) known.push_back(unused.name);
+    for (const ShellSetting& setting : old_.file.settings)
+      if (std::ranges::find(known, setting.name) == known.end())
+        note(format("{}: {} is no setting that is known here; {}", place(setting).to_string(), setting.name,
+                    did_you_mean(setting.name, known)));
+    if (!old_.file.dots.empty())
+      note(
+          format("{}: {} of dots: lines that were left out", settings_.string(), lines_text(old_.file.dots)));
+    for (const ShellCommand& command : old_.file.commands)
+      note(format("{}:{}: the command {} is not run", settings_.string(), command.line,
+                  quote_for_message(command.name)));
+    for (const ShellCommand& unset : old_.file.unset)
+      note(format("{}:{}: ${} is not set, and empty", settings_.string(), unset.line, unset.name));
   }
 
   OldSettings& old_;
   JobFile& job_;
-  fs::path settings_, script_;
-  std::string model_;
-  std::vector<std::string> words_;
-  std::optional<std::int64_t> nodes_, ranks_, nodes_of_script_, ranks_of_script_, cpus_;
-  std::int64_t degrees_ = 1;
+  fs::path settings_;
+  std::size_t scripts_ = 0;
+  OldNodes nodes_;
+  std::string model_, model_name_;  // as 'nadi train' takes it, and as it is written
+  std::optional<ModelConfig> config_;
+  std::int64_t iterations_ = 0;
 };
 
 }  // namespace
 
-OldSettings read_old_settings(const fs::path& settings, const fs::path& script) {
+ShellSettings read_old_settings_file(const fs::path& settings) {
+  return read_shell_settings(settings, &from_process);
+}
+
+OldSettings read_old_settings(const fs::path& settings, const std::vector<fs::path>& scripts) {
   OldSettings old;
-  read_settings_file(settings, old);
-  if (!script.empty()) read_sbatch_lines(script, old);
-  OldJob(old, settings, script).make();
+  old.file = read_old_settings_file(settings);
+  std::vector<SbatchScript> read;
+  for (const fs::path& script : scripts) read.push_back(read_sbatch_script(script));
+  OldJob(old, settings, std::move(read)).make();
   check_job(old.job);
   return old;
 }

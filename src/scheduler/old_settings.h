@@ -1,39 +1,40 @@
-// The settings file and the sbatch script of the modified Megatron-LM, as a job.
+// The settings file and the sbatch scripts of the modified Megatron-LM, as a job.
 //
-//   const OldSettings old = read_old_settings("_00_conf.sh", "_02_homo_job.sh");
+//   const OldSettings old = read_old_settings("_00_conf.sh", {"_02_homo_job.sh"});
 //   old.job                     // nodes, ranks, partition, time, and 'train' with the degrees and batches
 //   for (const std::string& note : old.notes) ...
 //
-// Both files are read, never executed. Of the settings file, lines KEY=value are taken, with quotes,
-// comments, "export" and references to earlier keys, $HOME and $USER; of the script, lines #SBATCH. A key
-// that is not known, and every other line of the settings file, is named in `notes`: nothing is dropped in
-// silence. A value that is the output of a command ($(...), `...`) is Error (input): only bash could say what
-// it is.
+//   read_old_settings("_00_conf.sh", {"_02_hetero_master_job.sh", "_02_hetero_slave_job.sh"});    // two
+//   groups
+//
+// Nothing is executed: the settings file is evaluated as shell_settings.h says, of the scripts the #SBATCH
+// lines count, and MASTER_ADDR and GRES of their bodies. Two scripts are two groups of one heterogeneous job,
+// the master's first. What is not taken over is named in `notes`: nothing is dropped in silence.
+//
+// Error (input) with file and line for settings that contradict each other, the scripts or the model.
 #pragma once
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "nadi/scheduler/job_file.h"
+#include "nadi/scheduler/shell_settings.h"
 
 namespace nadi {
 
-struct OldSetting {
-  std::string name;
-  std::string value;
-  std::int64_t line = 0;
-};
-
 struct OldSettings {
   JobFile job = {};
-  std::vector<OldSetting> settings = {};  // KEY=value, the last of each name
-  std::vector<OldSetting> options = {};   // of sbatch: "partition", "a10"
-  std::vector<std::string> notes = {};    // what was not taken over, and why
+  ShellSettings file = {};              // the settings file alone
+  std::vector<std::string> notes = {};  // what was not taken over, and why
 };
 
-// `script` may be empty. Paths in the job are absolute; outputs are in the folder of the settings file.
-OldSettings read_old_settings(const std::filesystem::path& settings, const std::filesystem::path& script);
+// Without scripts, nodes and ranks are those of the settings. Paths in the job are absolute; outputs are in
+// the folder of the settings file.
+OldSettings read_old_settings(const std::filesystem::path& settings,
+                              const std::vector<std::filesystem::path>& scripts);
+
+// The settings alone: what was asked for, without looking at whether a job can be made of it.
+ShellSettings read_old_settings_file(const std::filesystem::path& settings);
 
 }  // namespace nadi

@@ -7,6 +7,7 @@
 #include "nadi/scheduler/job_variables.h"
 #include "nadi/scheduler/resumed_words.h"
 #include "nadi/scheduler/shell_quote.h"
+#include "nadi/scheduler/train_settings.h"
 
 namespace nadi {
 namespace {
@@ -110,7 +111,7 @@ std::string rank_pattern(const ProfilerUse& use) {
   return pattern;
 }
 
-void add_profiler(ScriptText& script, const JobFile& job, std::string_view name) {
+void add_profiler(ScriptText& script, const JobFile& job, std::string_view name, std::string_view node_name) {
   const bool nsys = name == "nsys";
   const ProfilerUse& use = nsys ? *job.profile.nsys : *job.profile.ncu;
   const bool per_rank = job.processes == JobProcesses::kRanks;
@@ -118,6 +119,15 @@ void add_profiler(ScriptText& script, const JobFile& job, std::string_view name)
   script.line("  mkdir -p -- \"$JOB_FOLDER/{}\"", name);
   script.line("  local profile=\"$JOB_FOLDER/{}/{}\"", name, per_rank ? "rank$RANK" : "node$NODE_RANK");
   script.line("  if ((RESTART_COUNT > 0)); then profile+=.start$RESTART_COUNT; fi");
+  // In a container, the profiler is that of the image.
+  if (job.container.kind == ContainerKind::kNone) {
+    script.line("  if ! command -v {} >/dev/null; then", name);
+    script.line(
+        "    echo \"error: there is no {} on the PATH of {}, and the job is to be profiled with it\" >&2",
+        name, node_name);
+    script.line("    exit 127");
+    script.line("  fi");
+  }
   std::string words = nsys ? "nsys profile -s none -t nvtx,cuda" : "ncu --target-processes all";
   if (use.steps)
     words += nsys ? " --capture-range=cudaProfilerApi --capture-range-end=stop" : " --profile-from-start off";
@@ -205,6 +215,8 @@ void add_heading(ScriptText& script, const JobFile& job) {
        {"JOB_ID", "NODE_RANK", "NNODES", "NPROC_PER_NODE", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
     script.line("    echo \"{}: ${}\"", name, name);
   for (const auto& [name, values] : job.sweep.values) script.line("    echo \"{}: ${}\"", name, name);
+  for (const TrainSetting& setting : train_settings(job))
+    script.line("    echo {}{}", shell_quote(setting.name + ": "), word_text(setting.value, job));
   script.line("  }}{}", per_rank ? "; fi" : "");
 }
 
@@ -280,8 +292,8 @@ void add_rank_function(ScriptText& script, const JobFile& job, const RankSource&
   words.insert(words.end(), flags.begin(), flags.end());
   script.line("  local command=({})", word_list(words, job, "                 "));
   if (job.profile.trace) add_trace_folder(script, job);
-  if (job.profile.nsys) add_profiler(script, job, "nsys");
-  if (job.profile.ncu) add_profiler(script, job, "ncu");
+  if (job.profile.nsys) add_profiler(script, job, "nsys", source.node_name);
+  if (job.profile.ncu) add_profiler(script, job, "ncu", source.node_name);
   const std::string container = container_words(job);
   script.line("  exec {}\"${{command[@]}}\"", container.empty() ? "-- " : container + " ");
   script.line("}}");

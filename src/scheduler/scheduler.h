@@ -119,6 +119,7 @@ class Scheduler {
 
 struct SchedulerOptions {
   std::filesystem::path outputs;  // the folder of job folders
+  bool everywhere = false;        // local jobs are listed wherever on this machine their folders are
 };
 std::unique_ptr<Scheduler> make_scheduler(SchedulerKind kind, const SchedulerOptions& options);
 

@@ -55,11 +55,40 @@ std::string last_words(const ProgramRun& run) {
   return text.empty() ? "it said nothing" : text;
 }
 
+// The last line, without the name of the program and the level: "Could not establish a configuration source".
+std::string last_line(const ProgramRun& run) {
+  std::string text = run.err;
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  text.erase(0, text.find_last_of('\n') + 1);
+  for (const std::string_view level : {"error: ", "fatal: "})
+    if (const std::size_t at = text.find(level); at != std::string::npos) text.erase(0, at + level.size());
+  return text;
+}
+
+// What Slurm's commands say where no slurmctld can be reached, or where there is no slurm.conf.
+constexpr std::array<std::string_view, 6> kNoAnswers{"Could not establish a configuration source",
+                                                     "Unable to contact slurm controller",
+                                                     "Unable to establish controller",
+                                                     "Connection refused",
+                                                     "Unable to process configuration file",
+                                                     "Zero Bytes were transmitted"};
+constexpr std::string_view kNoAnswerHint =
+    "is slurmctld running ('scontrol ping'), and does SLURM_CONF name this cluster's slurm.conf? Without "
+    "Slurm, jobs "
+    "run with \"scheduler\": \"local\"";
+bool says_no_answer(const ProgramRun& run) {
+  return std::ranges::any_of(kNoAnswers,
+                             [&](std::string_view text) { return run.err.find(text) != std::string::npos; });
+}
+
 Error failure_of(const std::vector<std::string>& words, const ProgramRun& run) {
   if (run.timed_out)
     return environment_error(format("{} did not answer within {} s: {}", words.front(),
                                     SlurmClient::kPatience.count(), last_words(run)),
                              "is slurmctld running? 'scontrol ping' tells");
+  if (says_no_answer(run))
+    return environment_error(format("Slurm does not answer {}: {}", words.front(), last_line(run)),
+                             std::string(kNoAnswerHint));
   return environment_error(
       format("{} failed with {}: {}", words.front(), run.end.to_string(), last_words(run)));
 }

@@ -129,5 +129,21 @@ TEST(ProgramRun, DoesNotWaitForWhatAProgramLeftBehind) {
   EXPECT_EQ(run.out, "done\n");
 }
 
+TEST(SlurmClient, NoAnswerIsOneSentenceWithAHint) {
+  SlurmThatAnswers slurm{
+      .answers = {
+          failed("squeue: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host\nsqueue: error: "
+                 "fetch_config: DNS SRV lookup failed\nsqueue: fatal: Could not establish a configuration "
+                 "source\n")}};
+  SlurmClient client = slurm.client();
+  try {
+    client.queue({});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "Slurm does not answer squeue: Could not establish a configuration source");
+    EXPECT_THAT(error.hint(), HasSubstr("is slurmctld running ('scontrol ping')"));
+  }
+}
+
 }  // namespace
 }  // namespace nadi

@@ -195,14 +195,38 @@ class SlurmWriter {
         "MASTER_ADDR=$(scontrol -o show node \"${{nodes[0]}}\" | sed -n 's/.* NodeAddr=\\([^ "
         "]*\\).*/\\1/p')");
     script_.line("MASTER_ADDR=${{MASTER_ADDR:-${{nodes[0]}}}}");
-    script_.line("MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))");
-    script_.line(
-        "while (exec 3<>\"/dev/tcp/127.0.0.1/$MASTER_PORT\") 2>/dev/null; do MASTER_PORT=$((MASTER_PORT + "
-        "1)); done");
+    if (!job_.master_address.empty()) add_given_address();
+    if (job_.master_port > 0) {
+      script_.line("MASTER_PORT={}", job_.master_port);
+      script_.line(
+          "if (exec 3<>\"/dev/tcp/127.0.0.1/$MASTER_PORT\") 2>/dev/null; then say \"warning: port "
+          "$MASTER_PORT, "
+          "which the job names, is in use on ${{nodes[0]}}\"; fi");
+    } else {
+      script_.line("MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))");
+      script_.line(
+          "while (exec 3<>\"/dev/tcp/127.0.0.1/$MASTER_PORT\") 2>/dev/null; do MASTER_PORT=$((MASTER_PORT + "
+          "1)); done");
+    }
     if (!several_jobs_) return;
     script_.line("# For the other jobs of this run; they wait for this file.");
     script_.line("printf '%s %s\\n' \"$MASTER_ADDR\" \"$MASTER_PORT\" >\"$JOB_FOLDER/.master\" &&");
     script_.line("  mv -- \"$JOB_FOLDER/.master\" \"$JOB_FOLDER/master.txt\" || exit");
+  }
+
+  // The address that the job names counts. It should be one of the first node.
+  void add_given_address() {
+    const std::string given = shell_quote(job_.master_address);
+    script_.line("found=$MASTER_ADDR MASTER_ADDR={}", given);
+    script_.line(
+        "if [[ $MASTER_ADDR != \"$found\" && $MASTER_ADDR != \"${{nodes[0]}}\" && \" $(hostname -I "
+        "2>/dev/null) \" "
+        "!= *\" $MASTER_ADDR \"* ]]; then");
+    script_.line(
+        "  say \"warning: MASTER_ADDR is $MASTER_ADDR, as the job names it, and the first node is "
+        "${{nodes[0]}} "
+        "($found)\"");
+    script_.line("fi");
   }
 
   void add_meeting() {

@@ -12,6 +12,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 
 namespace nadi {
 namespace {
@@ -34,8 +35,7 @@ JournalFile::JournalFile(std::filesystem::path path, StorageMode mode) : path_(s
   descriptor_ = open(path_.c_str(), flags | O_CLOEXEC | (mode == StorageMode::kCreate ? O_CREAT : 0), 0666);
   if (descriptor_ < 0) {
     const int error_number = errno;
-    if (error_number == ENOENT && mode != StorageMode::kCreate)
-      throw input_error({.file = path_.string()}, "cannot read: there is no such file");
+    if (error_number == ENOENT && mode != StorageMode::kCreate) throw no_such_file(path_.string());
     throw failed("cannot open", error_number);
   }
   struct stat status {};

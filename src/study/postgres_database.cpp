@@ -1,7 +1,5 @@
 #include "nadi/study/postgres_database.h"
 
-#include <libpq-fe.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -16,6 +14,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
+#include "nadi/study/postgres_library.h"
 
 namespace nadi {
 namespace {
@@ -52,10 +51,10 @@ constexpr std::array kEnums{
 };
 
 struct ConnectionDeleter {
-  void operator()(PGconn* connection) const { PQfinish(connection); }
+  void operator()(PGconn* connection) const { postgres_library().PQfinish(connection); }
 };
 struct ResultDeleter {
-  void operator()(PGresult* result) const { PQclear(result); }
+  void operator()(PGresult* result) const { postgres_library().PQclear(result); }
 };
 using Result = std::unique_ptr<PGresult, ResultDeleter>;
 
@@ -97,10 +96,10 @@ std::string libpq_url(std::string_view url) {
 // The address for messages: user, host, port and database, never a password.
 std::string shown_url(const std::string& url) {
   char* fault = nullptr;
-  PQconninfoOption* const options = PQconninfoParse(url.c_str(), &fault);
+  PQconninfoOption* const options = postgres_library().PQconninfoParse(url.c_str(), &fault);
   if (options == nullptr) {
     // libpq quotes the address in its message, and a password may be in it.
-    PQfreemem(fault);
+    postgres_library().PQfreemem(fault);
     throw usage_error(
         "the address of the PostgreSQL server cannot be read",
         "write it as postgresql://USER@HOST:PORT/DATABASE, with special characters as %XX; the password "
@@ -119,7 +118,7 @@ std::string shown_url(const std::string& url) {
   shown += value_of("host");
   if (!port.empty()) shown += ":" + port;
   shown += "/" + value_of("dbname");
-  PQconninfoFree(options);
+  postgres_library().PQconninfoFree(options);
   return shown;
 }
 
@@ -154,14 +153,17 @@ class PostgresStatement : public SqlStatement {
     result_.reset();
     std::ranges::fill(values_, std::nullopt);
   }
-  bool is_null(int column) const override { return PQgetisnull(result_.get(), row_, column) != 0; }
+  bool is_null(int column) const override {
+    return postgres_library().PQgetisnull(result_.get(), row_, column) != 0;
+  }
   std::int64_t integer(int column) const override { return value<std::int64_t>(column, "an integer"); }
   double number(int column) const override { return value<double>(column, "a number"); }
   std::string_view text(int column) const override {
     if (is_null(column))
-      throw error(format("{} must be a text, found nothing", PQfname(result_.get(), column)));
-    return {PQgetvalue(result_.get(), row_, column),
-            static_cast<std::size_t>(PQgetlength(result_.get(), row_, column))};
+      throw error(
+          format("{} must be a text, found nothing", postgres_library().PQfname(result_.get(), column)));
+    return {postgres_library().PQgetvalue(result_.get(), row_, column),
+            static_cast<std::size_t>(postgres_library().PQgetlength(result_.get(), row_, column))};
   }
   Error error(const std::string& message) const override;
 
@@ -172,7 +174,7 @@ class PostgresStatement : public SqlStatement {
     Number number{};
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (code != std::errc{} || end != text.data() + text.size())
-      throw error(format("{} must be {}, found {}", PQfname(result_.get(), column), wanted,
+      throw error(format("{} must be {}, found {}", postgres_library().PQfname(result_.get(), column), wanted,
                          is_null(column) ? "nothing" : quote_for_message(text)));
     return number;
   }
@@ -198,7 +200,9 @@ class PostgresDatabase : public SqlDatabase {
     if (found != statements_.end()) return found->second;
     return statements_.try_emplace(sql, *this, sql, format("s{}", statements_.size())).first->second;
   }
-  void execute(const std::string& sql) override { checked(PQexec(connection_.get(), sql.c_str())); }
+  void execute(const std::string& sql) override {
+    checked(postgres_library().PQexec(connection_.get(), sql.c_str()));
+  }
   std::optional<std::string> query_text(const std::string& sql) override;
   bool has_table(std::string_view name) override;
   bool has_any_table() override;
@@ -218,7 +222,9 @@ class PostgresDatabase : public SqlDatabase {
 
  private:
   void connect();
-  bool is_lost() const { return connection_ == nullptr || PQstatus(connection_.get()) != CONNECTION_OK; }
+  bool is_lost() const {
+    return connection_ == nullptr || postgres_library().PQstatus(connection_.get()) != CONNECTION_OK;
+  }
   Error failure(std::string_view state, const std::string& message) const;
   void try_begin(TransactionKind kind, Durability durability);
 
@@ -233,26 +239,26 @@ class PostgresDatabase : public SqlDatabase {
 
 bool PostgresStatement::next() {
   if (result_ != nullptr) {
-    if (++row_ < PQntuples(result_.get())) return true;
+    if (++row_ < postgres_library().PQntuples(result_.get())) return true;
     done();
     return false;
   }
   PGconn* const connection = database_->connection();
   try {
     if (prepared_on_ != database_->connection_number()) {
-      database_->checked(PQprepare(connection, name_.c_str(), sql_.c_str(), 0, nullptr));
+      database_->checked(postgres_library().PQprepare(connection, name_.c_str(), sql_.c_str(), 0, nullptr));
       prepared_on_ = database_->connection_number();
     }
     std::vector<const char*> texts;
     for (const std::optional<std::string>& value : values_) texts.push_back(value ? value->c_str() : nullptr);
-    result_ = database_->checked(PQexecPrepared(connection, name_.c_str(), static_cast<int>(texts.size()),
-                                                texts.data(), nullptr, nullptr, 0));
+    result_ = database_->checked(postgres_library().PQexecPrepared(
+        connection, name_.c_str(), static_cast<int>(texts.size()), texts.data(), nullptr, nullptr, 0));
   } catch (const Error&) {
     done();
     throw;
   }
   row_ = 0;
-  if (PQntuples(result_.get()) > 0) return true;
+  if (postgres_library().PQntuples(result_.get()) > 0) return true;
   done();
   return false;
 }
@@ -263,7 +269,7 @@ Error PostgresStatement::error(const std::string& message) const {
   std::string_view table =
       from == std::string::npos ? std::string_view("the database") : std::string_view(sql_).substr(from + 5);
   table = table.substr(0, table.find(' '));
-  const std::string row = result_ == nullptr ? "?" : PQgetvalue(result_.get(), row_, 0);
+  const std::string row = result_ == nullptr ? "?" : postgres_library().PQgetvalue(result_.get(), row_, 0);
   return input_error({.file = database_->path().string()}, format("row {} of {}: {}", row, table, message),
                      "the study is damaged, or was written by another program");
 }
@@ -284,17 +290,17 @@ void PostgresDatabase::connect() {
                                         "dbname",
                                         nullptr};
   const std::array<const char*, 7> values{"nadi", "10", "30", "10", "UTF8", url_.c_str(), nullptr};
-  connection_.reset(PQconnectdbParams(keys.data(), values.data(), 1));
+  connection_.reset(postgres_library().PQconnectdbParams(keys.data(), values.data(), 1));
   ++connection_number_;
   if (connection_ == nullptr) throw environment_error("out of memory");
   if (is_lost()) {
-    const std::string message = first_line(PQerrorMessage(connection_.get()));
+    const std::string message = first_line(postgres_library().PQerrorMessage(connection_.get()));
     throw Error(
         ErrorKind::kEnvironment, {.file = path_.string()}, format("cannot open the database: {}", message),
         "is the server running, and does the address have its host, port, user and database? 'createdb NAME' "
         "makes a database");
   }
-  PQsetNoticeProcessor(
+  postgres_library().PQsetNoticeProcessor(
       connection_.get(), [](void*, const char*) {}, nullptr);  // "relation exists, skipping" goes nowhere
   // Times are without a zone, and numbers are the shortest texts that give them back.
   execute(
@@ -306,12 +312,13 @@ void PostgresDatabase::connect() {
 
 Result PostgresDatabase::checked(PGresult* raw) {
   Result result(raw);
-  const ExecStatusType status = PQresultStatus(result.get());
+  const ExecStatusType status = postgres_library().PQresultStatus(result.get());
   if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return result;
-  const char* const state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
-  const char* const message = PQresultErrorField(result.get(), PG_DIAG_MESSAGE_PRIMARY);
-  throw failure(state == nullptr ? "" : state,
-                message == nullptr ? first_line(PQerrorMessage(connection_.get())) : message);
+  const char* const state = postgres_library().PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
+  const char* const message = postgres_library().PQresultErrorField(result.get(), PG_DIAG_MESSAGE_PRIMARY);
+  throw failure(
+      state == nullptr ? "" : state,
+      message == nullptr ? first_line(postgres_library().PQerrorMessage(connection_.get())) : message);
 }
 
 // By the classes of SQLSTATE.
@@ -339,9 +346,9 @@ Error PostgresDatabase::failure(std::string_view state, const std::string& messa
 }
 
 std::optional<std::string> PostgresDatabase::query_text(const std::string& sql) {
-  const Result result = checked(PQexec(connection_.get(), sql.c_str()));
-  if (PQntuples(result.get()) == 0) return std::nullopt;
-  return std::string(PQgetvalue(result.get(), 0, 0));
+  const Result result = checked(postgres_library().PQexec(connection_.get(), sql.c_str()));
+  if (postgres_library().PQntuples(result.get()) == 0) return std::nullopt;
+  return std::string(postgres_library().PQgetvalue(result.get(), 0, 0));
 }
 
 // In the schema where tables would be made: the first of the search path that exists.
@@ -421,9 +428,10 @@ void PostgresDatabase::begin(TransactionKind kind, Durability durability) {
 
 void PostgresDatabase::roll_back() {
   if (is_lost()) return;
-  const PGTransactionStatusType status = PQtransactionStatus(connection_.get());
+  const PGTransactionStatusType status = postgres_library().PQtransactionStatus(connection_.get());
   if (status == PQTRANS_INTRANS || status == PQTRANS_INERROR)
-    Result(PQexec(connection_.get(), "ROLLBACK"));  // a server that cannot do it has lost the transaction
+    Result(postgres_library().PQexec(connection_.get(),
+                                     "ROLLBACK"));  // a server that cannot do it has lost the transaction
 }
 
 }  // namespace

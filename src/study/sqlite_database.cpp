@@ -14,6 +14,7 @@
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
+#include "nadi/base/read_error.h"
 #include "nadi/study/file_system_kind.h"
 #include "nadi/study/study_time.h"
 
@@ -227,8 +228,7 @@ SqliteDatabase::SqliteDatabase(std::filesystem::path path, Access access,
     : path_(std::move(path)), lock_timeout_(lock_timeout), jitter_(static_cast<std::uint64_t>(getpid()) | 1) {
   std::error_code ignored;
   const bool exists = std::filesystem::exists(path_, ignored);
-  if (!exists && access != Access::kCreate)
-    throw input_error({.file = path_.string()}, "cannot read: there is no such file");
+  if (!exists && access != Access::kCreate) throw no_such_file(path_.string());
   if (exists) expect_file_kind(path_, "a study", {FileKind::kSqlite, FileKind::kEmpty});
   // A reader with the rights to write has the database open for both and is told to change nothing: only so
   // it can finish what a killed worker left in the log, and remove the files beside the database that it

@@ -9,6 +9,7 @@
 #include "nadi/base/nearest.h"
 #include "nadi/study/journal_storage.h"
 #include "nadi/study/python_json.h"
+#include "nadi/study/worker_identity.h"
 #if NADI_WITH_POSTGRES
 #include "nadi/study/postgres_database.h"
 #endif
@@ -52,6 +53,12 @@ NewTrial enqueued_trial(const std::map<std::string, ParameterValue>& values) {
   }
   text += "}";
   return trial;
+}
+
+bool runs_elsewhere(const StudyTrial& trial) {
+  const auto worker = trial.system_attributes.find(std::string(kWorkerAttribute));
+  return trial.state == TrialState::kRunning && worker != trial.system_attributes.end() &&
+         worker->second != worker_text(trial.number);
 }
 
 std::optional<StudyId> StudyStorage::find_study(std::string_view name) {

@@ -94,6 +94,10 @@ struct StaleTrial {
   std::optional<std::int64_t> retry_number;  // of the trial that waits in its place
 };
 
+// Whether a trial runs in another process of ours, on this machine or another: when that process dies,
+// fail_stale_trials() finds the trial.
+bool runs_elsewhere(const StudyTrial& trial);
+
 class StudyStorage {
  public:
   virtual ~StudyStorage() = default;

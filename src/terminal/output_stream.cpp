@@ -7,6 +7,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/terminal/output_width.h"
 
 namespace nadi {
 
@@ -54,5 +55,18 @@ void DescriptorBuffer::write_out() {
                 format("cannot write: {}", std::generic_category().message(errno))};
   }
 }
+
+OutputStream::OutputStream(int descriptor, std::string name)
+    : std::ostream(nullptr),
+      buffer_(descriptor, std::move(name)),
+      wrapping_(buffer_, [this] { return output_width(*this); }) {
+  if (is_terminal(descriptor))
+    rdbuf(&wrapping_);
+  else
+    rdbuf(&buffer_);
+  exceptions(std::ios::badbit);
+}
+
+OutputStream::~OutputStream() = default;
 
 }  // namespace nadi

@@ -10,6 +10,8 @@
 #include <streambuf>
 #include <string>
 
+#include "nadi/terminal/wrapping_buffer.h"
+
 namespace nadi {
 
 struct ClosedPipe {};
@@ -35,18 +37,17 @@ class DescriptorBuffer : public std::streambuf {
   std::array<char, 1 << 16> buffer_;
 };
 
+// Lines for a terminal are wrapped: see wrapping_buffer.h.
 class OutputStream : public std::ostream {
  public:
-  OutputStream(int descriptor, std::string name)
-      : std::ostream(nullptr), buffer_(descriptor, std::move(name)) {
-    rdbuf(&buffer_);
-    exceptions(std::ios::badbit);
-  }
+  OutputStream(int descriptor, std::string name);
+  ~OutputStream() override;
 
   int descriptor() const { return buffer_.descriptor(); }
 
  private:
   DescriptorBuffer buffer_;
+  WrappingBuffer wrapping_;
 };
 
 }  // namespace nadi

@@ -17,8 +17,10 @@ TEST(OutputWidth, WhatTheEnvironmentSays) {
   const OutputStream out(kNoTerminal, "nothing");
   unsetenv("COLUMNS");
   EXPECT_EQ(output_width(out), 100);
+  EXPECT_EQ(table_width(out), kNoWidthLimit) << "tables in files are whole";
   setenv("COLUMNS", "80", 1);
   EXPECT_EQ(output_width(out), 80);
+  EXPECT_EQ(table_width(out), 80);
   setenv("COLUMNS", "5", 1);
   EXPECT_EQ(output_width(out), 40);
   setenv("COLUMNS", "100000", 1);
@@ -29,6 +31,11 @@ TEST(OutputWidth, WhatTheEnvironmentSays) {
   }
   setenv("COLUMNS", "80", 1);
   EXPECT_EQ(output_width(std::ostringstream()), 100);
+  EXPECT_EQ(table_width(std::ostringstream()), 100);
+  std::ostringstream narrow;
+  set_output_width(narrow, 60);
+  EXPECT_EQ(output_width(narrow), 60);
+  EXPECT_EQ(table_width(narrow), 60);
   if (before == nullptr)
     unsetenv("COLUMNS");
   else

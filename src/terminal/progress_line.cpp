@@ -5,13 +5,15 @@
 
 #include "nadi/base/format.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/output_width.h"
+#include "nadi/terminal/wrap.h"
+#include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
 namespace {
 
 constexpr Nanoseconds kQuiet{1'000'000'000};
 constexpr Nanoseconds kBetweenLines{200'000'000};
-constexpr std::string_view kEraseLine = "\r\033[K";
 
 // Whole seconds, rounded up: "7 s", "2 min 5 s".
 std::string in_words(double seconds) {
@@ -26,6 +28,11 @@ Clock steady_clock() {
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
     return Nanoseconds{std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
   };
+}
+
+void show_over(Console& console, std::string_view line) {
+  // The last column stays free: some terminals go to the next line when it is filled.
+  console.err << kEraseLine << cut_line(line, output_width(console.err) - 1) << std::flush;
 }
 
 ProgressLine::ProgressLine(Console& console, std::string what, Clock clock)
@@ -47,10 +54,8 @@ void ProgressLine::show(std::int64_t done, std::int64_t total, std::string_view 
   if (elapsed < kQuiet || (shown_ && now - shown_at_ < kBetweenLines) || done <= 0 || total <= 0) return;
   const double seconds = static_cast<double>(elapsed.count()) / 1e9;
   const double left = seconds / static_cast<double>(done) * static_cast<double>(total - done);
-  console_.err << kEraseLine
-               << format("{} of {} {}, {} left{}", with_thousands(done), with_thousands(total), what_,
-                         in_words(left), more)
-               << std::flush;
+  show_over(console_, format("{} of {} {}, {} left{}", with_thousands(done), with_thousands(total), what_,
+                             in_words(left), more));
   shown_ = true;
   shown_at_ = now;
 }

@@ -22,6 +22,10 @@ struct Console;
 using Clock = std::function<Nanoseconds()>;
 Clock steady_clock();
 
+// Writes a line over the one before it, on console.err: cut to the width of the terminal, since a line that
+// is wrapped cannot be erased. For those that show progress in their own words.
+void show_over(Console& console, std::string_view line);
+
 class ProgressLine {
  public:
   ProgressLine(Console& console, std::string what, Clock clock);

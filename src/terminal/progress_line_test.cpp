@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/output_width.h"
 
 namespace nadi {
 namespace {
@@ -45,6 +46,14 @@ TEST_F(ProgressLineTest, SaysHowLongItWillTake) {
     EXPECT_EQ(taken(), "\r\033[K512 of 1,024 ranks, 1 min 41 s left");
   }
   EXPECT_EQ(taken(), "\r\033[K");
+}
+
+TEST_F(ProgressLineTest, IsCutToTheWidth) {
+  set_output_width(err_, 40);
+  ProgressLine line(console_, "candidates of plans", clock());
+  at(2000);
+  line.show(256, 1024, ", best 12.3 ms with --tp 2 --pp 4");
+  EXPECT_EQ(taken(), "\r\033[K256 of 1,024 candidates of plans, 7 ...");
 }
 
 TEST_F(ProgressLineTest, IsSilentWhenNobodyWatches) {

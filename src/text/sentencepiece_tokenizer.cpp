@@ -9,6 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/read_error.h"
 #include "nadi/text/sentencepiece_files.h"
 #include "nadi/text/sentencepiece_model.h"
 #include "nadi/text/utf8.h"
@@ -32,9 +33,7 @@ std::string read_bytes(const fs::path& path) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
   std::ifstream in(path, std::ios::binary);
-  if (error || !in)
-    throw input_error({.file = path.string()},
-                      fs::exists(path, error) ? "cannot be read" : "no such file or folder");
+  if (error || !in) throw read_error(path.string(), error ? error.value() : errno);
   if (size > kMostBytes)
     throw input_error({.file = path.string()},
                       format("a SentencePiece model of {} bytes; the limit is {}", size, kMostBytes));

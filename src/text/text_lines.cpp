@@ -8,6 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 #include "nadi/text/utf8.h"
 
 namespace nadi {
@@ -26,9 +27,7 @@ std::string read_whole(const std::filesystem::path& path) {
     text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
   }
   if (errno == EISDIR) throw WrongFileKind(path.string(), FileKind::kFolder, "a vocabulary");
-  if (!file.is_open() || (file.fail() && !file.eof()))
-    throw input_error({.file = path.string()},
-                      format("cannot read: {}", std::generic_category().message(errno)));
+  if (!file.is_open() || (file.fail() && !file.eof())) throw read_error(path.string(), errno);
   if (text.size() > kMaximumSize)
     throw input_error({.file = path.string()}, "the file is larger than 64 MiB, too large for a vocabulary");
   return text;

@@ -6,6 +6,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json_file.h"
 #include "nadi/base/nearest.h"
+#include "nadi/base/read_error.h"
 #include "nadi/text/byte_level_files.h"
 #include "nadi/text/sentencepiece_files.h"
 #include "nadi/text/wordpiece_files.h"
@@ -90,7 +91,7 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text) const {
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path) {
-  if (!is_there(path)) throw input_error({.file = path.string()}, "no such file or folder");
+  if (!is_there(path)) throw no_such_file(path.string());
   if (std::error_code ignored; !fs::is_directory(path, ignored))
     return path.extension() == ".model" ? read_sentencepiece({.model = path}) : read_tokenizer_json(path);
   if (const FolderKind* kind = find_kind(path)) return kind->read(path);

@@ -23,7 +23,7 @@ std::int64_t sum_of(std::int64_t a, std::int64_t b) {
 
 void check_size(std::int64_t size) {
   if (size < 1 || size > kMostSamples)
-    throw usage_error(format("a batch of {} samples makes no sense", size));
+    throw usage_error(format("a batch of {} samples: it must be 1 to {}", size, kMostSamples));
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ BatchSchedule BatchSchedule::ramp_up(const RampUp& ramp) {
   check_size(ramp.increment);
   check_size(ramp.size);
   if (ramp.samples < 0 || ramp.samples > kMostSamples)
-    throw usage_error(format("a ramp-up over {} samples makes no sense", ramp.samples));
+    throw usage_error(format("a ramp-up over {} samples: it must be 0 to {}", ramp.samples, kMostSamples));
   if (ramp.start > ramp.size)
     throw usage_error(format("the batch size cannot ramp up from {} to {}", ramp.start, ramp.size),
                       "it starts below the global batch size");
@@ -87,7 +87,8 @@ BatchSchedule BatchSchedule::stepwise(std::span<const Change> changes) {
   for (std::size_t i = 0; i < changes.size(); ++i) {
     check_size(changes[i].size);
     if (changes[i].from_samples > kMostSamples)
-      throw usage_error(format("a batch size from {} samples on makes no sense", changes[i].from_samples));
+      throw usage_error(
+          format("a batch size from {} samples on: the limit is {}", changes[i].from_samples, kMostSamples));
     if (i > 0 && changes[i].from_samples <= changes[i - 1].from_samples)
       throw usage_error(format("a batch size from {} samples on comes after one from {} on",
                                changes[i].from_samples, changes[i - 1].from_samples),

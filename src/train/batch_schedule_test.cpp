@@ -170,7 +170,8 @@ TEST(BatchSchedule, RefusesWhatLeadsNowhere) {
             "the batch size cannot ramp up from 16 to 8");
   EXPECT_EQ(refusal({.start = 4, .increment = 3, .samples = 100, .size = 12}),
             "from a batch of 4 samples, increments of 3 do not lead to 12");
-  EXPECT_THAT(refusal({.start = 0, .increment = 3, .samples = 100, .size = 12}), HasSubstr("makes no sense"));
+  EXPECT_THAT(refusal({.start = 0, .increment = 3, .samples = 100, .size = 12}),
+              HasSubstr("a batch of 0 samples: it must be 1 to "));
   EXPECT_THAT(refusal({.start = 1, .increment = 1, .samples = 100, .size = 1'000'000'000}),
               HasSubstr("the limit is"));
   EXPECT_THAT(refusal({.start = 2, .increment = 2, .samples = 100, .size = 8, .multiple_of = 4}),

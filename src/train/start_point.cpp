@@ -1,10 +1,13 @@
 #include "nadi/train/start_point.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "nadi/base/format.h"
 #include "nadi/checkpoint/pretrained_folder.h"
+#include "nadi/checkpoint/whole_model.h"
 #include "nadi/megatron_checkpoint/iteration_folder.h"
+#include "nadi/train/megatron_run.h"
 
 namespace nadi {
 namespace {
@@ -29,6 +32,27 @@ std::vector<Checkpoint> all_checkpoints_in(const fs::path& folder, std::vector<s
   return found;
 }
 
+// A checkpoint of Megatron-LM's that has no optimizer state: its converter writes such, and runs with
+// --no-save-optim. One that says how far its training has come is continued with a new optimizer; of any
+// other the weights are all there is. Checkpoints of our own runs are continued as they are, or not at all.
+void load_newest(const fs::path& newest, StartPoint& start) {
+  const std::unique_ptr<WholeModel> megatron = open_if_megatron(newest);
+  const bool foreign = megatron && !(megatron->progress() && megatron->progress()->own);
+  const bool no_optimizer = foreign && !(megatron->progress() && megatron->progress()->adam);
+  if (!no_optimizer) {
+    start.resume_from = newest;
+  } else if (megatron->progress() && megatron->progress()->samples > 0) {
+    start.resume_from = newest;
+    start.new_optimizer = true;
+    start.notes.push_back(format("{} has no optimizer state: continuing after step {} with a new optimizer",
+                                 newest.string(), megatron->progress()->iteration));
+  } else {
+    start.init_from = newest;
+    start.notes.push_back(
+        format("{} has no optimizer state: starting from its weights with a new optimizer", newest.string()));
+  }
+}
+
 StartProblem load(const StartRequest& request, StartPoint& start) {
   std::vector<Checkpoint> found = all_checkpoints_in(request.load, start.notes);
   const auto megatron = find_megatron_checkpoint(request.load, request.load_step);
@@ -40,7 +64,10 @@ StartProblem load(const StartRequest& request, StartPoint& start) {
     if (found.empty()) return StartProblem::kNoCheckpointOfStep;
   }
   if (!found.empty()) {
-    (request.load_weights_only ? start.init_from : start.resume_from) = found.back().path;
+    if (request.load_weights_only)
+      start.init_from = found.back().path;
+    else
+      load_newest(found.back().path, start);
   } else if (megatron && megatron->release) {
     start.init_from = megatron->path;
     start.notes.push_back(format("starting from the weights in {}", megatron->path.string()));
@@ -50,7 +77,11 @@ StartProblem load(const StartRequest& request, StartPoint& start) {
   } else if (request.must_load) {
     return StartProblem::kNothingToLoad;
   } else {
-    start.notes.push_back(format("no checkpoint in {}: starting from the beginning", request.load.string()));
+    std::error_code ignored;
+    start.notes.push_back(
+        fs::exists(request.load, ignored)
+            ? format("no checkpoint in {}: starting from the beginning", request.load.string())
+            : format("there is no folder {}: starting from the beginning", request.load.string()));
   }
   return StartProblem::kNone;
 }

@@ -40,6 +40,8 @@ enum class StartProblem : std::uint8_t {
 struct StartPoint {
   std::filesystem::path init_from = {};
   std::filesystem::path resume_from = {};
+  // resume_from has no optimizer state, and this run continues it with a new optimizer.
+  bool new_optimizer = false;
   bool continues_own = false;           // resume_from is the newest checkpoint in save_dir, as `resume` asks
   std::vector<std::string> notes = {};  // for the user
   // Where there is one, the caller decides whether that is an error. kForeignCheckpoints leaves the paths

@@ -22,6 +22,8 @@ using TunerClock = std::chrono::steady_clock;
 // Values of running trials are written and judged so often at most: each time is a transaction.
 constexpr std::chrono::milliseconds kReportInterval{200};
 constexpr std::chrono::seconds kStaleInterval{15};
+// Where nothing is left but to see whether the trials of others end.
+constexpr std::chrono::seconds kAwaitedStaleInterval{1};
 constexpr std::chrono::milliseconds kBetweenAttempts{500};
 // A suggestion is for a number and a history; where another worker was faster it is made again, at most so
 // often.
@@ -83,7 +85,12 @@ class Worker {
       find_stale();
       std::vector<double> point;
       const auto trial = ask(point);
-      if (!trial) return;
+      if (!trial && !awaits_others_) return;
+      if (!trial) {
+        await_others();
+        continue;
+      }
+      awaits_others_ = false;
       trial_seconds_ = 0;
       carry_out(*trial, point);
       const std::lock_guard lock(shared_.ending);
@@ -105,7 +112,7 @@ class Worker {
   // By one worker: the others would find the same.
   void find_stale() {
     if (number_ != 0 || TunerClock::now() < next_stale_) return;
-    next_stale_ = TunerClock::now() + kStaleInterval;
+    next_stale_ = TunerClock::now() + (awaits_others_ ? kAwaitedStaleInterval : kStaleInterval);
     for (const StaleTrial& stale : storage_->fail_stale_trials(
              study_, {.grace = shared_.options.stale_grace, .retries = kStaleRetries})) {
       note(format("trial {} is marked as failed: {}{}", stale.number, stale.reason,
@@ -113,6 +120,7 @@ class Worker {
     }
   }
 
+  // std::nullopt where there is nothing to do, for now (awaits_others_) or for good.
   std::optional<TrialId> ask(std::vector<double>& point) {
     const std::lock_guard lock(shared_.asking);
     while (const auto waiting = storage_->claim_waiting_trial(study_)) {
@@ -155,9 +163,31 @@ class Worker {
     return std::nullopt;
   }
 
+  // Nothing is left to begin. Trials that run in other processes may still come back, when their process
+  // dies: a study is done when they have ended, too.
   std::optional<TrialId> ended(TunerStop why) {
-    shared_.end(why);
+    const std::span<const StudyTrial> trials = storage_->trials(study_);
+    const auto others = std::ranges::count_if(trials, runs_elsewhere);
+    if (others == 0) {
+      shared_.end(why);
+      return std::nullopt;
+    }
+    if (!awaits_others_ && number_ == 0)
+      note(format(
+          "all trials have begun, {} of them in other processes: waiting for {} to end, or to be done again",
+          others, others == 1 ? "it" : "them"));
+    if (!awaits_others_) next_stale_ = TunerClock::now();
+    awaits_others_ = true;
     return std::nullopt;
+  }
+
+  void await_others() {
+    for (auto begin = TunerClock::now();
+         TunerClock::now() - begin < kBetweenAttempts && !shared_.interrupted();)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (number_ != 0) return;
+    const std::lock_guard lock(shared_.listening);
+    shared_.listener.on_wait();
   }
 
   std::vector<double> point_of_waiting(const StudyTrial& trial) const {
@@ -359,6 +389,7 @@ class Worker {
 
   Shared& shared_;
   int number_;
+  bool awaits_others_ = false;
   std::unique_ptr<StudyStorage> storage_;
   StudyId study_;
   StudyHistory history_;

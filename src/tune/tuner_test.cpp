@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <set>
 #include <thread>
 
@@ -15,6 +18,7 @@
 namespace nadi {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 
 class SilentListener : public TunerListener {
@@ -162,6 +166,35 @@ TEST_F(TunerTest, WorkersShareTheStudy) {
   for (const StudyTrial& trial : seen.trials) settings.insert(setting_text(trial));
   EXPECT_EQ(settings.size(), 24u);
   EXPECT_EQ(listener_.ended, 24);
+}
+
+TEST_F(TunerTest, TrialsOfAProcessThatDiesAreDoneBeforeTheEnd) {
+  TuneStudy tune = study("echo cost $1", {"n=1..9"});
+  tune.trials = 3;
+  create(tune);
+  const auto file_of_child = folder_.path() / "runs";
+  const pid_t child = fork();
+  if (child == 0) {
+    // A worker with a trial that dies after the others have nothing left to begin.
+    const auto storage = open_study_storage(path_, {.mode = StorageMode::kWrite});
+    const SpacePoints points(tune.space);
+    storage->create_trial(storage->open_study("s"),
+                          {.parameters = points.trial_parameters(std::vector<double>{5})});
+    std::ofstream(file_of_child) << "yes";
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    _exit(0);
+  }
+  while (!std::filesystem::exists(file_of_child)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  // Nobody waits for the child before: a process that is gone but not waited for counts as gone.
+  EXPECT_EQ(run(tune).stop, TunerStop::kDone);
+  waitpid(child, nullptr, 0);
+  const StudyView seen = view();
+  EXPECT_EQ(std::ranges::count(seen.trials, TrialState::kComplete, &StudyTrial::state), 3);
+  EXPECT_EQ(std::ranges::count(seen.trials, TrialState::kRunning, &StudyTrial::state), 0);
+  ASSERT_EQ(seen.trials[0].state, TrialState::kFail);
+  EXPECT_THAT(text_attribute(seen.trials[0], kReason).value_or(""), HasSubstr("is gone"));
+  EXPECT_THAT(listener_.notes, Contains(HasSubstr("1 of them in other processes: waiting for it to end")));
+  EXPECT_EQ(setting_text(seen.trials.back()), setting_text(seen.trials[0])) << "what was lost is done again";
 }
 
 TEST_F(TunerTest, ResumingGoesOnWithTheSame) {

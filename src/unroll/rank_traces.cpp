@@ -61,6 +61,16 @@ struct WrittenFile {
   Bytes bytes;
 };
 
+// Nodes that an estimate encodes at most: some tenths of a second. The second half of them stands for all
+// that follow: it is of other micro-batches than the first, whose nodes may list tensors.
+constexpr std::int64_t kEstimatedNodes = 200'000;
+
+// A node is rarely larger. Where even such nodes fit, nothing is estimated.
+constexpr std::int64_t kLargestNode = 4096;
+
+// Ends an estimate that has seen enough.
+struct EnoughSeen {};
+
 // Ends the helper's work when the calling thread has stopped.
 struct Stopped {};
 
@@ -89,14 +99,14 @@ class RankTraceWriter {
       for (const Rank rank : ranks_) refuse_existing(path_of(rank));
       if (!groups_.empty()) refuse_existing(groups_path());
     }
+    count_nodes();
+    if (options_.limit) check_size(*options_.limit);
     // Ranks of one stage are neighbours.
     for (std::size_t first = 0; first < ranks_.size();) {
       const std::int64_t stage = stage_of(ranks_[first]);
       std::size_t end = first;
       while (end < ranks_.size() && stage_of(ranks_[end]) == stage) ++end;
-      const Program* program = programs_[static_cast<std::size_t>(stage)];
-      check(program != nullptr, "a rank is to be written whose stage has no program");
-      write_stage(*program, first, end);
+      write_stage(program_of(ranks_[first]), first, end);
       first = end;
     }
     publish();
@@ -104,6 +114,41 @@ class RankTraceWriter {
   }
 
  private:
+  const Program& program_of(Rank rank) const {
+    const Program* const program = programs_[static_cast<std::size_t>(stage_of(rank))];
+    check(program != nullptr, "a rank is to be written whose stage has no program");
+    return *program;
+  }
+
+  void count_nodes() {
+    nodes_of_stage_.assign(programs_.size(), 0);
+    for (std::size_t stage = 0; stage < programs_.size(); ++stage)
+      if (programs_[stage] != nullptr) nodes_of_stage_[stage] = trace_nodes(*programs_[stage]);
+    for (const Rank rank : ranks_) all_nodes_ += nodes_of(rank);
+  }
+  std::int64_t nodes_of(Rank rank) const { return nodes_of_stage_[static_cast<std::size_t>(stage_of(rank))]; }
+
+  void check_size(const RankTraceOptions::Limit& limit) const {
+    if (all_nodes_ <= limit.most.count() / kLargestNode) return;
+    double total = 0;
+    std::optional<std::int64_t> stage;
+    double of_stage = 0;
+    for (const Rank rank : ranks_) {
+      if (stage != stage_of(rank))
+        of_stage = static_cast<double>(estimate_rank_trace(plan_, program_of(rank), rank, options_).count());
+      stage = stage_of(rank);
+      total += of_stage;
+    }
+    if (total <= static_cast<double>(limit.most.count())) return;
+    constexpr double kLargest = 9e18;
+    const std::size_t files = ranks_.size();
+    throw environment_error(
+        format("the {} of {} rank{} would take about {}; {}", files == 1 ? "trace" : "traces",
+               with_thousands(static_cast<std::int64_t>(files)), files == 1 ? "" : "s",
+               to_string(Bytes{static_cast<std::int64_t>(std::min(total, kLargest))}), limit.reason),
+        "write the traces of fewer ranks, or of fewer tensors");
+  }
+
   std::int64_t stage_of(Rank rank) const { return coordinates_of(plan_, rank).pp; }
   fs::path path_of(Rank rank) const { return with_suffix(prefix_, format(".{}.et", to_number(rank))); }
   fs::path groups_path() const { return with_suffix(prefix_, ".groups.json"); }
@@ -124,11 +169,11 @@ class RankTraceWriter {
     if (end - first > 1)
       encoding = StageEncoding::make(program, tracer_options(plan_, options_), kSharedLimit);
     std::vector<WrittenFile> written(end - first);
-    std::atomic<std::size_t> next = first, done = first;
+    std::atomic<std::size_t> next = first;
     std::atomic<bool> stop = false, helper_is_done = false;
     const auto work = [&](const std::function<void()>& at_each_piece) {
       WireWriter buffer;
-      for (std::size_t i; (i = next++) < end; ++done)
+      for (std::size_t i; (i = next++) < end;)
         written[i - first] = write_file(i, program, encoding ? &*encoding : nullptr, buffer, at_each_piece);
     };
     std::exception_ptr failure;
@@ -146,9 +191,9 @@ class RankTraceWriter {
     std::thread helper;
     if (end - first > 1) helper = std::thread(help);
     try {
-      work([&] { report_progress(done); });
+      work([&] { report_progress(); });
       while (helper.joinable() && !helper_is_done) {
-        report_progress(done);
+        report_progress();
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
     } catch (...) {
@@ -159,20 +204,30 @@ class RankTraceWriter {
     }
     if (helper.joinable()) helper.join();
     if (failure) std::rethrow_exception(failure);
-    report_progress(end);
+    report_progress();
     for (const WrittenFile& file : written) count(file);
   }
 
   WrittenFile write_file(std::size_t i, const Program& program, const StageEncoding* encoding,
                          WireWriter& buffer, const std::function<void()>& at_each_piece) {
     AtomicFile& file = files_.add(path_of(ranks_[i]));
+    const std::int64_t nodes = nodes_of(ranks_[i]);
+    std::int64_t told = 0, bytes_so_far = 0;  // of this file
+    const auto tell = [&](std::int64_t so_far) {
+      nodes_done_ += std::clamp(so_far, told, nodes) - told;
+      told = std::clamp(so_far, told, nodes);
+    };
     const ByteSink sink = [&](std::string_view bytes) {
       at_each_piece();
       file.write(bytes);
+      bytes_so_far += static_cast<std::int64_t>(bytes.size());
+      if (encoding != nullptr && encoding->size().count() > 0)
+        tell(static_cast<std::int64_t>(static_cast<double>(nodes) * static_cast<double>(bytes_so_far) /
+                                       static_cast<double>(encoding->size().count())));
     };
     NodeCounts counts;
     if (encoding == nullptr) {
-      counts = write_rank_trace(plan_, program, groups_, ranks_[i], options_, sink);
+      counts = write_rank_trace(plan_, program, groups_, ranks_[i], options_, sink, tell);
     } else {
       ChakraWriter([&](std::string_view bytes) { buffer.raw(bytes); }, metadata_of(options_, ranks_[i]))
           .finish();
@@ -180,12 +235,12 @@ class RankTraceWriter {
       counts = encoding->counts();
     }
     files_.close(file);
+    tell(nodes);
     return {.counts = counts, .bytes = file.size()};
   }
 
-  void report_progress(std::size_t done) const {
-    if (options_.progress)
-      options_.progress(static_cast<std::int64_t>(done), static_cast<std::int64_t>(ranks_.size()));
+  void report_progress() const {
+    if (options_.progress) options_.progress(nodes_done_, all_nodes_);
   }
 
   void count(const WrittenFile& file) {
@@ -218,12 +273,47 @@ class RankTraceWriter {
   const ProcessGroups groups_;
   AtomicFileSet files_;
   RankTraceReport report_;
+  std::vector<std::int64_t> nodes_of_stage_;
+  std::int64_t all_nodes_ = 0;                // of all files
+  std::atomic<std::int64_t> nodes_done_ = 0;  // written so far
 };
 
 }  // namespace
 
+std::int64_t trace_nodes(const Program& program) {
+  std::int64_t nodes = 0;
+  for (const Instruction& instruction : program.instructions) {
+    const Section& section = program.section(instruction.section);
+    nodes += static_cast<std::int64_t>(section.end_op) - static_cast<std::int64_t>(section.first_op);
+  }
+  return nodes;
+}
+
+Bytes estimate_rank_trace(const Plan& plan, const Program& program, Rank rank,
+                          const RankTraceOptions& options) {
+  const std::int64_t nodes = trace_nodes(program);
+  const ProcessGroups groups(plan, collective_groups(program));
+  std::int64_t bytes = 0, bytes_at_half = 0, seen = 0;
+  try {
+    write_rank_trace(
+        plan, program, groups, rank, options,
+        [&](std::string_view piece) { bytes += static_cast<std::int64_t>(piece.size()); },
+        [&](std::int64_t so_far) {
+          seen = so_far;
+          if (so_far == kEstimatedNodes / 2) bytes_at_half = bytes;
+          if (so_far >= kEstimatedNodes && so_far < nodes) throw EnoughSeen{};
+        });
+    return Bytes{bytes};
+  } catch (const EnoughSeen&) {
+    const double each =
+        static_cast<double>(bytes - bytes_at_half) / static_cast<double>(seen - kEstimatedNodes / 2);
+    return Bytes{bytes + static_cast<std::int64_t>(each * static_cast<double>(nodes - seen))};
+  }
+}
+
 NodeCounts write_rank_trace(const Plan& plan, const Program& program, const ProcessGroups& groups, Rank rank,
-                            const RankTraceOptions& options, const ByteSink& sink) {
+                            const RankTraceOptions& options, const ByteSink& sink,
+                            const std::function<void(std::int64_t)>& at_each_node) {
   NodeCounts counts;
   ChakraWriter writer(sink, metadata_of(options, rank));
   StepTracer tracer(program, tracer_options(plan, options));
@@ -231,6 +321,7 @@ NodeCounts write_rank_trace(const Plan& plan, const Program& program, const Proc
     add_rank_attributes(node, tracer.binding(), plan, groups, rank);
     counts.add(node);
     writer.write(node);
+    if (at_each_node) at_each_node(counts.nodes);
   }
   writer.finish();
   return counts;

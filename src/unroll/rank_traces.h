@@ -47,10 +47,24 @@ struct RankTraceOptions {
   // Attributes (string) of each file's metadata. Behind them come `tensors` (string, which nodes list theirs)
   // and `rank` (int64).
   std::vector<std::pair<std::string, std::string>> metadata = {};
-  // Called now and then, also within a large file, with the number of files written, by the calling thread;
-  // may throw to stop.
+  // Called now and then, also within a large file, with the number of nodes written and of all files, by the
+  // calling thread; may throw to stop.
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
+  // Error (environment) with an estimate before anything is written where the files would take more.
+  struct Limit {
+    Bytes most;
+    std::string reason = {};  // "2 GB are free on the disk of out"
+  };
+  std::optional<Limit> limit = {};
 };
+
+// Nodes of the trace of a rank that runs the program.
+std::int64_t trace_nodes(const Program& program);
+
+// About as many bytes as the trace of a rank takes: exactly those of a small one, and of a larger one what
+// its first nodes let expect of the others.
+Bytes estimate_rank_trace(const Plan& plan, const Program& program, Rank rank,
+                          const RankTraceOptions& options);
 
 struct RankTraceReport {
   std::int64_t files = 0;  // traces
@@ -64,7 +78,8 @@ struct RankTraceReport {
 };
 
 // programs[i] is that of pipeline stage i, or null when no rank of it is written. Throws Error: usage for an
-// existing file or a rank outside of the plan, environment when a file cannot be written, infeasible for what
+// existing file or a rank outside of the plan, environment when a file cannot be written or all of them are
+// beyond the limit, infeasible for what
 // the flavor cannot express.
 RankTraceReport write_rank_traces(const Plan& plan, std::span<const Program* const> programs,
                                   const std::filesystem::path& prefix, const RankTraceOptions& options);
@@ -74,8 +89,10 @@ RankTraceReport write_step_traces(const ModelConfig& config, const StepRequest& 
                                   const std::filesystem::path& prefix, const RankTraceOptions& options);
 
 // Reference: one rank's file, node by node. The oracle for the above, which it serves where a stage has only
-// one rank to write, or more nodes than can be held in memory.
+// one rank to write, or more nodes than can be held in memory. `at_each_node` hears how many nodes there are
+// so far, and may throw to stop.
 NodeCounts write_rank_trace(const Plan& plan, const Program& program, const ProcessGroups& groups, Rank rank,
-                            const RankTraceOptions& options, const ByteSink& sink);
+                            const RankTraceOptions& options, const ByteSink& sink,
+                            const std::function<void(std::int64_t)>& at_each_node = {});
 
 }  // namespace nadi

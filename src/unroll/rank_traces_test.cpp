@@ -568,16 +568,42 @@ TEST_F(RankTracesOnce, AnExistingFileIsRefusedBeforeAnythingIsWritten) {
 TEST_F(RankTracesOnce, ProgressIsReportedAndMayStopTheWriting) {
   const Stages stages(case_named("dp2_tp2_pp2_sequence_parallel"));
   std::vector<std::int64_t> reported;
-  write(stages, {.progress = [&](std::int64_t done, std::int64_t total) {
-          EXPECT_EQ(total, 8);
-          reported.push_back(done);
-        }});
+  std::int64_t all = 0;
+  const RankTraceReport report = write(stages, {.progress = [&](std::int64_t done, std::int64_t total) {
+                                         all = total;
+                                         reported.push_back(done);
+                                       }});
   EXPECT_TRUE(std::ranges::is_sorted(reported));
-  EXPECT_EQ(reported.back(), 8);
+  EXPECT_EQ(reported.back(), all);
+  EXPECT_EQ(all, report.nodes) << "nodes of all eight files";
 
   struct Stop {};
   EXPECT_THROW(write(stages, {.progress = [](std::int64_t, std::int64_t) { throw Stop(); }}, "other"), Stop);
   EXPECT_EQ(entries().size(), 9u);  // of the first time
+}
+
+TEST_F(RankTracesOnce, WhatWouldTakeTooMuchIsRefusedBeforehand) {
+  const Stages stages(case_named("dp2_tp2_pp2_sequence_parallel"));
+  const RankTraceReport report = write(stages, {});
+  Bytes estimated;
+  for (std::int32_t rank = 0; rank < 8; ++rank)
+    estimated += estimate_rank_trace(stages.plan, stages.of(Rank{rank}), Rank{rank}, {});
+  EXPECT_EQ(estimated, report.bytes) << "small traces are estimated to the byte";
+  for (const std::string& entry : entries()) fs::remove(folder_ / entry);
+
+  // Files of one stage differ in a few bytes, and the first stands for all.
+  const RankTraceOptions::Limit too_little{Bytes{report.bytes.count() * 9 / 10}, "the disk is small"};
+  const RankTraceOptions::Limit enough{Bytes{report.bytes.count() * 11 / 10}};
+  try {
+    write(stages, {.limit = too_little});
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+    EXPECT_THAT(error.message(), testing::StartsWith("the traces of 8 ranks would take about "));
+    EXPECT_THAT(error.message(), testing::EndsWith("; the disk is small"));
+  }
+  EXPECT_THAT(entries(), IsEmpty());
+  EXPECT_EQ(write(stages, {.limit = enough}).files, 8);
 }
 
 TEST_F(RankTracesOnce, MessagesToOnePeerStayInOrderUnlessPostedTogether) {

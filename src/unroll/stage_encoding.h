@@ -45,6 +45,8 @@ class StageEncoding {
              const ByteSink& sink) const;
 
   const NodeCounts& counts() const { return counts_; }  // of one rank
+  // What all ranks have in common: a little less than the file of one.
+  Bytes size() const { return Bytes{static_cast<std::int64_t>(bytes_.size())}; }
 
  private:
   // A node that differs from rank to rank: its message without length and bound attributes.

@@ -383,7 +383,7 @@ grep -q "warning: 1 row of squeue could not be read and is left out; the first: 
 # A Slurm that fails, and none.
 printf '#!/bin/sh\necho "squeue: error: Unable to contact slurm controller" >&2\nexit 1\n' >counted/squeue
 PATH="$work/counted:$PATH" expect 4 "$nadi" job list --scheduler slurm
-grep -q 'squeue failed with exit code 1: squeue: error: Unable to contact' err || fail "a failing Slurm: $(cat err)"
+grep -q 'Slurm does not answer squeue: Unable to contact slurm controller' err || fail "a failing Slurm: $(cat err)"
 PATH=/usr/bin/nowhere expect 4 "$nadi" job list --scheduler slurm
 grep -q 'there is no squeue on PATH' err || fail "without squeue: $(cat err)"
 

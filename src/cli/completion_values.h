@@ -1,0 +1,12 @@
+// What the program knows of values, for completion: models, clusters, devices, tables, ids of jobs.
+#pragma once
+
+#include <span>
+
+namespace nadi {
+
+struct ValueSource;
+
+std::span<const ValueSource> completion_values();
+
+}  // namespace nadi

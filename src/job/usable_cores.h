@@ -1,0 +1,9 @@
+// The cores of this machine that this process may use.
+#pragma once
+
+namespace nadi {
+
+// At least 1.
+int usable_cores();
+
+}  // namespace nadi
