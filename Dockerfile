@@ -13,6 +13,7 @@ RUN apt-get update && apt-get install --yes --no-install-recommends make && rm -
 WORKDIR /nadi
 COPY Makefile Makefile
 COPY scripts scripts
+RUN ln -s scripts/run_gpt2.sh scripts/run_bert.sh scripts/run_all_experiments.sh .
 RUN make runtime-dependencies && rm -rf /var/lib/apt/lists/*
 COPY --from=build /usr/local/bin/nadi /usr/local/bin/nadi
 COPY --from=build /src/cache cache

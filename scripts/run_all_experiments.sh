@@ -4,7 +4,7 @@
 # Variables: RANKS has other numbers of ranks (RANKS="1 4"); GPT2_MODEL and BERT_MODEL have other models of these
 # types; MODEL has one model, which is then trained alone, under its own name.
 set -euo pipefail
-here=$(dirname "$0")
+here=$(dirname "$(readlink -f "$0")")
 batch=4
 if [[ ${1:-} =~ ^[0-9]+$ ]]; then batch=$1; shift; fi
 if [ -n "${MODEL:-}" ] && [ -n "${GPT2_MODEL:-}${BERT_MODEL:-}" ]; then

@@ -3,4 +3,4 @@
 #   scripts/run_gpt2.sh [RANKS] [BATCH] [further flags of nadi train]
 # Traces go to outputs/, checkpoints to checkpoints/gpt2. The variable MODEL has another model of this type, under
 # whose name all files then stand.
-exec "$(dirname "$0")/run_model.sh" gpt2 gpt2 "$@"
+exec "$(dirname "$(readlink -f "$0")")/run_model.sh" gpt2 gpt2 "$@"

@@ -16,7 +16,7 @@ grep -q 'only gpt2-tiny is trained' err || fail "MODEL is not mentioned"
 rm -rf outputs checkpoints
 
 # A script replaces what a script wrote, and nothing else.
-one() { expect "$1" env MODEL=gpt2-tiny "$source/scripts/run_gpt2.sh" 1 1 "${few[@]}" "${@:2}"; }
+one() { expect "$1" env MODEL=gpt2-tiny "$source/run_gpt2.sh" 1 1 "${few[@]}" "${@:2}"; }
 one 0
 [[ -s outputs/gpt2-tiny_1gpu_trace.et && -d checkpoints/gpt2-tiny/checkpoint-3 ]] || fail "no trace or no checkpoint"
 before=$(stat -c %Y.%i outputs/gpt2-tiny_1gpu_trace.et)
