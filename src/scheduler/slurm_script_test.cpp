@@ -136,6 +136,7 @@ TEST(SlurmScript, TrainingIsResumedAndSavesOnASignal) {
   EXPECT_THAT(text,
               AllOf(HasSubstr("#SBATCH --requeue\n#SBATCH --time=2:00:00\n#SBATCH --signal=B:USR1@120\n"),
                     HasSubstr("nadi train gpt2 --save-dir out --resume-if-any"), HasSubstr("--mpi=pmix"),
+                    HasSubstr("export SLURM_PMIX_FENCE=${SLURM_PMIX_FENCE:-ring}\n"),
                     HasSubstr("kill -USR1 \"$step\""), HasSubstr("scontrol requeue"),
                     HasSubstr("RESTART_COUNT < 3")));
   job.run.kind = JobRunKind::kMegatron;

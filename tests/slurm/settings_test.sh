@@ -24,8 +24,7 @@ begin=$SECONDS
 "$here/cluster" start "$slurm" 8 >/dev/null || { fail "no cluster"; finish; }
 source "$slurm/env"
 export NO_COLOR=1 NADI_THREADS=1 XL=tiny.json
-# Eight "nodes" with one address: Open MPI 4.1 was seen to crash while it starts (in 1 of 10 jobs on a busy machine) when it
-# looks for other ways than these, and never with these alone (0 of 20).
+# Eight "nodes" that are one machine would give files of shared memory the same names.
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self
 echo "cluster: $((SECONDS - begin)) s"
 
