@@ -28,7 +28,7 @@ SOURCES = $(shell find src bench examples tests \( -name '*.h' -o -name '*.cpp' 
 
 .DEFAULT_GOAL := help
 .PHONY: help dependencies test-dependencies runtime-dependencies vocab build demo build-tests test test-fast \
-	install bench bench-train validate format clean
+	soak install bench bench-train validate format clean
 
 # Another program to measure training against: see bench/train.sh.
 PEER ?= ../shared/peers/libtorch/run
@@ -72,6 +72,10 @@ test: dependencies ## set-up, then every test
 test-fast: dependencies ## the tests that take seconds
 	$(MAKE) build-tests
 	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS) --label-regex fast
+
+soak: dependencies ## the long forms of the tests of faults, about an hour (ONLY="kills hangs": some; tests/soak.sh --list)
+	$(MAKE) build-tests
+	tests/soak.sh $(BUILD) $(ONLY)
 
 install: build ## install program, libraries and headers (PREFIX=/usr/local, DESTDIR)
 	DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
