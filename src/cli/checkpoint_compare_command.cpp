@@ -23,6 +23,7 @@ class CheckpointCompareCommand : public Command {
                           .help = "two checkpoints or files, as 'nadi checkpoint show' takes them",
                           .many = true});
     flags.add({.names = {"--weights"}, .help = "compare weights alone, not the state of the optimizer"});
+    flags.add({.names = {"--no-verify"}, .help = "do not check the tensors against their checksums"});
     flags.add({.names = {"--limit"},
                .value = "N",
                .help = "tensors that are printed; all of them are compared. 0: all",
@@ -35,7 +36,9 @@ class CheckpointCompareCommand : public Command {
     const std::vector<std::string>& paths = flags.positionals();
     if (paths.size() != 2)
       throw usage_error(format("checkpoint compare takes two paths, not {}", paths.size()));
-    const std::unique_ptr<StoredTensors> a = open_stored_tensors(paths[0]), b = open_stored_tensors(paths[1]);
+    const Verify verify = flags.given("--no-verify") ? Verify::kNo : Verify::kYes;
+    const std::unique_ptr<StoredTensors> a = open_stored_tensors(paths[0], verify),
+                                         b = open_stored_tensors(paths[1], verify);
     const CheckpointComparison comparison = compare(*a, *b, !flags.given("--weights"), console);
     const ComparedSide side_a{paths[0], a->kind()}, side_b{paths[1], b->kind()};
     if (flags.given("--json"))

@@ -131,6 +131,8 @@ void add_generate_output_flags(Flags& flags) {
       "all ranks there are");
   add_oversubscribe_flag(flags, group);
   add("--slow", "RANKS", "slow ranks down: rank=1:2x,rank=3:1.5x", "none");
+  flags.add(
+      {.names = {"--no-verify"}, .help = "do not check the weights against their checksums", .group = group});
   flags.add({.names = {"--no-memory-check"},
              .help = "start even if the model needs more memory than is free",
              .group = group});
@@ -282,6 +284,7 @@ GenerationRequest resolve(const Flags& flags, Communicator& world, Console& cons
     if (!request.tokenizer) throw usage_error("--stop needs a tokenizer");
     request.stop = *stop;
   }
+  if (flags.given("--no-verify")) request.options.verify = Verify::kNo;
   request.options.dtype = kDTypes[flags.choice("--dtype").value_or(0)].second;
   request.options.threads = resolve_threads(flags);
   request.warmup = flags.integer("--warmup", 0).value_or(request.warmup);
@@ -365,6 +368,7 @@ class GenerateCommand : public Command {
     if (const std::string remark = generator.remark(); !remark.empty())
       console.info() << "note: " << remark << "\n";
     const RankClock clock = request.options.record ? measure_rank_clock(world) : RankClock{};
+    for (const std::string& note : generator.weight_notes()) console.info() << "note: " << note << '\n';
     if (const auto& unused = generator.unused_weights(); !unused.empty())
       console.info() << format(
           "note: {} tensors of {} are not part of the model and were not loaded: '{}'{}\n", unused.size(),

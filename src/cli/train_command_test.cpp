@@ -231,6 +231,7 @@ const std::set<std::string_view> kElsewhere{"--model-name",
                                             "--ddp-bucket-size",  // train_options_test.cpp
                                             "--slow",
                                             "--no-memory-check",
+                                            "--no-verify",  // checksums_test.cpp
                                             "--resume-if-any",
                                             "--oversubscribe",  // sense_limits_test.cpp
                                             "--dry-run"};       // train_dry_run_test.cpp

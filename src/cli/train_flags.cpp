@@ -175,6 +175,7 @@ void add_output_flags(Flags& flags) {
   group.number("--save-total-limit", "keep only the newest N checkpoints", "all");
   group.toggle("--resume", "continue from the newest checkpoint in --save-dir");
   group.toggle("--resume-if-any", "the same if there is one, else start from the beginning");
+  group.toggle("--no-verify", "do not check weights and checkpoints that are loaded against their checksums");
   group.number("--logging-steps", "print a line every N steps, where standard error is not a terminal",
                format("{}", kDefaultLoggingSteps));
   group.add({.names = {"--log-format"},
@@ -199,7 +200,7 @@ void add_output_flags(Flags& flags) {
   group.toggle("--json", "print the result as JSON: see docs/json.md");
   group.toggle("--dry-run",
                "print plan, memory, data, steps, files and, with --cluster, the time; run nothing");
-  group.toggle("--force", "overwrite traces and the checkpoints of another run");
+  group.toggle("--force", "overwrite traces and the checkpoints of another run, which hold nothing else");
 
   Group traces(flags, "traces");
   const RecorderOptions defaults;

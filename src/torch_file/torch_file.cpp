@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "nadi/base/checked_memory.h"
 #include "nadi/base/crc32.h"
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
@@ -100,6 +102,7 @@ struct TorchFile::Opened {
   std::span<const std::byte> bytes = {};
   std::int64_t first_byte = 0;
   PickleArena arena;
+  bool is_archive = false;
 
   void open(const TorchFileOptions& options);
   void open_archive(const TorchFileOptions& options);
@@ -110,6 +113,7 @@ void TorchFile::Opened::open(const TorchFileOptions& options) {
   if (bytes.empty()) throw WrongFileKind(file, FileKind::kEmpty, kWanted);
   const std::string_view start = as_text(bytes.first(std::min(bytes.size(), kFileKindBytes)));
   if (start.starts_with("PK\x03\x04")) {
+    is_archive = true;
     open_archive(options);
   } else {
     expect_kind(start, file, kWanted, {FileKind::kPickle});
@@ -181,6 +185,30 @@ const std::string& TorchFile::file() const {
 
 std::vector<NamedTorchTensor> TorchFile::tensors() const {
   return tensors_below(root());
+}
+
+void TorchFile::watch(CheckedMemory& memory) const {
+  std::unordered_map<const TorchStorage*, std::string> names;
+  for (NamedTorchTensor& named : tensors()) names.try_emplace(named.tensor->storage, std::move(named.path));
+  for (std::size_t i = 0; i < opened_->arena.storages(); ++i) {
+    const TorchStorage& storage = opened_->arena.storage_at(i);
+    if (!storage.crc32) continue;
+    const auto name = names.find(&storage);
+    memory.add({.bytes = storage.bytes,
+                .name = name != names.end() && !name->second.empty() ? name->second : "data/" + storage.key,
+                .file = file(),
+                .file_offset = storage.file_offset,
+                .whole = storage.crc32});
+  }
+}
+
+bool TorchFile::lacks_checksums() const {
+  if (!opened_->is_archive) return false;
+  for (std::size_t i = 0; i < opened_->arena.storages(); ++i) {
+    const TorchStorage& storage = opened_->arena.storage_at(i);
+    if (!storage.crc32 && !storage.bytes.empty()) return true;
+  }
+  return false;
 }
 
 void TorchFile::verify_checksums() const {
