@@ -3,12 +3,12 @@
 
 usage: checkpoint_kill_test.py NADI DIE_AT_CALL_LIBRARY [--long] [--ranks N,...] [--formats NAME,...] [--instants N] [--seed N]
 
-For each format of checkpoints and each number of ranks, a run is continued from its second checkpoint to its fourth, which saves,
-replaces and removes checkpoints. It is killed in front of every call that writes, renames or unlinks something in its folder, in the
-middle of writes (die_at_call.cpp), and after random times. After each kill:
+For each format of checkpoints and each number of ranks, a run is continued for one step, which saves a checkpoint, replaces best_model
+and removes the oldest checkpoint. It is killed in front of every call that writes, renames or unlinks something in its folder, in
+the middle of writes (die_at_call.cpp), and after random times. After each kill:
   - every folder with the name of a checkpoint has the bytes that an undisturbed run gave it,
   - the newest checkpoints that --save-total-limit keeps are there,
-  - best_model, where it is there, reads back with its checksums.
+  - best_model is there, and reads back with its checksums.
 After some of the kills the run is continued: it ends with the undisturbed bytes, and nothing hidden is left.
 The short form kills one rank at a few calls; --long kills 1, 2 and 4 ranks at every call and at 200 instants.
 """
@@ -30,7 +30,8 @@ FORMATS = {
     "torch_dist": ["--ckpt-format", "torch_dist"],
 }
 PLANS = {1: [], 2: ["--tp", "2"], 4: ["--tp", "2", "--dp", "2"]}
-STEPS, KEPT, START = 4, 2, 2
+STEPS, KEPT = 4, 2
+START = STEPS - 1
 CHECKPOINT = re.compile(r"^(checkpoint-|iter_)(\d+)$")
 TRACKER = "latest_checkpointed_iteration.txt"
 failures = []
@@ -73,11 +74,11 @@ class Case:
         self.expected = {entry: digest(os.path.join(whole, entry)) for entry in os.listdir(whole) if CHECKPOINT.match(entry)}
         if len(self.expected) != STEPS:
             fail(f"{self.name}: an undisturbed run has {sorted(self.expected)}")
-        # As it was after step 2.
+        # As it was a step before the end.
         self.prepared = os.path.join(self.work, "prepared")
         os.mkdir(self.prepared)
         for entry in self.expected:
-            if self.step_of(entry) <= START:
+            if START - KEPT < self.step_of(entry) <= START:
                 shutil.copytree(os.path.join(whole, entry), os.path.join(self.prepared, entry))
         if os.path.exists(os.path.join(whole, TRACKER)):
             with open(os.path.join(self.prepared, TRACKER), "w") as tracker:
@@ -136,6 +137,8 @@ class Case:
                     fail(f"{self.name}, {when}: the tracker names iteration {step}, which is not there")
             elif not entry.startswith(".nadi.") and entry != ".training.lock":
                 fail(f"{self.name}, {when}: there is '{entry}'")
+        if not os.path.isdir(os.path.join(self.run, "best_model")):
+            fail(f"{self.name}, {when}: best_model is gone")
         newest = max(present, default=0)
         kept = set(range(newest - KEPT + 1, newest + 1))
         if newest < START or not kept <= present:

@@ -132,11 +132,17 @@ void BlockSource::check_copies(const WholeIndexEntry& entry, const WholeTensor& 
     const std::size_t size = tensor.bytes_of(copy.block);
     const std::size_t part = std::min(size, static_cast<std::size_t>(kComparedBytes));
     if (of_copy.dtype != of_original.dtype || std::memcmp(a, b, part) != 0 ||
-        std::memcmp(a + size - part, b + size - part, part) != 0)
+        std::memcmp(a + size - part, b + size - part, part) != 0) {
+      if (contents_.memory != nullptr) {  // damage of one of them says more
+        contents_.memory->check({a, size});
+        contents_.memory->check({b, size});
+        contents_.memory->check_rest();
+      }
       throw input_error({.file = of_copy.file},
                         format("'{}' differs from '{}' in {}, of which it should be a copy",
                                of_copy.tensor.name, of_original.tensor.name, of_original.file),
                         "the files are of different checkpoints");
+    }
   }
 }
 

@@ -48,6 +48,10 @@ RunFolder::RunFolder(const TrainOptions& options, TrainListener& listener)
 void RunFolder::remove_old(std::int64_t step, const std::filesystem::path& saved) {
   for (const Checkpoint& old : std::exchange(replaced_, {}))
     if (old.path != saved) remove(old.path);
+  remove_beyond_limit(step);
+}
+
+void RunFolder::remove_beyond_limit(std::int64_t step) {
   if (options_.save_total_limit == 0) return;
   std::vector<Checkpoint> found = all_checkpoints(options_.save_dir);
   const auto keep = static_cast<std::size_t>(options_.save_total_limit);

@@ -138,6 +138,9 @@ class Trainer {
         state_files_->load_training_tensors(options_.resume_from, options_.verify);
     }
     for (const std::string& note : state_files_->notes()) listener_.note(note);
+    // Not before it is loaded: until then, an older one might be needed.
+    if (folder_ && options_.save_dir / options_.resume_from.filename() == options_.resume_from)
+      folder_->remove_beyond_limit(state_.step());
     check_trace_window();
     write_counters();
     engine_->initialize(options_.seed);
