@@ -29,7 +29,7 @@ FORMATS = {
     "torch": ["--ckpt-format", "torch"],
     "torch_dist": ["--ckpt-format", "torch_dist"],
 }
-PLANS = {1: [], 2: ["--tp", "2"], 4: ["--tp", "2", "--dp", "2"]}
+PLANS = {1: [], 2: ["--num-ranks", "2", "--tp", "2"], 4: ["--num-ranks", "4", "--tp", "2", "--dp", "2"]}
 STEPS, KEPT = 4, 2
 START = STEPS - 1
 CHECKPOINT = re.compile(r"^(checkpoint-|iter_)(\d+)$")
@@ -118,6 +118,8 @@ class Case:
         self.check_end("an undisturbed run")
         with open(report) as file:
             calls, microseconds = map(int, file.read().split())
+        if calls < 20:
+            fail(f"{self.name}: only {calls} calls were seen")
         return calls, microseconds
 
     def check(self, when):

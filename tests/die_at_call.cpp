@@ -1,13 +1,12 @@
 // Preloaded into a program by checkpoint_kill_test.py: kills it by SIGKILL at a chosen system call on files
-// below a folder, or after a chosen time.
+// below a folder, or after a chosen time. Variables of the environment:
 //
-//   NADI_DIE_FOLDER   absolute path; calls that change something below it count: write, pwrite, rename, link,
-//   unlink,
-//                     mkdir, rmdir and their variants
-//   NADI_DIE_AT       the number of the call to die at, from 1 on; 0: none. A write is done by half before.
-//   NADI_DIE_AFTER    microseconds after the start to die at; 0: never
-//   NADI_DIE_REPORT   file that gets the number of calls and the microseconds at the end of the program
-//   NADI_DIE_RANKED   set: only rank 0 of a job of mpirun is concerned
+// - NADI_DIE_FOLDER: an absolute path. Calls that change something below it count: write, pwrite, rename,
+//   link, unlink, mkdir, rmdir and their variants.
+// - NADI_DIE_AT: the number of the call to die at, from 1 on; 0: none. A write is done by half before.
+// - NADI_DIE_AFTER: microseconds after the first such call to die at; 0: never.
+// - NADI_DIE_REPORT: a file that gets the number of calls, and the microseconds from the first to the end.
+// - NADI_DIE_RANKED: if it is set, only rank 0 of a job of mpirun is concerned.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -55,6 +54,10 @@ __attribute__((constructor)) void start() {
   if (folder == nullptr) return;
   die_at = number_of("NADI_DIE_AT");
   die_after = number_of("NADI_DIE_AFTER");
+}
+
+// At the first call that counts: processes that only start others make none.
+void start_clock() {
   clock_gettime(CLOCK_MONOTONIC, &started);
   pthread_t thread;
   if (die_after > 0) pthread_create(&thread, nullptr, die_later, nullptr);
@@ -62,7 +65,7 @@ __attribute__((constructor)) void start() {
 
 __attribute__((destructor)) void report() {
   const char* const path = getenv("NADI_DIE_REPORT");
-  if (folder == nullptr || path == nullptr) return;
+  if (folder == nullptr || path == nullptr || calls == 0) return;
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   const long microseconds = (now.tv_sec - started.tv_sec) * 1000000 + (now.tv_nsec - started.tv_nsec) / 1000;
@@ -94,7 +97,10 @@ bool name_is_below(int parent, const char* name) {
 
 // Counts a call that is below the folder. Whether it is the one to die at.
 bool is_the_last(bool below) {
-  return below && ++calls == die_at;
+  if (!below) return false;
+  const long number = ++calls;
+  if (number == 1) start_clock();
+  return number == die_at;
 }
 
 // The function that this one stands in front of.

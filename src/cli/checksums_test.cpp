@@ -99,7 +99,7 @@ TEST_F(ChecksumsTest, CheckpointsOfMegatron) {
     expect_found(run("checkpoint convert --load-dir " + folder + " --save-dir back --to hf"),
                  "' is damaged: ");
     expect_found(train({{"--load", folder}}), "' is damaged: ");
-    EXPECT_EQ(train({{"--load", folder}, {"--no-verify", ""}}).code, 0);
+    EXPECT_EQ(train({{"--load", folder}, {"--finetune", ""}, {"--no-verify", ""}}).code, 0);
   }
 }
 
