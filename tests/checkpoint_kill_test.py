@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Training is killed by SIGKILL at system calls of a save and at random instants: no checkpoint is lost, and none is half there.
 
-usage: checkpoint_kill_test.py NADI DIE_AT_CALL_LIBRARY [--long] [--ranks N,...] [--formats NAME,...] [--instants N] [--seed N]
+usage: checkpoint_kill_test.py NADI DIE_AT_CALL_LIBRARY [--long] [--ranks N,...] [--formats NAME,...] [--instants N] [--every N]
+                               [--seed N]
 
 For each format of checkpoints and each number of ranks, a run is continued for one step, which saves a checkpoint, replaces best_model
 and removes the oldest checkpoint. It is killed in front of every call that writes, renames or unlinks something in its folder, in
@@ -210,6 +211,7 @@ def main():
     parser.add_argument("--ranks", default=None)
     parser.add_argument("--formats", default=",".join(FORMATS))
     parser.add_argument("--instants", type=int, default=200)
+    parser.add_argument("--every", type=int, default=1, help="with --long: calls from one kill to the next")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     arguments.nadi, arguments.library = os.path.abspath(arguments.nadi), os.path.abspath(arguments.library)
@@ -226,7 +228,7 @@ def main():
             for name in formats:
                 case = Case(arguments, work, name, count)
                 if arguments.long:
-                    case.kill_at_calls(range(1, case.calls + 1), 5)
+                    case.kill_at_calls(range(1, case.calls + 1, arguments.every), 5)
                     share = -(-arguments.instants // (len(ranks) * len(formats)))
                     case.kill_at_instants(share, 5, rng)
                 else:
