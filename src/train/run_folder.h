@@ -34,8 +34,8 @@ class RunFolder {
   // with a note. Of a checkpoint that is a symbolic link only the link goes.
   void remove_old(std::int64_t step, const std::filesystem::path& saved);
 
-  // The same, without replacing anything, when a run continues from the checkpoint of `step`: the one before may
-  // have been killed between saving and removing.
+  // The same, without replacing anything, when a run continues from the checkpoint of `step`: the one before
+  // may have been killed between saving and removing.
   void remove_beyond_limit(std::int64_t step);
 
  private:
