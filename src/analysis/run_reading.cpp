@@ -115,7 +115,7 @@ class RunReading {
   }
 
   Trace read_trace(const fs::path& file) const {
-    ChakraReadOptions options{.progress = watch()};
+    ChakraReadOptions options{.memory = reading_.memory, .progress = watch()};
     if (reading_.lenient) {
       options.damaged_records = DamagedRecords::kSkip;
       options.missing_parents = MissingParents::kDrop;
@@ -128,15 +128,15 @@ class RunReading {
   }
 
   std::shared_ptr<const HostTrace> read_host(const fs::path& file) {
-    auto host = std::make_shared<const HostTrace>(
-        read_host_trace(file, {.damage = damage(), .attributes = true, .progress = watch()}));
+    auto host = std::make_shared<const HostTrace>(read_host_trace(
+        file, {.damage = damage(), .memory = reading_.memory, .attributes = true, .progress = watch()}));
     note_damage(file, host->damage);
     return host;
   }
 
   void add_profile(const fs::path& file, const fs::path* host_file, std::size_t place) {
-    const auto kineto = std::make_shared<const KinetoTrace>(
-        read_kineto(file, {.damage = damage(), .attributes = true, .progress = watch()}));
+    const auto kineto = std::make_shared<const KinetoTrace>(read_kineto(
+        file, {.damage = damage(), .memory = reading_.memory, .attributes = true, .progress = watch()}));
     note_damage(file, kineto->counts.damage);
     note(file, kineto->counts.without_duration, "events without a duration dropped");
     const std::shared_ptr<const HostTrace> host = host_file != nullptr ? read_host(*host_file) : nullptr;

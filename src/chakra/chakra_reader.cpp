@@ -10,6 +10,7 @@
 #include "nadi/chakra/chakra_reading.h"
 #include "nadi/chakra/protobuf_wire.h"
 #include "nadi/trace/trace_check.h"
+#include "nadi/trace/trace_memory.h"
 
 namespace nadi {
 
@@ -29,6 +30,7 @@ Trace read_all(ChakraReader& reader, const std::string& file, const ChakraReadOp
     dropped += drop_control_dependencies(node, options);
     trace.add(node);
     if (options.checked) record_bytes.push_back(reader.record_byte());
+    expect_trace_memory(trace, reader.allowed(), reader.record_byte(), reader.record_size());
     if (options.progress && trace.size() % kNodesPerReport == 0) options.progress(reader.record_byte());
   }
   const TraceOrigin origin{.file = file, .record_bytes = record_bytes};
@@ -43,13 +45,15 @@ Trace read_all(ChakraReader& reader, const std::string& file, const ChakraReadOp
 }  // namespace
 
 ChakraReader::ChakraReader(const std::filesystem::path& path, const ChakraReadOptions& options)
-    : input_(path), options_(options) {
+    : input_(path), options_(options), allowed_(options.memory.for_file(input_.name(), input_.file_bytes())) {
   read_metadata();
 }
 
 ChakraReader::ChakraReader(std::span<const std::byte> bytes, std::string name,
                            const ChakraReadOptions& options)
-    : input_(as_text(bytes), std::move(name)), options_(options) {
+    : input_(as_text(bytes), std::move(name)),
+      options_(options),
+      allowed_(options.memory.for_file(input_.name(), input_.file_bytes())) {
   read_metadata();
 }
 
@@ -123,6 +127,10 @@ bool ChakraReader::next_record(WireReader& record) {
     length_reader.fail(record_byte_,
                        format("a record of {} bytes is longer than the limit of {}", length, limit),
                        "is this a Chakra trace (.et)? other files look like one with absurd lengths");
+  // What is decoded of a record takes up to kPerByte times its size.
+  if (length > allowed_.longest_record())
+    allowed_.expect(Bytes{static_cast<std::int64_t>(length) * MemoryLimit::kPerByte}, record_byte_,
+                    format("a record of {} bytes", length));
   const std::size_t length_bytes = length_reader.byte() - record_byte_;
   const auto past_the_end = [&](std::uint64_t there) {
     length_reader.fail(

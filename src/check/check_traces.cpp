@@ -83,7 +83,7 @@ class TracesCheck {
   }
 
   std::optional<Trace> read(CheckedFile& file) {
-    ChakraReadOptions options;
+    ChakraReadOptions options{.memory = options_.memory};
     options.damaged_records = options_.damaged_records;
     options.checked = false;
     const std::size_t number = report_.files.size() - 1;

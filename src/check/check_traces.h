@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "nadi/base/file_kind.h"
+#include "nadi/base/memory_limit.h"
 #include "nadi/chakra/trace_files.h"
 #include "nadi/check/finding.h"
 #include "nadi/check/simulators.h"
@@ -26,6 +27,7 @@ namespace nadi {
 
 struct CheckOptions {
   std::size_t kept_per_rule = 10;  // texts of findings
+  MemoryLimit memory = {};         // for each file
   DamagedRecords damaged_records = DamagedRecords::kRefuse;
   // Names of simulators: that one of these refuses a trace is an error.
   std::vector<std::string> simulators = {};

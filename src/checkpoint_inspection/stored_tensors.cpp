@@ -27,21 +27,22 @@ std::vector<fs::path> weight_files_in(const fs::path& folder) {
   return files;
 }
 
-std::unique_ptr<StoredTensors> open_folder(const fs::path& folder) {
+std::unique_ptr<StoredTensors> open_folder(const fs::path& folder, const MemoryLimit& memory) {
   if (is_whole_checkpoint(folder)) return open_whole_checkpoint(folder);
   const std::vector<fs::path> files = weight_files_in(folder);
   if (files.empty())
     throw input_error({.file = folder.string()}, "the folder holds no weights",
                       "give a Hugging Face folder, one of Nadi's or of Megatron-LM's checkpoints, or a file");
-  return open_weight_files(files, {"not a model that Nadi knows: tensors are shown as the files have them"});
+  return open_weight_files(files, memory,
+                           {"not a model that Nadi knows: tensors are shown as the files have them"});
 }
 
 }  // namespace
 
-std::unique_ptr<StoredTensors> open_stored_tensors(const fs::path& path) {
+std::unique_ptr<StoredTensors> open_stored_tensors(const fs::path& path, const MemoryLimit& memory) {
   std::error_code unknown;
   if (!fs::exists(path, unknown)) throw no_such_file(path.string());
-  return fs::is_directory(path, unknown) ? open_folder(path) : open_weight_files({path});
+  return fs::is_directory(path, unknown) ? open_folder(path, memory) : open_weight_files({path}, memory);
 }
 
 bool is_training_state(const WholeTensor& tensor) {

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "nadi/base/memory_limit.h"
 #include "nadi/checkpoint/whole_model.h"
 #include "nadi/megatron_checkpoint/shard_layout.h"
 
@@ -44,8 +45,10 @@ class StoredTensors {
                                                          const TensorBlock& block) const = 0;
 };
 
-// Error (input) naming the path: nothing is there, no weights are in it, or a file is damaged.
-std::unique_ptr<StoredTensors> open_stored_tensors(const std::filesystem::path& path);
+// Error (input) naming the path: nothing is there, no weights are in it, or a file is damaged. `memory` is
+// for files of torch.save that are no model's; those of a model have the usual limit.
+std::unique_ptr<StoredTensors> open_stored_tensors(const std::filesystem::path& path,
+                                                   const MemoryLimit& memory = {});
 
 // Whether a tensor is the state of a training beside its weights: "<parameter>.m", ".v" or ".master", or
 // whatever else a checkpoint of ours keeps with them.

@@ -24,8 +24,8 @@ struct StoredElements {
 
 class WeightFiles : public StoredTensors {
  public:
-  WeightFiles(const std::vector<fs::path>& files, std::vector<std::string> notes)
-      : notes_(std::move(notes)), count_(files.size()) {
+  WeightFiles(const std::vector<fs::path>& files, const MemoryLimit& memory, std::vector<std::string> notes)
+      : memory_(memory), notes_(std::move(notes)), count_(files.size()) {
     for (const fs::path& file : files) open(file);
     if (tensors_.empty()) throw input_error({.file = files.front().string()}, "there are no tensors in it");
   }
@@ -101,8 +101,8 @@ class WeightFiles : public StoredTensors {
 
   void open_torch(const fs::path& file) {
     kinds_.insert("torch.save");
-    torch_.push_back(
-        std::make_unique<TorchFile>(file, TorchFileOptions{.unknown_classes = UnknownClasses::kKeep}));
+    torch_.push_back(std::make_unique<TorchFile>(
+        file, TorchFileOptions{.unknown_classes = UnknownClasses::kKeep, .memory = memory_}));
     for (const NamedTorchTensor& named : torch_.back()->tensors())
       add({.name = named.path,
            .dtype = named.tensor->dtype,
@@ -125,6 +125,7 @@ class WeightFiles : public StoredTensors {
     return elements_[static_cast<std::size_t>(&tensor - tensors_.data())];
   }
 
+  MemoryLimit memory_;
   std::vector<std::string> notes_;
   std::size_t count_;
   std::set<std::string> kinds_;
@@ -138,8 +139,8 @@ class WeightFiles : public StoredTensors {
 }  // namespace
 
 std::unique_ptr<StoredTensors> open_weight_files(const std::vector<fs::path>& files,
-                                                 std::vector<std::string> notes) {
-  return std::make_unique<WeightFiles>(files, std::move(notes));
+                                                 const MemoryLimit& memory, std::vector<std::string> notes) {
+  return std::make_unique<WeightFiles>(files, memory, std::move(notes));
 }
 
 }  // namespace nadi

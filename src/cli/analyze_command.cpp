@@ -11,6 +11,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/nearest.h"
+#include "nadi/cli/max_memory_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/analysis_page.h"
@@ -47,6 +48,7 @@ class AnalyzeCommand : public Command {
     flags.add({.names = {"--step"}, .value = "N", .help = "analyze only this step", .fallback = "all"});
     flags.add({.names = {"--lenient"},
                .help = "skip damaged records, and dependencies on nodes that are not in the file"});
+    add_max_memory_flag(flags);
     flags.add(
         {.names = {"--consecutive-gap"},
          .value = "NS",
@@ -177,7 +179,8 @@ class AnalyzeCommand : public Command {
     return analyze_files(
         expand_traces(files),
         {.analysis = options,
-         .reading = {.lenient = flags.given("--lenient"),
+         .reading = {.memory = memory_limit_of(flags),
+                     .lenient = flags.given("--lenient"),
                      .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); },
                      .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }}});
   }

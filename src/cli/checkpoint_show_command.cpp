@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "nadi/checkpoint_inspection/stored_tensors.h"
+#include "nadi/cli/max_memory_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/report/checkpoint_report.h"
@@ -18,12 +19,13 @@ class CheckpointShowCommand : public Command {
                           "a folder of Hugging Face, Nadi or Megatron-LM (torch or torch_dist), or a file: "
                           "safetensors or torch.save"});
     flags.add({.names = {"--tensors"}, .help = "list every tensor with its type, shape, size and file"});
+    add_max_memory_flag(flags);
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
   }
 
   void run(const Flags& flags, Console& console) const override {
     const std::string path = flags.positional();
-    const std::unique_ptr<StoredTensors> stored = open_stored_tensors(path);
+    const std::unique_ptr<StoredTensors> stored = open_stored_tensors(path, memory_limit_of(flags));
     const bool tensors = flags.given("--tensors");
     if (flags.given("--json")) {
       console.out << dump_json(checkpoint_json(path, *stored, tensors));

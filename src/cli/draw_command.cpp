@@ -10,6 +10,7 @@
 #include "nadi/base/number_ranges.h"
 #include "nadi/base/units.h"
 #include "nadi/base/version.h"
+#include "nadi/cli/max_memory_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/draw_files.h"
@@ -142,6 +143,7 @@ DrawOptions resolve_cut(const Flags& flags) {
   DrawOptions options{.collapse = kCollapses[flags.choice("--collapse").value_or(0)],
                       .communication = flags.given("--comm"),
                       .tensors = !flags.given("--no-tensors"),
+                      .memory = memory_limit_of(flags),
                       .lenient = flags.given("--lenient"),
                       .limit = std::chrono::seconds(flags.integer("--layout-time").value_or(kLayoutSeconds))};
   if (const auto layers = flags.text("--layers")) options.layers = parse_number_ranges(*layers, "--layers");
@@ -210,6 +212,7 @@ class DrawCommand : public Command {
     flags.add({.names = {"--lenient"},
                .help = "skip damaged records, and dependencies on nodes that are not in the file",
                .group = "input"});
+    add_max_memory_flag(flags, "input");
     add_what_flags(flags);
     add_draw_output_flags(flags);
     flags.show_first({"--output", "--layers", "--collapse", "--comm", "--format", "--force"});

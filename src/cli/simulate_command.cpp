@@ -15,6 +15,7 @@
 #include "nadi/chakra/trace_summary.h"
 #include "nadi/cli/cluster_flag.h"
 #include "nadi/cli/computation_choices.h"
+#include "nadi/cli/max_memory_flag.h"
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/prediction_flags.h"
 #include "nadi/cli/slow_flag.h"
@@ -213,7 +214,7 @@ void use_default_attention(const PlannedFlags& planned, const Framework& framewo
 
 void simulate_model(const PlannedFlags& planned, Console& console) {
   const Flags& flags = planned.flags;
-  for (const std::string_view flag : {"--durations", "--ranks", "--recorded-on", "--lenient"})
+  for (const std::string_view flag : {"--durations", "--ranks", "--recorded-on", "--lenient", "--max-memory"})
     if (flags.given(flag))
       throw usage_error(format("{} is for traces, and '{}' is a model", flag, flags.positional()));
   ResolvedStep step = resolve_step(flags, console);
@@ -274,7 +275,8 @@ void simulate_trace_files(const Flags& flags, Console& console) {
     if (flags.given(flag))
       throw usage_error(format("{} is for models, and '{}' is a trace", flag, flags.positionals()[0]));
   const std::vector<std::filesystem::path> paths = expand_traces(flags.positionals());
-  const RunReadingOptions quiet{.lenient = flags.given("--lenient"),
+  const RunReadingOptions quiet{.memory = memory_limit_of(flags),
+                                .lenient = flags.given("--lenient"),
                                 .progress = [&](std::int64_t, std::int64_t) { console.check_interrupted(); }};
   RunReadingOptions reading = quiet;
   std::optional<ProgressLine> progress(std::in_place, console, "reading traces", steady_clock());
@@ -372,6 +374,7 @@ class SimulateCommand : public Command {
     flags.add({.names = {"--lenient"},
                .help = "skip damaged records, and dependencies on nodes that are not in the file",
                .group = "traces"});
+    add_max_memory_flag(flags, "traces");
     flags.add({.names = {"--durations"},
                .value = "WHICH",
                .help = "of computation in traces: recorded, where they have times, or those of the model",

@@ -95,7 +95,7 @@ class Conversion {
   void convert_chakra(std::size_t i) {
     const fs::path& path = input_.chakra[i];
     progress_.begin(path);
-    ChakraReadOptions reading;
+    ChakraReadOptions reading{.memory = options_.memory};
     reading.progress = progress_.within_file();
     if (options_.lenient) {
       reading.damaged_records = DamagedRecords::kSkip;
@@ -156,6 +156,7 @@ class Conversion {
     const auto kineto =
         std::make_shared<const KinetoTrace>(read_kineto(path, {.damage = damage(),
                                                                .time_unit = options_.time_unit,
+                                                               .memory = options_.memory,
                                                                .attributes = true,
                                                                .progress = progress_.within_file()}));
     std::shared_ptr<const HostTrace> host;
@@ -188,6 +189,7 @@ class Conversion {
     progress_.begin(input_.hosts[i]);
     return std::make_shared<const HostTrace>(read_host_trace(
         input_.hosts[i], {.damage = damage(),
+                          .memory = options_.memory,
                           .attributes = !options_.simulate_only || options_.num_ops,  // shapes are among them
                           .progress = progress_.within_file()}));
   }

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "nadi/base/memory_limit.h"
 #include "nadi/base/units.h"
 #include "nadi/convert/conversion_report.h"
 #include "nadi/convert/convert_input.h"
@@ -28,6 +29,7 @@
 namespace nadi {
 
 struct ConvertOptions {
+  MemoryLimit memory = {};     // for each file
   bool lenient = false;        // skip damaged records and count them
   bool simulate_only = false;  // keep only the attributes that simulators read
   bool num_ops = false;  // give kernels num_ops and tensor_size from recorded shapes; not for Chakra traces

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "nadi/base/atomic_file.h"
+#include "nadi/base/memory_limit.h"
 #include "nadi/base/number_ranges.h"
 
 namespace nadi {
@@ -52,6 +53,7 @@ struct DrawOptions {
   bool communication = false;  // communication, and a box for what is between two
   bool tensors = true;
   std::optional<bool> all_passes = {};  // every micro-batch and decode step; nothing: all but in pictures
+  MemoryLimit memory = {};              // for each file
   bool lenient = false;
   std::chrono::seconds limit{60};  // for the program that lays pictures out
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};

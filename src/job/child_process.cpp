@@ -12,6 +12,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/resource_shortage.h"
 
 namespace nadi {
 namespace {
@@ -24,7 +25,9 @@ struct Pipe {
 };
 
 Error system_error(std::string_view what) {
-  return environment_error(format("cannot {}: {}", what, std::generic_category().message(errno)));
+  const int problem = errno;
+  return resource_shortage(problem, what)
+      .value_or(environment_error(format("cannot {}: {}", what, std::generic_category().message(problem))));
 }
 
 Pipe make_pipe() {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "nadi/base/natural_order.h"
+#include "nadi/base/resource_shortage.h"
 #include "nadi/job_log/error_reader.h"
 #include "nadi/job_log/line_follower.h"
 #include "nadi/job_log/out_reader.h"
@@ -183,16 +184,16 @@ bool JobFollower::refresh(const RefreshOptions& options) {
   {
     std::vector<std::thread> others;
     std::vector<std::exception_ptr> failures(threads);
-    for (std::size_t i = 1; i < threads; ++i)
-      others.emplace_back([&, i] {
-        try {
-          work(false);
-        } catch (...) {
-          failures[i] = std::current_exception();
-          stopped = true;
-        }
-      });
     try {
+      for (std::size_t i = 1; i < threads; ++i)
+        start_thread(others, [&, i] {
+          try {
+            work(false);
+          } catch (...) {
+            failures[i] = std::current_exception();
+            stopped = true;
+          }
+        });
       work(true);
     } catch (...) {
       failures[0] = std::current_exception();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -46,8 +47,8 @@ struct OpenEvent {
 
 class KinetoReader : public JsonRecordTaker {
  public:
-  KinetoReader(std::string file, const KinetoReadOptions& options)
-      : options_(options), place_(std::move(file)) {
+  KinetoReader(MemoryAllowance allowed, std::string file, const KinetoReadOptions& options)
+      : allowed_(std::move(allowed)), options_(options), place_(std::move(file)) {
     restart();
   }
 
@@ -77,6 +78,9 @@ class KinetoReader : public JsonRecordTaker {
   Nanoseconds time(std::string_view token, std::string_view what) const;
   void add_row(const RowStart& row, Nanoseconds duration, const EventArgValues& args);
 
+  void expect_memory(std::uint64_t byte);
+
+  MemoryAllowance allowed_;
   KinetoReadOptions options_;
   RecordPlace place_;
   KinetoTrace trace_;
@@ -87,7 +91,18 @@ class KinetoReader : public JsonRecordTaker {
   std::vector<Category> categories_;  // by number in category_names_
   std::size_t last_category_ = 0;
   OpenEvents open_;
+  std::int64_t open_memory_ = 0;     // of the events in open_
+  std::int64_t members_memory_ = 0;  // of the document's members
+  std::uint64_t latest_byte_ = 0;    // where the latest event begins
 };
+
+// What an event that has begun takes; the list of its lane counts, too.
+std::int64_t memory_of(const OpenEvent& event) {
+  constexpr std::size_t kLane = 96;
+  return static_cast<std::int64_t>(sizeof event + kLane +
+                                   event.args.attributes.size() * sizeof event.args.attributes[0] +
+                                   event.args.names.size() * sizeof event.args.names[0]);
+}
 
 void KinetoReader::reserve(std::uint64_t bytes) {
   const std::size_t rows = bytes / kBytesPerRow;
@@ -113,6 +128,18 @@ void KinetoReader::restart() {
   categories_ = {Category{}};
   last_category_ = 0;
   open_.clear();
+  open_memory_ = members_memory_ = 0;
+  latest_byte_ = 0;
+}
+
+void KinetoReader::expect_memory(std::uint64_t byte) {
+  constexpr std::uint64_t kEventsPerLook = 256, kLongEvent = 64 << 10;
+  const std::uint64_t latest = byte - std::exchange(latest_byte_, byte);
+  if (trace_.counts.events % kEventsPerLook != 0 && latest < kLongEvent) return;
+  const auto columns = static_cast<std::int64_t>(
+      trace_.category.size() * (sizeof(KinetoCategory) + sizeof(std::uint32_t) + 3 * sizeof(std::uint64_t)));
+  allowed_.expect(trace_.events.memory() + Bytes{columns + lanes_.memory() + open_memory_ + members_memory_},
+                  byte, "the trace");
 }
 
 void KinetoReader::member(std::string_view name, std::string_view json, std::uint64_t byte) {
@@ -141,6 +168,8 @@ void KinetoReader::member(std::string_view name, std::string_view json, std::uin
   } else {
     trace_.members.emplace_back(name, json);
   }
+  members_memory_ += static_cast<std::int64_t>(2 * sizeof(std::string) + name.size() + json.size());
+  allowed_.expect(Bytes{members_memory_}, byte, "what the file says about itself");
 }
 
 // Nothing may change before everything that can be wrong with the event was looked at.
@@ -176,6 +205,7 @@ void KinetoReader::record(std::size_t /*array*/, JsonObject& record, std::uint64
       break;
   }
   ++trace_.counts.events;
+  expect_memory(byte);
   if (options_.progress && trace_.counts.events % kEventsPerReport == 0) options_.progress(byte);
 }
 
@@ -224,6 +254,7 @@ void KinetoReader::begin() {
   open_[place].push_back(
       {.row = {.name = trace_.events.intern(event_.name), .category = named_category(), .start = start},
        .args = event_.args});
+  open_memory_ += memory_of(open_[place].back());
 }
 
 // Ends what has begun last on its lane. Begin and end are two events of the file and one row.
@@ -237,6 +268,7 @@ void KinetoReader::end() {
   }
   OpenEvent& open = lane->second.back();
   if (end < open.row.start) place_.fail(event_.start.data(), "an event ends before it starts");
+  open_memory_ -= memory_of(open);
   open.args.merge(event_.args);
   add_row(open.row, end - open.row.start, open.args);
   lane->second.pop_back();
@@ -310,6 +342,7 @@ void KinetoReader::add_row(const RowStart& row, Nanoseconds duration, const Even
 
 KinetoTrace KinetoReader::finish(JsonRecordCounts counts) {
   for (const auto& [lane, events] : open_) trace_.counts.other += events.size();
+  allowed_.expect(Bytes{lanes_.memory_of_lanes()}, std::nullopt, "the list of lanes");
   trace_.lanes = lanes_.finish();
   trace_.counts.damage = std::move(counts);
   return std::move(trace_);
@@ -317,10 +350,15 @@ KinetoTrace KinetoReader::finish(JsonRecordCounts counts) {
 
 // `size`: of the text, or what it may be.
 KinetoTrace read(ChunkedInput& input, const KinetoReadOptions& options, std::uint64_t size) {
-  KinetoReader reader(input.name(), options);
+  const MemoryAllowance allowed = options.memory.for_file(input.name(), input.file_bytes());
+  KinetoReader reader(allowed, input.name(), options);
   reader.reserve(size);
-  JsonRecordCounts counts =
-      read_json_records(input, {.arrays = kEventArrays, .damage = options.damage}, reader);
+  JsonRecordCounts counts = read_json_records(
+      input,
+      {.arrays = kEventArrays,
+       .damage = options.damage,
+       .longest_record = std::min<std::size_t>(kJsonLongestRecord, allowed.longest_record())},
+      reader);
   return reader.finish(std::move(counts));
 }
 

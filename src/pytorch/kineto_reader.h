@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "nadi/base/memory_limit.h"
 #include "nadi/pytorch/kineto_trace.h"
 
 namespace nadi {
@@ -23,6 +24,7 @@ enum class KinetoTimeUnit : std::uint8_t { kMicroseconds, kNanoseconds };
 struct KinetoReadOptions {
   JsonDamage damage = JsonDamage::kRefuse;
   KinetoTimeUnit time_unit = KinetoTimeUnit::kMicroseconds;
+  MemoryLimit memory = {};                                 // for the events
   bool attributes = true;                                  // false: args without a column are passed over
   std::function<void(std::uint64_t bytes)> progress = {};  // called now and then with what was read so far
 };

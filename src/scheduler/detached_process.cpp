@@ -12,6 +12,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/resource_shortage.h"
 #include "nadi/job/descriptor.h"
 
 namespace nadi {
@@ -50,14 +51,18 @@ void start_detached(const DetachedOptions& options) {
   std::vector<std::string> words = options.words, environment = options.environment;
   const std::vector<char*> word_list = text_pointers(words), variables = text_pointers(environment);
   const auto failed = [&](int problem) {
-    return environment_error(
-        format("cannot start {}: {}", options.words[0], std::generic_category().message(problem)));
+    return resource_shortage(problem, format("start {}", options.words[0]))
+        .value_or(environment_error(
+            format("cannot start {}: {}", options.words[0], std::generic_category().message(problem))));
   };
   const Descriptor input(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const Descriptor output(open(options.output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  if (!output.is_open())
-    throw environment_error(
-        format("cannot write {}: {}", options.output.string(), std::generic_category().message(errno)));
+  if (!output.is_open()) {
+    const int problem = errno;
+    throw resource_shortage(problem, format("write {}", options.output.string()))
+        .value_or(environment_error(format("cannot write {}: {}", options.output.string(),
+                                           std::generic_category().message(problem))));
+  }
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw failed(errno);
   const Descriptor report(ends[0]);

@@ -74,7 +74,9 @@ struct WalkStep {
   std::size_t index;
 };
 
-constexpr std::size_t kMostSteps = 64;  // of a path; real ones have a handful
+// Of a path; real ones have a handful of steps. A long name may be on the way to very many tensors, and each
+// has a path of its own.
+constexpr std::size_t kMostSteps = 64, kLongestPath = 4096;
 
 std::string step_text(const WalkStep& step) {
   if (step.container->kind != PickleKind::kDict) return std::to_string(step.index);
@@ -89,6 +91,7 @@ std::string path_of(const std::vector<WalkStep>& steps, std::size_t at) {
     if (++count > kMostSteps) return "…/" + path;
     const std::string step = step_text(steps[at]);
     path = path.empty() ? step : step + '/' + path;
+    if (path.size() > kLongestPath) return "…" + path.substr(path.size() - kLongestPath);
   }
   return path;
 }
@@ -114,7 +117,10 @@ void TorchFile::Opened::open(const TorchFileOptions& options) {
   } else {
     expect_kind(start, file, kWanted, {FileKind::kPickle});
     open_old_torch_format(arena, bytes,
-                          {.unknown_classes = options.unknown_classes, .first_byte = first_byte});
+                          {.unknown_classes = options.unknown_classes,
+                           .first_byte = first_byte,
+                           .memory = options.memory,
+                           .file_bytes = bytes.size()});
   }
 }
 
@@ -135,7 +141,10 @@ void TorchFile::Opened::open_archive(const TorchFileOptions& options) {
                       format("a pickle of {} bytes is over the limit of {}", pickled.size(), kMaxPickle));
   archive.check_sum(pickle, pickled);
   read_pickle_into(arena, pickled,
-                   {.unknown_classes = options.unknown_classes, .first_byte = first_byte + pickle.offset});
+                   {.unknown_classes = options.unknown_classes,
+                    .first_byte = first_byte + pickle.offset,
+                    .memory = options.memory,
+                    .file_bytes = bytes.size()});
   for (std::size_t i = 0; i < arena.storages(); ++i) {
     TorchStorage& storage = arena.storage_at(i);
     const ZipEntry& entry = entry_at(archive, root + "/data/" + storage.key, file);

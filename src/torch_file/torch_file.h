@@ -29,6 +29,7 @@ namespace nadi {
 
 struct TorchFileOptions {
   UnknownClasses unknown_classes = UnknownClasses::kRefuse;
+  MemoryLimit memory = {};  // for the pickle and its values
 };
 
 struct NamedTorchTensor {

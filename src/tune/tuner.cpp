@@ -10,6 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/resource_shortage.h"
 #include "nadi/job/process_tree.h"
 #include "nadi/tune/plan_guide.h"
 #include "nadi/tune/study_history.h"
@@ -448,8 +449,15 @@ TunerSummary Tuner::run(TunerListener& listener) {
       if (!shared.failure) shared.failure = std::current_exception();
     }
   };
-  for (int number = 1; number < options_.workers; ++number) threads.emplace_back(work, number);
-  work(0);
+  try {
+    for (int number = 1; number < options_.workers; ++number)
+      start_thread(threads, [&work, number] { work(number); });
+  } catch (...) {
+    shared.end(TunerStop::kInterrupted);
+    const std::lock_guard lock(shared.ending);
+    if (!shared.failure) shared.failure = std::current_exception();
+  }
+  if (!shared.failure) work(0);
   for (std::thread& thread : threads) thread.join();
   if (shared.failure) std::rethrow_exception(shared.failure);
   return shared.summary;
