@@ -30,7 +30,7 @@ commands=(
   "data preprocess --input documents.jsonl --tokenizer tok -o out/set --force --workers 8"
   "plan gpt2-tiny --cluster dgx-a100 --global-batch-size 8 --seq-length 32 --threads 8"
   "train tiny.json --data squad.json --max-steps 1 --batch-size 1 --seq-length 8 --skip-eval --threads 8"
-  "tune --param x=1:4 --trials 2 --workers 4 --metric exit-code --study out/s.db --no-logs --force -- test {{x}}"
+  "tune --param x=1:4 --trials 2 --workers 4 --metric exit-code --study out/s.db --no-logs -- test {{x}}"
 )
 
 # try LIMIT VALUE RUNNER... -- COMMAND: the limit's letter, and what starts the program.

@@ -123,13 +123,10 @@ void make_profiles() {
 }
 void make_compressed() {
   copy_small(repository() / "src" / "input" / "corpus" / "fuzz_chunked_input", "packed", 100'000);
-  if (fs::exists(shared_data() / "traces"))
-    fs::copy_file(shared_data() / "traces" / "gpt2_b4_t512_host.json.gz", "packed/host.json.gz",
-                  fs::copy_options::overwrite_existing);
-}
-void make_safetensors() {
-  copy_small(repository() / "src" / "checkpoint" / "corpus" / "fuzz_safetensors_reader", "files", 100'000);
-  make_trace();
+  copy_small(repository() / "examples" / "traces", "packed", 100'000);
+  copy_small(shared_data() / "traces", "packed", 300'000);
+  for (const char* file : {"packed/run_rank0_host.json", "packed/run_rank0_device.json"})
+    if (std::system((std::string("gzip -kf ") + file).c_str()) != 0) std::exit(1);
 }
 void make_torch_files() {
   copy_small(repository() / "src" / "torch_file" / "corpus" / "fuzz_torch_file", "files", 100'000);
@@ -151,6 +148,11 @@ void make_checkpoint() {
   must(
       "train tiny.json --data squad.json --max-steps 1 --batch-size 1 --seq-length 8 --skip-eval --save-dir "
       "run");
+}
+void make_safetensors() {
+  copy_small(repository() / "src" / "checkpoint" / "corpus" / "fuzz_safetensors_reader", "files", 100'000);
+  make_checkpoint();
+  fs::copy_file("run/checkpoint-1/model.safetensors", "files/model.safetensors");
 }
 void make_megatron_checkpoint() {
   make_checkpoint();
@@ -240,7 +242,10 @@ const std::vector<Reader>& readers() {
        make_profiles,
        {"run_rank0_host.json"},
        {"convert --host {} -o out.et --force", "convert --host {} -o out.et --lenient --force"}},
-      {"compressed", make_compressed, {"packed"}, {"check {}", "convert --host {} -o out.et --force"}, true},
+      {"compressed",
+       make_compressed,
+       {"packed"},
+       {"convert --host {} -o out.et --force", "analyze {} --lenient"}},
       {"safetensors", make_safetensors, {"files"}, {"checkpoint show {} --tensors"}},
       {"torch-save",
        make_torch_files,

@@ -11,6 +11,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/resource_shortage.h"
 
 namespace nadi {
 namespace {
@@ -24,6 +25,8 @@ constexpr std::string_view kFileExists = "the file exists";
 constexpr std::string_view kFolderExists = "the folder exists";  // see atomic_folder.cpp
 
 Error file_error(const fs::path& path, std::string_view action, int error_number) {
+  if (const auto shortage = resource_shortage(error_number, action, {.file = path.string()}))
+    return *shortage;
   const std::string reason = std::generic_category().message(error_number);
   return {ErrorKind::kEnvironment, {.file = path.string()}, format("cannot {}: {}", action, reason)};
 }
