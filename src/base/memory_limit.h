@@ -25,7 +25,7 @@ namespace nadi {
 // The limit for one file.
 class MemoryAllowance {
  public:
-  MemoryAllowance(std::string file, std::uint64_t file_bytes, Bytes most)
+  MemoryAllowance(std::string file, std::optional<std::uint64_t> file_bytes, Bytes most)
       : file_(std::move(file)), file_bytes_(file_bytes), most_(most) {}
 
   Bytes most() const { return most_; }
@@ -45,7 +45,7 @@ class MemoryAllowance {
   [[noreturn]] void refuse(Bytes held, std::optional<std::uint64_t> byte, std::string_view what) const;
 
   std::string file_;
-  std::uint64_t file_bytes_;
+  std::optional<std::uint64_t> file_bytes_;
   Bytes most_;
 };
 
@@ -60,8 +60,9 @@ class MemoryLimit {
   explicit MemoryLimit(Bytes most) : most_(most) {}  // the same for all
   explicit MemoryLimit(std::optional<Bytes> most) : most_(most) {}
 
-  // `file_bytes`: as they lie on disk, compressed or not.
-  MemoryAllowance for_file(std::string file, std::uint64_t file_bytes) const;
+  // `file_bytes`: as they lie on disk, compressed or not. Nothing for a pipe, whose bytes nobody can count
+  // beforehand: then there is no limit unless one was chosen.
+  MemoryAllowance for_file(std::string file, std::optional<std::uint64_t> file_bytes) const;
 
  private:
   std::optional<Bytes> most_;

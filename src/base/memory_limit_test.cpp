@@ -16,6 +16,8 @@ TEST(MemoryLimit, GrowsWithTheFile) {
   EXPECT_EQ(MemoryLimit().for_file("a.et", 1 << 20).most(), 576_MiB);
   EXPECT_EQ(MemoryLimit().for_file("a.et", std::uint64_t{1} << 62).most().count(), INT64_MAX);
   EXPECT_EQ(MemoryLimit(Bytes{100}).for_file("a.et", 1 << 20).most().count(), 100);
+  EXPECT_EQ(MemoryLimit().for_file("pipe", std::nullopt).most().count(), INT64_MAX);
+  EXPECT_EQ(MemoryLimit(Bytes{100}).for_file("pipe", std::nullopt).most().count(), 100);
 }
 
 TEST(MemoryLimit, NamesFilePlaceSizeAndLimit) {

@@ -127,10 +127,6 @@ bool ChakraReader::next_record(WireReader& record) {
     length_reader.fail(record_byte_,
                        format("a record of {} bytes is longer than the limit of {}", length, limit),
                        "is this a Chakra trace (.et)? other files look like one with absurd lengths");
-  // What is decoded of a record takes up to kPerByte times its size.
-  if (length > allowed_.longest_record())
-    allowed_.expect(Bytes{static_cast<std::int64_t>(length) * MemoryLimit::kPerByte}, record_byte_,
-                    format("a record of {} bytes", length));
   const std::size_t length_bytes = length_reader.byte() - record_byte_;
   const auto past_the_end = [&](std::uint64_t there) {
     length_reader.fail(
@@ -141,6 +137,10 @@ bool ChakraReader::next_record(WireReader& record) {
   input_.consume(length_bytes);
   const std::optional<std::uint64_t> remaining = input_.remaining();
   if (remaining && *remaining < length) past_the_end(*remaining);
+  // What is decoded of a record takes up to kPerByte times its size.
+  if (length > allowed_.longest_record())
+    allowed_.expect(Bytes{static_cast<std::int64_t>(length) * MemoryLimit::kPerByte}, record_byte_,
+                    format("a record of {} bytes", length));
   const std::string_view ahead = input_.ahead(length);
   if (ahead.size() < length) past_the_end(ahead.size());
   record = WireReader(ahead.substr(0, length), input_.position(), input_.name());

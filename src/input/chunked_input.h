@@ -47,8 +47,8 @@ class ChunkedInput {
   std::optional<std::uint64_t> remaining() const;
 
   // Bytes of the input as it lies on disk, compressed or not: for limits that depend on it (memory_limit.h).
-  // Of a pipe, what came so far.
-  std::uint64_t file_bytes() const { return size_.value_or(file_position_); }
+  // Nothing for a pipe.
+  std::optional<std::uint64_t> file_bytes() const { return size_; }
 
   // What lies ahead of position(): at least `wanted` bytes, unless the input ends before that. Valid until
   // the next call of ahead() or read().
