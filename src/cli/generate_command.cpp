@@ -9,6 +9,7 @@
 #include "nadi/base/json.h"
 #include "nadi/base/writable_folder.h"
 #include "nadi/cli/cluster_flag.h"
+#include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/memory_check.h"
 #include "nadi/cli/predicted_time.h"
@@ -129,6 +130,7 @@ void add_generate_output_flags(Flags& flags) {
   add("--threads", "N", "compute threads of each rank", "one per core, or a rank's share of them");
   add("--tp", "N", "tensor-parallel ranks; they are started unless mpirun or srun has started them",
       "all ranks there are");
+  add_comm_timeout_flag(flags, group);
   add_oversubscribe_flag(flags, group);
   add("--slow", "RANKS", "slow ranks down: rank=1:2x,rank=3:1.5x", "none");
   flags.add({.names = {"--no-memory-check"},
@@ -347,7 +349,7 @@ class GenerateCommand : public Command {
     const std::optional<Cluster> cluster = given_cluster(flags);
     if (const std::int64_t wanted = flags.integer("--tp").value_or(1); starts_ranks(wanted))
       return start_ranks("generate", wanted, flags, own_console);
-    RankWorld ranks;
+    RankWorld ranks(rank_watch_options(flags, own_console));
     Communicator& world = ranks.communicator();
     SilentConsole silence(own_console);
     Console& console = world.rank() == Rank{0} ? own_console : silence.console();

@@ -4,6 +4,7 @@
 
 #include "nadi/base/format.h"
 #include "nadi/checkpoint/weight_file.h"
+#include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/plan_flags.h"
@@ -149,6 +150,7 @@ void add_rank_flags(Flags& flags) {
       "ones use the network better",
       format("a {}th of the rank's parameters, {} at least and {} at most", kBucketsPerRank,
              with_thousands(kFewestBucketElements), with_thousands(kMostBucketElements)));
+  add_comm_timeout_flag(flags, "several ranks");
   add_oversubscribe_flag(flags, "several ranks");
   group.value("--slow", "RANKS", "compute slower on some ranks: rank=1:2x,rank=3:1.5x", "none");
 }

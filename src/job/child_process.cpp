@@ -56,7 +56,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 struct ChildStart {
   char** words;
   char** environment;
-  int input, output, errors;
+  int input, output, errors, report;  // report -1: none
   pid_t parent;
   bool new_session;
   int death_signal;
@@ -73,6 +73,12 @@ struct ChildStart {
   dup2(start.input, STDIN_FILENO);
   dup2(start.output, STDOUT_FILENO);
   dup2(start.errors, STDERR_FILENO);
+  if (start.report >= 0) {
+    // The same number would stay as it is, and be closed by execve().
+    const int spare = start.report == kReportDescriptor ? dup(start.report) : start.report;
+    dup2(spare, kReportDescriptor);
+    if (spare != start.report) close(spare);
+  }
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -95,11 +101,14 @@ ChildProcess::ChildProcess(const ChildOptions& options) {
   const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
   Pipe out = make_pipe();
   Pipe err = make_pipe();
+  Pipe report;
+  if (options.with_report) report = make_pipe();
   const ChildStart start{.words = const_cast<char**>(word_pointers.data()),
                          .environment = const_cast<char**>(environment_pointers.data()),
                          .input = nothing.get(),
                          .output = out.write.get(),
                          .errors = err.write.get(),
+                         .report = report.write.get(),
                          .parent = getpid(),
                          .new_session = options.new_session,
                          .death_signal = options.death_signal};
@@ -109,6 +118,7 @@ ChildProcess::ChildProcess(const ChildOptions& options) {
   if (!options.new_session) setpgid(pid_, pid_);  // whoever is first; so it holds when we go on
   out_ = LineStream(std::move(out.read));
   err_ = LineStream(std::move(err.read));
+  if (options.with_report) report_ = LineStream(std::move(report.read));
 }
 
 ChildProcess::~ChildProcess() {

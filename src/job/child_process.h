@@ -22,11 +22,14 @@ namespace nadi {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
+inline constexpr int kReportDescriptor = 3;
+
 struct ChildOptions {
   std::vector<std::string> words;  // the program's path, and its arguments
   Environment environment = {};    // added to that of this process
   bool new_session = false;        // of its own; else only a process group of its own
   int death_signal = 9;            // what it gets when we die: SIGKILL
+  bool with_report = false;        // it has a third pipe to us, its descriptor kReportDescriptor
 };
 
 class ChildProcess {
@@ -40,6 +43,7 @@ class ChildProcess {
   pid_t pid() const { return pid_; }
   LineStream& out() { return out_; }
   LineStream& err() { return err_; }
+  LineStream& report() { return report_; }  // closed without ChildOptions::with_report
 
   // How it ended; nothing while it runs.
   const std::optional<EndStatus>& poll_end();
@@ -50,6 +54,7 @@ class ChildProcess {
   pid_t pid_ = -1;
   LineStream out_;
   LineStream err_;
+  LineStream report_;
   std::optional<EndStatus> end_;
 };
 
