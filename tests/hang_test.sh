@@ -18,11 +18,11 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 NADI_THREADS=1 
 
 # Processes whose folder is this one, or below it. Whatever a job starts runs in the folder in which it was started.
 own_processes() {
-  local folder cwd
-  for folder in /proc/[0-9]*; do
-    cwd=$(readlink "$folder/cwd" 2>/dev/null) || continue
-    [[ $cwd == "$1" || $cwd == "$1"/* ]] && [[ ${folder#/proc/} != "$$" && ${folder#/proc/} != "$BASHPID" ]] &&
-      [[ $(tr '\0' ' ' 2>/dev/null <"$folder/cmdline") != *hang_test.sh* ]] && echo "${folder#/proc/}"
+  local pid words
+  for pid in $(find /proc/[0-9]*/cwd -maxdepth 0 \( -lname "$1" -o -lname "$1/*" \) 2>/dev/null | cut -d/ -f3); do
+    # Not this script, nor what this function itself has started, which is gone by now.
+    words=$(tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline")
+    [[ -z $words || $words == *hang_test.sh* || $words == find\ * ]] || echo "$pid"
   done
 }
 
@@ -37,6 +37,13 @@ rank_pid() {
     done
     sleep 0.1
   done
+}
+
+# family <pid>: it and all below it
+family() {
+  local child
+  echo "$1"
+  for child in $(pgrep -P "$1"); do family "$child"; done
 }
 
 # until_said <file> <words>
@@ -58,7 +65,11 @@ if libc.ptrace(16, int(sys.argv[1]), 0, 0) != 0:  # PTRACE_ATTACH
     sys.exit(77)
 for _ in range(600):
     time.sleep(0.1)
-    if not os.path.exists(f"/proc/{sys.argv[1]}"):
+    try:  # whoever holds a process has to let it go when it has ended
+        pid, status = os.waitpid(int(sys.argv[1]), os.WNOHANG | 0x40000000)  # __WALL
+        if pid != 0 and not os.WIFSTOPPED(status):
+            break
+    except ChildProcessError:
         break
 PYTHON
 }
@@ -98,7 +109,7 @@ PYTHON
 
 # hang <kind> <how> <timeout; 0: SIGTERM has to end it>: in its folder. What is wrong is written to `failed`.
 hang() {
-  local kind=$1 how=$2 timeout=$3 begin code pid named=() held=
+  local kind=$1 how=$2 timeout=$3 begin code pid named=() held= guest= guests=
   local out=out
   wrong() { echo "$kind, $how, timeout $timeout: $*" >>failed; }
   case $kind in
@@ -110,7 +121,7 @@ hang() {
       named=('ranks 0-1 open a file')
       ;;
     collective | stopped)
-      start "$how" "$timeout" "${kTrain[@]}" --slow 1:50
+      start "$how" "$timeout" "${kTrain[@]}" --slow 1:5
       until_said "$out" 'step 2/' || wrong "no steps"
       pid=$(rank_pid "$PWD" 1)
       if [[ $kind == stopped ]]; then
@@ -127,15 +138,16 @@ hang() {
       local port=$((20000 + RANDOM % 20000)) token
       XDG_CONFIG_HOME=$PWD/config
       export XDG_CONFIG_HOME
-      mkdir -p guest
-      (cd guest && exec "$nadi" launch --nnodes 2 --node-rank 1 --nproc-per-node 1 --master-addr localhost --master-port "$port" \
-        "${kTrain[@]//..\//../../}" >../guest.out 2>../guest.err) &
+      "$nadi" launch --nnodes 2 --node-rank 1 --nproc-per-node 1 --master-addr localhost --master-port "$port" \
+        --comm-timeout "$timeout" "${kTrain[@]}" >guest.out 2>guest.err &
+      guest=$!
       "$nadi" launch --nnodes 2 --node-rank 0 --nproc-per-node 1 --master-addr localhost --master-port "$port" \
         --comm-timeout "$timeout" "${kTrain[@]}" >out 2>err &
       job=$!
       until_said "$out" 'step 2/' || wrong "no steps"
       # A machine that is gone says nothing, closes nothing: so do processes that are stopped, all at once.
-      for pid in $(own_processes "$PWD/guest"); do kill -STOP "$pid"; done
+      guests=$(family "$guest")
+      for pid in $guests; do kill -STOP "$pid"; done
       named=('rank 1 is silent' 'rank 0 waits in .* of ranks 0-1')
       ;;
     pipe) # somebody has the other end, and does not read
@@ -163,7 +175,8 @@ hang() {
     sleep 1
     kill -TERM "$job"
   fi
-  local most=$((timeout == 0 ? kStopSeconds + 3 : ${timeout%s} + kMostSeconds))
+  local most=$((kTimeout + kMostSeconds))
+  [[ $timeout != 0 ]] || most=$((kStopSeconds + 3))
   while kill -0 "$job" 2>/dev/null && ((SECONDS - begin <= most)); do sleep 0.1; done
   kill -0 "$job" 2>/dev/null && wrong "still there after $((SECONDS - begin)) s"
   wait "$job"
@@ -182,7 +195,7 @@ hang() {
     fi
   fi
   # What was stopped with its machine goes with it.
-  [[ ! -d guest ]] || for pid in $(own_processes "$PWD/guest"); do kill -KILL "$pid" 2>/dev/null; done
+  for pid in $guests; do kill -KILL "$pid" 2>/dev/null; done
   local left tries
   for ((tries = 0; tries < 50; ++tries)); do
     left=$(own_processes "$PWD")
@@ -198,14 +211,20 @@ number=0
 # in_folder <kind> <how> <timeout>
 in_folder() {
   local folder
-  folder=$(printf '%02d-%s-%s-%s' "$((++number))" "$1" "$2" "$3")
+  number=$((number + 1))
+  folder=$(printf '%02d-%s-%s-%s' "$number" "$1" "$2" "$3")
   mkdir "$folder"
   (cd "$folder" && hang "$@") >"$folder/log" 2>&1 &
   hangs+=("$!")
-  # A few at a time: a step on a busy machine takes longer than it takes to be called hung otherwise.
-  while (($(jobs -rp | wc -l) >= ${HANGS_AT_ONCE:-3})); do wait -n "${hangs[@]}" 2>/dev/null || sleep 0.2; done
+  # A few at a time: on a machine that is busy otherwise, a step may take longer than the timeout.
+  while (($(running_hangs) >= ${HANGS_AT_ONCE:-5})); do sleep 0.2; done
 }
 hangs=()
+running_hangs() {
+  local pid count=0
+  for pid in "${hangs[@]}"; do kill -0 "$pid" 2>/dev/null && count=$((count + 1)); done
+  echo "$count"
+}
 for ((i = 0; i < kEach; ++i)); do
   how=${kHows[i % ${#kHows[@]}]}
   in_folder before "$how" ${kTimeout}s

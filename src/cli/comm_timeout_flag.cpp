@@ -93,6 +93,7 @@ RankWatchOptions rank_watch_options(const Flags& flags, const Console& console) 
                            .collectives_folder = collectives_folder(flags)};
   if (flags.find("--save-dir") != nullptr && flags.given("--save-dir"))
     options.shared_folder = options.collectives_folder;
+  options.under_mpirun = std::getenv("OMPI_COMM_WORLD_RANK") != nullptr;  // MPI itself may set it later
   const Interruption* const interruption = console.interruption;
   options.stop_asked = [interruption] {
     return interruption != nullptr && interruption->wish() != EndWish::kNone;

@@ -230,6 +230,7 @@ const std::set<std::string_view> kElsewhere{"--model-name",
                                             "--zero",
                                             "--ddp-bucket-size",  // train_options_test.cpp
                                             "--slow",
+                                            "--comm-timeout",  // tests/hang_test.sh
                                             "--no-memory-check",
                                             "--resume-if-any",
                                             "--oversubscribe",  // sense_limits_test.cpp

@@ -141,7 +141,8 @@ HangWatch::Account HangWatch::account(int rank) const {
     return both("is", "are",
                 format("silent for {} s: stopped, or cut off together with its machine",
                        (clock_ - known.spoke).count() / 1000));
-  if (const auto& waits = known.beat->waits) {
+  const std::string& blocked = known.beat->blocked;
+  if (const auto& waits = known.beat->waits; waits && blocked.empty()) {
     std::string what = waits->number > 0
                            ? format("{} {} of {}", waits->op, waits->number, group_text(waits->group))
                            : waits->op;
@@ -151,7 +152,6 @@ HangWatch::Account HangWatch::account(int rank) const {
     waiting.waits = true;
     return waiting;
   }
-  const std::string& blocked = known.beat->blocked;
   if (blocked.empty()) return both("does", "do", "nothing");
   // "writes to ...": of several ranks without the s of the verb.
   const std::size_t verb = std::min(blocked.find(' '), blocked.size());

@@ -97,7 +97,7 @@ bool ProgressMeter::moved() {
 }
 
 std::string ProgressMeter::blocked_in() const {
-  if (state_in(first_line(format("/proc/self/task/{}/stat", getpid()))) == 't') return "stands in a debugger";
+  if (held()) return "stands in a debugger";
   const std::string line = first_line(format("/proc/self/task/{}/syscall", getpid()));
   long call = -1;
   const char* const end = line.data() + line.size();
@@ -128,6 +128,10 @@ std::string ProgressMeter::blocked_in() const {
     default:
       return format("stands in system call {}", call);
   }
+}
+
+bool ProgressMeter::held() const {
+  return state_in(first_line(format("/proc/self/task/{}/stat", getpid()))) == 't';
 }
 
 bool ProgressMeter::at_disk() const {

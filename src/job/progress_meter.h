@@ -30,6 +30,7 @@ class ProgressMeter {
   bool moved();
   // What the first thread stands in, in the words of a message; "" when it runs, or nobody may know.
   std::string blocked_in() const;
+  bool held() const;  // the first thread, by a debugger
   // The first thread waits for a disk, or a file system on the network, in the kernel.
   bool at_disk() const;
 

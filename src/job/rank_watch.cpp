@@ -187,9 +187,10 @@ class RankWatch::Peers : public Channel {
       if (state == '\0' || state == 'Z') watch_.ended(other);
     });
   }
-  // A rank that is stopped cannot end itself. Its number is its own as long as it is there: it runs the same
-  // program as this one, of the same user.
+  // A rank that is stopped cannot end itself; mpirun ends it, srun may not. Its number is its own as long as
+  // it is there: it runs the same program as this one, of the same user.
   void kill_stopped_neighbours() {
+    if (options_.under_mpirun) return;
     const auto same_program = [](int pid) {
       struct stat own {
       }, other{};
@@ -276,7 +277,7 @@ void RankWatch::run() {
     beat.idle = clock - moved;
     const bool quiet = beat.idle > 2 * tick;
     beat.at_disk = quiet && meter.at_disk();
-    beat.blocked = quiet && !record_.waits() ? meter.blocked_in() : "";
+    beat.blocked = quiet && (meter.held() || !record_.waits()) ? meter.blocked_in() : "";
     beat.waits.reset();
     beat.groups.clear();
     beat.last.clear();

@@ -54,6 +54,7 @@ struct RankWatchOptions {
   std::chrono::milliseconds timeout = kDefaultCommTimeout;  // 0: never
   std::filesystem::path collectives_folder = ".";           // where collectives.json goes
   std::filesystem::path shared_folder = {};                 // that all ranks see; "": none is known
+  bool under_mpirun = false;  // it ends all ranks when one fails, also those that are stopped
   // Somebody wants the process to end.
   std::function<bool()> stop_asked = [] { return false; };
   // Called once, on the thread of the watch: says what happened, where `tells` is set, and ends the process.

@@ -51,7 +51,7 @@ submit() {
   "environment": {"set": {"NADI_THREADS": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}},
   "run": {"setup": [$3], "train": ["$work/tiny.json", "--data", "$2", "--tokenizer", "$work/tok", "--batch-size", "2", "--max-seq-length", "16",
     "--skip-eval", "--num-epochs", "1000000", "--save-steps", "1000000", "--logging-steps", "1", "--log-format", "nadi",
-    "--save-dir", "$work/run-$1", "--slow", "1:50"]}}
+    "--save-dir", "$work/run-$1", "--slow", "1:5"]}}
 JSON
   "$nadi" job submit "$1.json" --json >submit.out 2>submit.err || { fail "$1 was not submitted: $(cat submit.err)"; return 1; }
   id=$(python3 -c 'import json; print(json.load(open("submit.out"))["id"])')
@@ -64,7 +64,11 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace(16, int(sys.argv[1]), 0, 0)  # PTRACE_ATTACH
 for _ in range(900):
     time.sleep(0.1)
-    if not os.path.exists(f"/proc/{sys.argv[1]}"):
+    try:  # whoever holds a process has to let it go when it has ended
+        pid, status = os.waitpid(int(sys.argv[1]), os.WNOHANG | 0x40000000)  # __WALL
+        if pid != 0 and not os.WIFSTOPPED(status):
+            break
+    except ChildProcessError:
         break
 PYTHON
 }
@@ -117,14 +121,15 @@ hang() {
   if [[ $1 == node ]]; then
     grep -qE "rank 1 |NODE.FAIL|node failure|$victim" <<<"$text" || fail "$name: nobody names the node: $text"
     "$here/cluster" revive-node "$slurm" "$victim"
-    until_true 60 bash -c "sinfo -h -n $victim -o %T | grep -q idle" || fail "$victim does not come back"
+    until_true 180 bash -c "sinfo -h -n $victim -o %T | grep -qE '^(idle|mixed|allocated)$'" || fail "$victim does not come back"
   else
     local words found=0
     for words in "${named[@]}"; do grep -q "$words" <<<"$text" && found=$((found + 1)); done
     if [[ $1 == before ]]; then ((found >= 1)); else ((found == ${#named[@]})); fi ||
       fail "$name: not named: $text"
     [[ -s run-$name/collectives.json ]] || fail "$name: no file of collectives"
-    "$nadi" job status "$id" --json 2>/dev/null | grep -q '"failed"' || fail "$name: $("$nadi" job status "$id" 2>&1)"
+    text=$("$nadi" job status "$id" --json 2>&1)  # its exit code is that of the job
+    grep -q '"state": "failed"' <<<"$text" || fail "$name: $text"
   fi
   echo "$name: $took s"
 }
