@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "nadi/base/error.h"
@@ -104,7 +105,7 @@ class Supervisor {
   // A rank that is stopped, or is no program of ours, is looked at from outside.
   void report_state() {
     const auto now = std::chrono::steady_clock::now();
-    if (now - spoke_ < kUsualSilence || now - looked_ < milliseconds(kLookMs)) return;
+    if ((spoke_ && now - *spoke_ < kUsualSilence) || now - looked_ < milliseconds(kLookMs)) return;
     looked_ = now;
     const char state = process_state(rank_.pid());
     const auto computed = std::chrono::duration_cast<milliseconds>(computed_by(rank_.pid()));
@@ -135,7 +136,8 @@ class Supervisor {
   LaunchSocket socket_;
   std::int64_t memory_kills_before_ = count_memory_kills();
   ChildProcess rank_;
-  std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now(), looked_ = {};
+  std::optional<std::chrono::steady_clock::time_point> spoke_;
+  std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
   bool asked_ = false;
   bool terminated_ = false;
   bool bye_ = false;
