@@ -75,7 +75,8 @@ void stay_on_this_machine(std::vector<std::string>& words) {
   struct Setting {
     const char *name, *value;
   };
-  constexpr std::array kSettings{Setting{"oob_tcp_if_include", "lo"}, Setting{"btl", "^tcp,openib,usnic,uct"},
+  constexpr std::array kSettings{Setting{"oob_tcp_if_include", "lo"},
+                                 Setting{"btl", "^tcp,ofi,openib,usnic,uct"},
                                  Setting{"btl_tcp_if_include", "lo"}};
   for (const Setting& setting : kSettings) {
     const std::string name = setting.name;

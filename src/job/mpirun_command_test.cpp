@@ -32,8 +32,8 @@ TEST(MpirunCommand, OnOneHostTakesMoreRanksThanCores) {
   EXPECT_THAT(options.words,
               ElementsAre("/usr/bin/mpirun", "-n", "4", "--bind-to", "none", "-x", "NADI_SLOW", "-x",
                           "NADI_LAUNCHER", "--oversubscribe", "--mca", "oob_tcp_if_include", "lo", "--mca",
-                          "btl", "^tcp,openib,usnic,uct", "--mca", "btl_tcp_if_include", "lo", "/bin/nadi",
-                          "launch-rank", "/bin/nadi", "train", "gpt2"));
+                          "btl", "^tcp,ofi,openib,usnic,uct", "--mca", "btl_tcp_if_include", "lo",
+                          "/bin/nadi", "launch-rank", "/bin/nadi", "train", "gpt2"));
   EXPECT_THAT(options.words, Not(Contains(testing::HasSubstr("secret"))))
       << "everybody may read command lines";
   EXPECT_THAT(options.environment,
