@@ -12,6 +12,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/job/process_keeper.h"
 
 namespace nadi {
 namespace {
@@ -63,13 +64,7 @@ struct ChildStart {
 };
 
 // In the child, where another thread of the parent may have held any lock: only calls that take none.
-[[noreturn]] void become(const ChildStart& start) {
-  if (start.new_session)
-    setsid();
-  else
-    setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, start.death_signal);
-  if (getppid() != start.parent) _exit(kCannotExecute);  // it died before the line above
+[[noreturn]] void execute(const ChildStart& start) {
   dup2(start.input, STDIN_FILENO);
   dup2(start.output, STDOUT_FILENO);
   dup2(start.errors, STDERR_FILENO);
@@ -84,9 +79,19 @@ struct ChildStart {
   _exit(kCannotExecute);
 }
 
+[[noreturn]] void become(const ChildStart& start) {
+  if (start.new_session)
+    setsid();
+  else
+    setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, start.death_signal);
+  if (getppid() != start.parent) _exit(kCannotExecute);  // it died before the line above
+  execute(start);
+}
+
 }  // namespace
 
-ChildProcess::ChildProcess(const ChildOptions& options) {
+ChildProcess::ChildProcess(const ChildOptions& options) : kept_(!options.kept.empty()) {
   check(!options.words.empty(), "a child process without a program");
   std::vector<std::string> words = options.words;
   std::vector<std::string> environment = merged_environment(options.environment);
@@ -105,15 +110,18 @@ ChildProcess::ChildProcess(const ChildOptions& options) {
                          .death_signal = options.death_signal};
   pid_ = fork();
   if (pid_ < 0) throw system_error("start another process");
+  if (pid_ == 0 && kept_)
+    keep_program({.parent = start.parent, .group = options.kept, .death_signal = options.death_signal},
+                 [&] { execute(start); });
   if (pid_ == 0) become(start);
-  if (!options.new_session) setpgid(pid_, pid_);  // whoever is first; so it holds when we go on
+  if (!options.new_session && !kept_) setpgid(pid_, pid_);  // whoever is first; so it holds when we go on
   out_ = LineStream(std::move(out.read));
   err_ = LineStream(std::move(err.read));
 }
 
 ChildProcess::~ChildProcess() {
   if (poll_end()) return;
-  kill(pid_, SIGKILL);
+  end_all();
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
@@ -125,6 +133,10 @@ const std::optional<EndStatus>& ChildProcess::poll_end() {
 
 void ChildProcess::send_signal(int signal) {
   if (!poll_end()) kill(pid_, signal);
+}
+
+void ChildProcess::end_all() {
+  if (!poll_end()) kill(pid_, kept_ ? SIGUSR1 : SIGKILL);
 }
 
 }  // namespace nadi

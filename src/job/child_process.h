@@ -5,7 +5,7 @@
 //
 // The child has nothing to read, begins with no signals blocked, and dies with us. A program that cannot be
 // executed says so in its standard error and ends with exit code 127. The destructor kills a child that still
-// runs; what the child started itself is for process_tree.h.
+// runs; what the child started itself is for process_tree.h, or for a keeper.
 #pragma once
 
 #include <sys/types.h>
@@ -27,6 +27,9 @@ struct ChildOptions {
   Environment environment = {};    // added to that of this process
   bool new_session = false;        // of its own; else only a process group of its own
   int death_signal = 9;            // what it gets when we die: SIGKILL
+  // Not "": a keeper (process_keeper.h) with a control group of this name ends all that the child starts, when
+  // that has ended, when end_all() asks for it, and when we die; pid() is the keeper's.
+  std::string kept = {};
 };
 
 class ChildProcess {
@@ -43,11 +46,14 @@ class ChildProcess {
 
   // How it ended; nothing while it runs.
   const std::optional<EndStatus>& poll_end();
-  // Nothing happens when it has ended.
+  // Nothing happens when it has ended. Of a kept child: SIGTERM, SIGINT or SIGHUP, for its process group.
   void send_signal(int signal);
+  // Of a kept child: SIGKILL for it and for all that it has started. Others: for the child.
+  void end_all();
 
  private:
   pid_t pid_ = -1;
+  bool kept_ = false;
   LineStream out_;
   LineStream err_;
   std::optional<EndStatus> end_;

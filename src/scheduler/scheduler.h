@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -88,6 +89,8 @@ struct SchedulerNode {
 
 struct SubmitOptions {
   bool wait = false;  // local: until it has ended
+  // When everything is written and nothing has begun; an exception ends the job before it begins.
+  std::function<void(const SubmittedJob&)> written = {};
 };
 
 struct ListOptions {
@@ -99,6 +102,7 @@ struct ListOptions {
 struct ResumeOptions {
   bool exclude_failed_nodes = false;
   std::vector<std::string> exclude = {};  // names of nodes
+  std::function<void(const SubmittedJob&)> written = {};  // as SubmitOptions has it
 };
 
 class Scheduler {
@@ -106,6 +110,8 @@ class Scheduler {
   virtual ~Scheduler() = default;
 
   virtual SchedulerKind kind() const = 0;
+  // All or nothing: the job begins when all of its files are there. An Error leaves neither a job nor a
+  // folder, or says which job could not be taken back.
   virtual SubmittedJob submit(const JobFile& job, const SubmitOptions& options) = 0;
   virtual std::vector<JobStatus> list(const ListOptions& options) = 0;
   virtual JobStatus status(const std::string& id) = 0;
