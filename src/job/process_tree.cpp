@@ -187,13 +187,27 @@ std::vector<ProcessInfo> descendants_of(pid_t root) {
 }
 
 bool started_with(pid_t pid, std::string_view variable) {
+  const std::size_t equals = variable.find('=');
+  const auto value = started_with_value(pid, variable.substr(0, equals));
+  return value && equals != std::string_view::npos && *value == variable.substr(equals + 1);
+}
+
+std::optional<std::string> started_with_value(pid_t pid, std::string_view name) {
   const std::string environment = contents(format("/proc/{}/environ", pid));
   for (std::size_t at = 0; at < environment.size();) {
     const std::size_t end = std::min(environment.find('\0', at), environment.size());
-    if (std::string_view(environment).substr(at, end - at) == variable) return true;
+    const std::string_view entry = std::string_view(environment).substr(at, end - at);
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=')
+      return std::string(entry.substr(name.size() + 1));
     at = end + 1;
   }
-  return false;
+  return std::nullopt;
+}
+
+bool shares_process_numbers(pid_t pid) {
+  std::error_code error, own_error;
+  const fs::path link = fs::read_symlink(format("/proc/{}/ns/pid", pid), error);
+  return !error && link == fs::read_symlink("/proc/self/ns/pid", own_error) && !own_error;
 }
 
 Adoption::Adoption() {

@@ -39,6 +39,11 @@ std::vector<ProcessInfo> path_to(pid_t root, pid_t pid);
 
 // Whether a process was started with "NAME=value" in its environment. False when we may not know.
 bool started_with(pid_t pid, std::string_view variable);
+// The value of a variable that it was started with; nothing where there is none, or we may not know.
+std::optional<std::string> started_with_value(pid_t pid, std::string_view name);
+
+// Whether a process counts processes as we do: one in a container has other numbers for the same ones.
+bool shares_process_numbers(pid_t pid);
 
 // While it lives, orphans below this process become its children.
 class Adoption {

@@ -74,7 +74,7 @@ void add_local_head(ScriptText& script, const JobFile& job) {
 
 void add_local_signals(ScriptText& script, const JobFile& job) {
   script.part("The end of the time, and the user's wish to end.");
-  script.line("told=0 timed_out=0 interrupted=0 ranks=()");
+  script.line("told=0 timed_out=0 interrupted=0 ranks=() killer=");
   script.line("signal_ranks() {{ ((${{#ranks[@]}})) && kill -\"$1\" \"${{ranks[@]}}\" 2>/dev/null; }}");
   script.line("tell_ranks() {{");
   script.line("  told=1 interrupted=1");
@@ -84,7 +84,9 @@ void add_local_signals(ScriptText& script, const JobFile& job) {
   script.line("end_time() {{ timed_out=1 interrupted=1; say 'the time is over'; signal_ranks KILL; }}");
   script.line("end_ranks() {{");
   script.line("  signal_ranks TERM");
-  script.line("  (sleep {}; kill -0 $$ && kill -KILL \"${{ranks[@]}}\") 2>/dev/null &", kKillAfterSeconds);
+  script.line("  if [[ $killer ]]; then kill \"$killer\" 2>/dev/null; fi");
+  script.line("  (sleep {}; kill -0 $$ && kill -KILL \"${{ranks[@]}}\") 2>/dev/null & killer=$!",
+              kKillAfterSeconds);
   script.line("}}");
   script.line("cancel() {{ cancelled=1 interrupted=1; say 'cancelled'; end_ranks; }}");
   script.line("# What the ranks have started and left behind is killed, wherever it hides: the keeper finds it.");
@@ -112,7 +114,7 @@ void add_local_start(ScriptText& script, const JobFile& job) {
   script.line("  if ((cancelled)); then code=143; break; fi");
   script.line("  record start \"$RESTART_COUNT\" \"$(date +%s)\"");
   script.line("  say \"start $RESTART_COUNT of job $JOB_ID\"");
-  script.line("  told=0 ranks=() code=0");
+  script.line("  told=0 ranks=() killer= code=0");
   script.line("  for ((number = 0; number < {}; number++)); do", processes);
   script.line("    (trap - USR1 USR2 TERM; leave_keeper; run_rank {}) & ranks+=(\"$!\")",
               job.groups[0].ranks_per_node * job.groups[0].nodes);
@@ -135,12 +137,15 @@ void add_local_start(ScriptText& script, const JobFile& job) {
   script.line("    if ((ended != 0 && code == 0)); then");
   script.line("      code=$ended");
   script.line("      say \"{} ended with exit code $ended\"", processes > 1 ? "rank $number" : "the command");
-  script.line("      if ((!told && !cancelled)); then end_ranks; fi");
+  script.line("      if ((!told && !cancelled && !timed_out)); then end_ranks; fi");
   script.line("    fi");
   script.line("  done");
-  if (job.time) script.line("  kill \"$timer\" 2>/dev/null; wait \"$timer\" 2>/dev/null");
-  if (job.sample_every.count() > 0)
-    script.line("  kill \"$sampler\" 2>/dev/null; wait \"$sampler\" 2>/dev/null");
+  // All are killed before one is waited for: bash 5.2 may take a child that is gone for one that runs, and
+  // sees its mistake only when another one ends.
+  std::string helpers = "$killer";
+  if (job.time) helpers += " $timer";
+  if (job.sample_every.count() > 0) helpers += " $sampler";
+  script.line("  kill {} 2>/dev/null; wait {} 2>/dev/null", helpers, helpers);
   script.line("  end_rest");
   script.line("  say \"the ranks ended with exit code $code\"");
   if (job.requeue.max_restarts > 0) {

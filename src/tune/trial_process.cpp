@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -47,10 +49,22 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-// "NADI_TRIAL=4711.3": no two trials of this machine at a time have the same.
+constexpr std::string_view kTrialVariable = "NADI_TRIAL";
+
+// "NADI_TRIAL=4711-567890.3": no two trials of this machine have the same.
 std::pair<std::string, std::string> trial_mark() {
   static std::atomic<std::int64_t> next = 0;
-  return {"NADI_TRIAL", format("{}.{}", getpid(), next++)};
+  const auto self = process_info(getpid());
+  return {std::string(kTrialVariable), format("{}-{}.{}", getpid(), self ? self->born : 0, next++)};
+}
+
+// Whether the process that a mark names is no more.
+bool is_orphaned(const std::string& mark) {
+  pid_t tuner = 0;
+  unsigned long long born = 0;
+  if (std::sscanf(mark.c_str(), "%d-%llu.", &tuner, &born) != 2) return false;
+  const auto info = process_info(tuner);
+  return !info || info->ended || info->born != born;
 }
 
 // Whether this process has a child of any kind: cheaper than going through /proc.
@@ -105,7 +119,7 @@ class ProcessRun {
         end.stopped = stop_request();
         if (end.stopped) begin_end();
       } else if (!end.killed && TrialClock::now() - asked_ > limits_.grace) {
-        kill(-child_.pid(), SIGKILL);
+        child_.end_all();
         end.killed = true;
       }
     }
@@ -119,7 +133,8 @@ class ProcessRun {
 
  private:
   ChildOptions options(const TrialCommand& command) const {
-    ChildOptions options{.words = command.words, .environment = command.environment, .new_session = true};
+    ChildOptions options{.words = command.words, .environment = command.environment};
+    options.kept = "nadi-trial-" + mark_.second;
     options.words[0] = program_named(command.words.at(0)).string();
     options.environment.push_back(mark_);
     return options;
@@ -135,12 +150,11 @@ class ProcessRun {
     child_.err().read(pass(true));
   }
 
-  // What is still in the pipes. A process that it left behind may hold them open for ever: the group is ended
+  // What is still in the pipes. Processes that outlived the keeper may hold them open for ever: they are ended
   // first.
   void read_rest() {
     read_output();
     if (!child_.out().is_open() && !child_.err().is_open()) return;
-    kill(-child_.pid(), SIGKILL);
     sweep(mark_);
     const auto until = TrialClock::now() + kSweepPatience;
     while ((child_.out().is_open() || child_.err().is_open()) && TrialClock::now() < until) {
@@ -159,7 +173,7 @@ class ProcessRun {
 
   void begin_end() {
     asked_ = TrialClock::now();
-    kill(-child_.pid(), SIGTERM);
+    child_.send_signal(SIGTERM);
   }
 
   const ProcessLimits& limits_;
@@ -180,6 +194,20 @@ void require_program(const CommandTemplate& command) {
 ProcessEnd run_trial_process(const TrialCommand& command, const ProcessLimits& limits,
                              const ProcessHooks& hooks) {
   return ProcessRun(command, limits, hooks).run();
+}
+
+std::size_t end_orphaned_trials() {
+  std::set<pid_t> found;
+  end_processes(
+      [&](const ProcessInfo& process) {
+        if (process.ended || !shares_process_numbers(process.pid)) return false;
+        const auto mark = started_with_value(process.pid, kTrialVariable);
+        if (!mark || !is_orphaned(*mark)) return false;
+        found.insert(process.pid);
+        return true;
+      },
+      kSweepPatience);
+  return found.size();
 }
 
 std::optional<FailureReason> failure_of(const EndStatus& status, const std::vector<std::string>& last_lines) {

@@ -113,6 +113,10 @@ class Worker {
   void find_stale() {
     if (number_ != 0 || TunerClock::now() < next_stale_) return;
     next_stale_ = TunerClock::now() + (awaits_others_ ? kAwaitedStaleInterval : kStaleInterval);
+    // Before its trial is done again: two of them at a time would disturb each other.
+    if (const std::size_t ended = end_orphaned_trials(); ended > 0)
+      note(format("{} of a trial whose tuner is gone {} ended",
+                  ended == 1 ? "a process" : format("{} processes", ended), ended == 1 ? "was" : "were"));
     for (const StaleTrial& stale : storage_->fail_stale_trials(
              study_, {.grace = shared_.options.stale_grace, .retries = kStaleRetries})) {
       note(format("trial {} is marked as failed: {}{}", stale.number, stale.reason,
