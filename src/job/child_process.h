@@ -27,8 +27,8 @@ struct ChildOptions {
   Environment environment = {};    // added to that of this process
   bool new_session = false;        // of its own; else only a process group of its own
   int death_signal = 9;            // what it gets when we die: SIGKILL
-  // Not "": a keeper (process_keeper.h) with a control group of this name ends all that the child starts, when
-  // that has ended, when end_all() asks for it, and when we die; pid() is the keeper's.
+  // Not "": a keeper (process_keeper.h) with a control group of this name ends all that the child starts,
+  // when that has ended, when end_all() asks for it, and when we die; pid() is the keeper's.
   std::string kept = {};
 };
 

@@ -25,9 +25,9 @@
 namespace nadi {
 
 struct KeptProgram {
-  pid_t parent = 0;         // everything is killed when it dies (its thread that forked); 0: nothing is
-  std::string group = {};   // the name of its control group; "": none is made
-  int death_signal = 9;     // what the program gets when its keeper dies
+  pid_t parent = 0;          // everything is killed when it dies (its thread that forked); 0: nothing is
+  std::string group = {};    // the name of its control group; "": none is made
+  int death_signal = 9;      // what the program gets when its keeper dies
   bool signal_group = true;  // signals are passed on to the program's process group; else to it alone
   // A stream socket: of each line "PID\n" that comes, everything below the keeper but the process PID and
   // those above it is ended, and "N\n" is the answer: how many could not be. -1: there is none.

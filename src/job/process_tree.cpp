@@ -105,8 +105,7 @@ class Ender {
   // it is theirs.
   void end(const ProcessInfo& process) const {
     kill_exactly(process);
-    const bool begun_below =
-        reach_ == Reach::kBelowUs && process.session > 0 && process.session != getsid(0);
+    const bool begun_below = reach_ == Reach::kBelowUs && process.session > 0 && process.session != getsid(0);
     if (!begun_below || process.group <= 1) return;
     const auto leader = process_info(process.group);
     if (!leader || (leader->session == process.session && ours_(*leader))) kill(-process.group, SIGKILL);

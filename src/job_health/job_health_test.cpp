@@ -471,6 +471,20 @@ TEST_F(JobHealth, StagesAndOtherGpusAreNotSlower) {
   EXPECT_THAT(found(HealthRule::kSlowNode), IsEmpty()) << "a mixed cluster";
 }
 
+TEST_F(JobHealth, NodesOfEarlierStartsAreNotSlower) {
+  const auto lines = [](double time) {
+    return log_line(10, 9000) + log_line(20, time) + log_line(30, time) + log_line(40, time);
+  };
+  const std::string first = "SLURM_RESTART_COUNT: 0\n", second = "SLURM_RESTART_COUNT: 1\n";
+  // n0 was slow in the first start, and is in the second no more; n1 took part in the first alone.
+  write("n0.out", first + lines(1500) + second + lines(1000));
+  write("n1.out", first + lines(1500));
+  write("n2.out", second + lines(1000));
+  EXPECT_THAT(found(HealthRule::kSlowNode), IsEmpty());
+  write("n2.out", second + lines(1500));
+  EXPECT_THAT(found(HealthRule::kSlowNode), SizeIs(1));
+}
+
 TEST_F(JobHealth, SlowerByTheirOwnLines) {
   for (int i = 0; i < 4; ++i) {
     const double time = i == 2 ? 1500 : 1000;

@@ -215,6 +215,14 @@ bool JobFollower::refresh(const RefreshOptions& options) {
                       [&](std::string_view line, std::int64_t) { node.error_reader.line(log, line); });
     }
   }
+  // A traceback without an end that nothing was added to since the last look is one whose end will not come.
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const bool quiet = std::ranges::none_of(
+        tasks, [&](const Task& task) { return task.node == i && task.kind == FileKind::kErr; });
+    const std::size_t before = log_.nodes[i].errors.size();
+    if (!stopped && (quiet || options.unfinished_lines)) nodes_[i]->error_reader.settle(log_.nodes[i]);
+    changed = changed || log_.nodes[i].errors.size() != before;
+  }
   log_.size = Bytes{size};
   log_.read = Bytes{size - std::max<std::int64_t>(unread - done, 0)};
   changed = changed || done > 0;

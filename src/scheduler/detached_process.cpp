@@ -57,7 +57,7 @@ struct DetachedStart {
   char go = 0;
   ssize_t size = 0;
   while ((size = read(start.go, &go, 1)) < 0 && errno == EINTR) continue;
-  if (size != 1) _exit(0);  // who wanted it has ended, or wants it no more
+  if (size != 1) _exit(0);          // who wanted it has ended, or wants it no more
   dup2(orders, kOrdersDescriptor);  // that one is not closed
   execve(start.words[0], start.words, start.environment);
   tell(start.report, {.problem = errno});
@@ -126,7 +126,8 @@ DetachedProcess::DetachedProcess(const DetachedOptions& options)
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw failed(EAGAIN);
   report_end.close();
   Report report;
-  if (read(report_.get(), &report, sizeof report) != static_cast<ssize_t>(sizeof report)) throw failed(EAGAIN);
+  if (read(report_.get(), &report, sizeof report) != static_cast<ssize_t>(sizeof report))
+    throw failed(EAGAIN);
   if (report.problem != 0) throw failed(report.problem);
   pid_ = report.pid;
 }

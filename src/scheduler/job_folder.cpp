@@ -69,8 +69,7 @@ std::optional<fs::path> sweep_of_run(const fs::path& folder) {
 void write_job_files(const JobFile& job, const fs::path& folder, std::string_view script) {
   write_atomically(folder / "job.json", job_file_text(job), Overwrite::kAllow);
   write_atomically(folder / "script.sh", script, Overwrite::kAllow);
-  if (!job.plan.empty())
-    write_plan_file(read_plan_file(job.plan), folder / "plan.json", Overwrite::kAllow);
+  if (!job.plan.empty()) write_plan_file(read_plan_file(job.plan), folder / "plan.json", Overwrite::kAllow);
 }
 
 void write_job_folder(const JobFile& job, const SubmittedJob& submitted, std::string_view script) {

@@ -26,8 +26,8 @@ namespace nadi {
 
 inline constexpr std::string_view kDefaultJobOutputs = "jobs";
 
-// The files that are known before the job has an id: job.json, script.sh and plan.json. Makes the folder, which
-// may be there already. Error (environment) where it cannot be written.
+// The files that are known before the job has an id: job.json, script.sh and plan.json. Makes the folder,
+// which may be there already. Error (environment) where it cannot be written.
 void write_job_files(const JobFile& job, const std::filesystem::path& folder, std::string_view script);
 
 // These, and submitted.json, which makes it the folder of a job.

@@ -272,7 +272,10 @@ JobStatus LocalScheduler::status(const std::string& id) {
   const auto submitted = folder ? read_submitted_job(*folder) : std::nullopt;
   if (!submitted || submitted->scheduler != SchedulerKind::kLocal)
     throw usage_error(format("no local job {} in {}", quote_for_message(id), options_.outputs.string()));
-  return status_of(*submitted);
+  JobStatus status = status_of(*submitted);
+  // What a job that was cancelled or ran out of time says of its ranks is what was done to them.
+  if (status.state == JobState::kFailed) status.death = find_rank_death(status.folder);
+  return status;
 }
 
 void LocalScheduler::cancel(const std::string& id) {

@@ -89,7 +89,8 @@ void add_local_signals(ScriptText& script, const JobFile& job) {
               kKillAfterSeconds);
   script.line("}}");
   script.line("cancel() {{ cancelled=1 interrupted=1; say 'cancelled'; end_ranks; }}");
-  script.line("# What the ranks have started and left behind is killed, wherever it hides: the keeper finds it.");
+  script.line(
+      "# What the ranks have started and left behind is killed, wherever it hides: the keeper finds it.");
   script.line("end_rest() {{");
   script.line("  if [[ ! $NADI_KEEPER ]]; then return; fi");
   script.line("  local left=unknown");

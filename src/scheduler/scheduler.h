@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "nadi/base/units.h"
+#include "nadi/job_log/rank_death.h"
 #include "nadi/scheduler/job_file.h"
 
 namespace nadi {
@@ -59,6 +60,7 @@ struct JobStatus {
   std::optional<std::chrono::seconds> limit = {};
   std::vector<std::string> nodes = {};
   std::vector<std::string> failed_nodes = {};  // that failed under it
+  std::optional<RankDeath> death = {};         // by status(), of a job that failed
   std::string partition = {};
   std::string user = {};
   std::int64_t restarts = 0;
@@ -101,7 +103,7 @@ struct ListOptions {
 
 struct ResumeOptions {
   bool exclude_failed_nodes = false;
-  std::vector<std::string> exclude = {};  // names of nodes
+  std::vector<std::string> exclude = {};                  // names of nodes
   std::function<void(const SubmittedJob&)> written = {};  // as SubmitOptions has it
 };
 

@@ -86,9 +86,8 @@ class StagedFolder {
     fs::create_directories(outputs, error);
     std::string name = (outputs / ".submit-XXXXXX").string();
     if (error || mkdtemp(name.data()) == nullptr)
-      throw environment_error(
-          format("cannot make a folder in {}: {}", outputs.string(),
-                 error ? error.message() : std::generic_category().message(errno)));
+      throw environment_error(format("cannot make a folder in {}: {}", outputs.string(),
+                                     error ? error.message() : std::generic_category().message(errno)));
     path_ = name;
     // As every other folder; mkdtemp() makes it for this user alone.
     const mode_t mask = umask(0);
@@ -197,7 +196,8 @@ std::string SlurmScheduler::take_back(const std::vector<std::string>& ids) {
       client_.cancel(id);
       said += format("; job {} is cancelled", id);
     } catch (const Error& error) {
-      said += format("; job {} is held and could not be cancelled ({}): 'scancel {}'", id, error.message(), id);
+      said +=
+          format("; job {} is held and could not be cancelled ({}): 'scancel {}'", id, error.message(), id);
     }
   }
   return said;
@@ -261,6 +261,9 @@ JobStatus SlurmScheduler::status(const std::string& id) {
     }
   if (const auto folder = find_job_folder(id, outputs_)) job.folder = *folder;
   job.failed_nodes = failed_nodes(job, runs);
+  // What a job that was cancelled or ran out of time says of its ranks is what was done to them.
+  if (!job.folder.empty() && (job.state == JobState::kFailed || job.state == JobState::kOutOfMemory))
+    job.death = find_rank_death(job.folder);
   note_missing_parts(job);
   return job;
 }

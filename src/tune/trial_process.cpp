@@ -21,6 +21,7 @@
 #include "nadi/job/child_process.h"
 #include "nadi/job/find_program.h"
 #include "nadi/job/process_tree.h"
+#include "nadi/job_log/error_words.h"
 
 namespace nadi {
 namespace {
@@ -31,11 +32,6 @@ using TrialClock = std::chrono::steady_clock;
 constexpr int kLongestWait = 50;
 constexpr std::chrono::milliseconds kSweepPatience{2000};
 constexpr std::size_t kReasonLength = 200;
-
-// Parts of messages that programs print when memory does not suffice, in lower case.
-constexpr std::array<std::string_view, 7> kMemoryMessages{
-    "out of memory", "outofmemory", "bad_alloc",        "cannot allocate memory",
-    "oom-kill",      "oom killed",  "not enough memory"};
 
 // A rule between paragraphs, as mpirun prints it, says nothing.
 bool has_letters(std::string_view line) {
@@ -150,8 +146,8 @@ class ProcessRun {
     child_.err().read(pass(true));
   }
 
-  // What is still in the pipes. Processes that outlived the keeper may hold them open for ever: they are ended
-  // first.
+  // What is still in the pipes. Processes that outlived the keeper may hold them open for ever: they are
+  // ended first.
   void read_rest() {
     read_output();
     if (!child_.out().is_open() && !child_.err().is_open()) return;
@@ -215,9 +211,8 @@ std::optional<FailureReason> failure_of(const EndStatus& status, const std::vect
   FailureReason failure;
   std::string said;
   for (const std::string& line : last_lines) {
-    const std::string lower = lower_case(line);
-    const auto is_part = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
-    if (!failure.out_of_memory && std::ranges::any_of(kMemoryMessages, is_part)) {
+    const ErrorWords* const words = find_error_words(lower_case(line));
+    if (!failure.out_of_memory && words != nullptr && words->sort == ErrorSort::kMemory) {
       failure.out_of_memory = true;
       said = line;
     }

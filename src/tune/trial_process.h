@@ -64,8 +64,8 @@ void require_program(const CommandTemplate& command);
 ProcessEnd run_trial_process(const TrialCommand& command, const ProcessLimits& limits,
                              const ProcessHooks& hooks);
 
-// Ends what is left on this machine of trials whose tuner is gone, of any study: where a tuner and the keepers
-// of its trials were killed at the same time. Returns how many processes there were.
+// Ends what is left on this machine of trials whose tuner is gone, of any study: where a tuner and the
+// keepers of its trials were killed at the same time. Returns how many processes there were.
 std::size_t end_orphaned_trials();
 
 // Why a process that ended by itself did not do what it should: nothing for exit code 0. `last_lines`: of its

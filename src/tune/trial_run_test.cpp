@@ -146,8 +146,7 @@ TEST_F(TrialRunTest, ATunerThatIsKilledTakesItsTrialWithIt) {
     _exit(0);
   }
   std::vector<pid_t> pids;
-  while ((pids = pids_in(folder_.path() / "3.log")).size() < 3)
-    std::this_thread::sleep_for(milliseconds(10));
+  while ((pids = pids_in(folder_.path() / "3.log")).size() < 3) std::this_thread::sleep_for(milliseconds(10));
   kill(tuner, SIGKILL);
   waitpid(tuner, nullptr, 0);
   wait_until_gone(pids);
@@ -156,9 +155,9 @@ TEST_F(TrialRunTest, ATunerThatIsKilledTakesItsTrialWithIt) {
 TEST_F(TrialRunTest, WhatIsLeftOfTunersThatAreGoneIsEnded) {
   const auto self = process_info(getpid());
   ChildProcess orphan({.words = {"/bin/sleep", "300"}, .environment = {{"NADI_TRIAL", "1-1.0"}}});
-  ChildProcess other({.words = {"/bin/sleep", "300"},
-                      .environment = {{"NADI_TRIAL", std::to_string(getpid()) + "-" +
-                                                         std::to_string(self->born) + ".99"}}});
+  ChildProcess other(
+      {.words = {"/bin/sleep", "300"},
+       .environment = {{"NADI_TRIAL", std::to_string(getpid()) + "-" + std::to_string(self->born) + ".99"}}});
   while (!started_with(orphan.pid(), "NADI_TRIAL=1-1.0") || !started_with_value(other.pid(), "NADI_TRIAL"))
     std::this_thread::sleep_for(milliseconds(1));
   EXPECT_GE(end_orphaned_trials(), 1U);
