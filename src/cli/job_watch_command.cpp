@@ -80,6 +80,12 @@ class Watcher {
     if (whole_) {
       state.findings = job_findings(seen);
       state.verdicts = four_rules(seen, state.findings);
+      // Of a job that stands nobody knows when it is done.
+      const bool stands = std::ranges::any_of(state.findings, [](const HealthFinding& finding) {
+        return finding.rule == HealthRule::kNoProgress && finding.severity != HealthSeverity::kNote;
+      });
+      if (stands || (answer.status && answer.status->state == JobState::kSuspended))
+        state.progress.left.reset();
     }
     return state;
   }
