@@ -230,6 +230,12 @@ class Conversion {
 
   void check_pair(const ConversionSource& source, const ConversionReport& report) const {
     // A profile that began late may have no ops.
+    if (report.matched == 0 && report.places > 1)
+      throw input_error(
+          {.file = source.host->file},
+          format("the ops of this trace lie in {} places of {}, and neither file says which is meant",
+                 report.places, source.kineto->file),
+          "record both files over the same steps, or with PyTorch 2.2 or later, which numbers ops in both");
     if (report.matched == 0 && report.host_nodes > 0 && report.unmatched_events > 0)
       throw input_error({.file = source.host->file},
                         format("no node of this trace is an op of {}", source.kineto->file),

@@ -59,6 +59,7 @@ constexpr std::array kCountsAfterEvents{
     Count{"unknown_communication", &ConversionReport::unknown_communication},
     Count{"communication_without_device_op", &ConversionReport::without_device_op},
     Count{"unknown_groups", &ConversionReport::unknown_groups},
+    Count{"unknown_sizes", &ConversionReport::unknown_sizes},
     Count{"device_ops_with_work", &ConversionReport::with_work},
     Count{"device_ops_without_work", &ConversionReport::without_work},
 };
@@ -87,8 +88,21 @@ void print_line(std::ostream& out, std::string_view label, const std::string& te
   out << labelled(format("  {}", label), kColumn, words_of(text), output_width(out));
 }
 
+std::string_view how_matched(MatchedBy by) {
+  switch (by) {
+    case MatchedBy::kRecordFunction:
+      return "";
+    case MatchedBy::kExternalId:
+      return " (by External id, as of PyTorch before 2.2)";
+    case MatchedBy::kOrder:
+      return " (by names and their order: the files have no common ids)";
+  }
+  unreachable();
+}
+
 void print_host(const ConversionReport& report, std::ostream& out) {
-  std::string text = format("{} of {} nodes matched", counted(report.matched), counted(report.host_nodes));
+  std::string text = format("{} of {} nodes matched{}", counted(report.matched), counted(report.host_nodes),
+                            how_matched(report.matched_by));
   if (report.unmatched_host > 0) text += format(", {} without times", counted(report.unmatched_host));
   text += format("; {} of the profile not in the host's trace",
                  counted(report.unmatched_events, "event", "events"));
@@ -181,6 +195,9 @@ void print_communication(const ConversionReport& report, std::ostream& out) {
   if (report.unknown_groups > 0)
     parts.push_back(
         format("{} of unknown ranks", counted(report.unknown_groups, "process group", "process groups")));
+  if (report.unknown_sizes > 0)
+    parts.push_back(
+        format("{} of unknown size (0 bytes)", counted(report.unknown_sizes, "message", "messages")));
   if (!parts.empty()) print_line(out, "communication", joined(parts));
 }
 
