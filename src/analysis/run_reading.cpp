@@ -39,7 +39,8 @@ RunInput sort_files(const std::vector<fs::path>& files) {
   for (const fs::path& file : files) {
     std::error_code ignored;
     const FileKind kind = fs::exists(file, ignored) ? content_kind(file) : FileKind::kUnknown;
-    (kind == FileKind::kKineto        ? input.profiles
+    const bool is_profile = kind == FileKind::kKineto || kind == FileKind::kSqlite;
+    (is_profile                       ? input.profiles
      : kind == FileKind::kPytorchHost ? input.hosts
                                       : input.chakra)
         .push_back(file);
@@ -116,10 +117,8 @@ class RunReading {
 
   Trace read_trace(const fs::path& file) const {
     ChakraReadOptions options{.progress = watch()};
-    if (reading_.lenient) {
-      options.damaged_records = DamagedRecords::kSkip;
-      options.missing_parents = MissingParents::kDrop;
-    }
+    if (reading_.lenient) options.damaged_records = DamagedRecords::kSkip;
+    if (!reading_.strict) options.missing_parents = MissingParents::kDrop;
     TraceFileReport report;
     Trace trace = read_any_trace(file, options, &report);
     note(file, report.stats.dropped_dependencies, "dependencies on nodes that are not there dropped");

@@ -31,6 +31,7 @@ std::optional<std::int64_t> count_of(const TraceAttribute& attribute) {
 Activity activity_of_kernel(std::string_view name) {
   if (find_communication_kernel(name)) return Activity::kCommunication;
   if (name.starts_with("Memcpy") || name.starts_with("Memset")) return Activity::kMemory;
+  if (name.starts_with("dma_request")) return Activity::kMemory;  // of MTIA
   return Activity::kCompute;
 }
 

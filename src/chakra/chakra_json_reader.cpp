@@ -66,6 +66,9 @@ class NodeTaker : public JsonRecordTaker {
     first_ = true;
   }
 
+  // No node, and members that Chakra does not have: {"a": 1}.
+  bool found_nothing_of_chakra() const { return trace_.size() == 0 && decoder_.unknown_fields().count > 0; }
+
   Trace finish(const JsonRecordCounts& counts, ChakraReadStats* stats) {
     dropped_ += settle_dependencies(trace_, {.file = file_, .record_bytes = record_bytes_}, options_);
     if (stats != nullptr) {
@@ -118,6 +121,8 @@ Trace read(ChunkedInput& input, const ChakraReadOptions& options, ChakraReadStat
       layout == JsonLayout::kDocuments
           ? read_json_documents(input, damage, taker)
           : read_json_records(input, {.arrays = kArrays, .damage = damage}, taker);
+  const bool strange = kind == FileKind::kJson && taker.found_nothing_of_chakra();
+  if (strange) throw WrongFileKind(input.name(), kind, "a Chakra trace");
   return taker.finish(counts, stats);
 }
 

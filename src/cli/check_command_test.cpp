@@ -107,7 +107,7 @@ TEST_F(CheckCommandTest, LimitsWhatIsPrinted) {
   std::string file;
   write_chakra(trace, [&](std::string_view part) { file += part; });
   write_text("a.et", file);
-  const CliRun done = run("check a.et --limit 2");
+  const CliRun done = run("check a.et --strict --limit 2");
   EXPECT_EQ(done.code, 3);
   EXPECT_THAT(done.out, HasSubstr("  3 more of missing-dependency; --limit shows more\n"));
   EXPECT_THAT(done.out, HasSubstr("\n5 errors, "));

@@ -9,6 +9,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/parse_duration.h"
+#include "nadi/cli/strict_flag.h"
 #include "nadi/cli/timeline_output.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
@@ -154,8 +155,8 @@ class TimelineCommand : public Command {
                .help = "only these lanes: device, host, a lane's name or the number of a stream or thread",
                .fallback = "all",
                .group = "selection"});
-    flags.add({.names = {"--lenient"},
-               .help = "skip damaged records, and dependencies on nodes that are not in the file"});
+    flags.add({.names = {"--lenient"}, .help = "skip damaged records"});
+    add_strict_flag(flags);
     flags.add({.names = {"--output"},
                .value = "FILE",
                .help = "the file to write; its ending tells the format: .html, .perfetto.json, .json",
@@ -192,6 +193,7 @@ class TimelineCommand : public Command {
     ProgressLine progress(console, "traces", steady_clock());
     const RunReadingOptions reading{
         .lenient = flags.given("--lenient"),
+        .strict = flags.given("--strict"),
         .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); },
         .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }};
     std::optional<TrainingLog> log;

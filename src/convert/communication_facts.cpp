@@ -210,6 +210,8 @@ void add_annotation(CommunicationFacts& facts, const Trace& trace, std::size_t r
   const std::string_view name = trace.name(row);
   const std::size_t colon = name.find(':');
   if (facts.name.empty() && colon != std::string_view::npos) facts.name = name.substr(colon + 1);
+  constexpr std::string_view kNccl = "nccl";  // ncclAllReduce
+  if (facts.name.empty() && name.starts_with(kNccl)) facts.name = name.substr(kNccl.size());
   add_shapes(facts, trace, row);
 }
 

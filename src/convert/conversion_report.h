@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "nadi/pytorch/kineto_trace.h"
@@ -29,6 +31,10 @@ struct ConversionReport {
   // Events of the profile by category: those that became nodes, and those that did not.
   std::array<std::uint64_t, kKinetoCategoryCount> taken = {};
   std::array<std::uint64_t, kKinetoCategoryCount> dropped = {};
+  // By the name that the file gives them: device ops whose category is none of a GPU's, and events of no
+  // known kind, which are dropped.
+  std::map<std::string, std::uint64_t> device_categories = {};
+  std::map<std::string, std::uint64_t> unknown_categories = {};
 
   // Device ops, by how their launch was found.
   std::uint64_t by_correlation = 0;

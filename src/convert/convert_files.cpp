@@ -97,10 +97,8 @@ class Conversion {
     progress_.begin(path);
     ChakraReadOptions reading;
     reading.progress = progress_.within_file();
-    if (options_.lenient) {
-      reading.damaged_records = DamagedRecords::kSkip;
-      reading.missing_parents = MissingParents::kDrop;
-    }
+    if (options_.lenient) reading.damaged_records = DamagedRecords::kSkip;
+    if (!options_.strict) reading.missing_parents = MissingParents::kDrop;
     TraceFileReport read;
     Trace trace = read_any_trace(path, reading, &read);
     const std::int64_t rank =

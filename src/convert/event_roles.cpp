@@ -51,6 +51,12 @@ constexpr std::array kRolesByPrefix{
     RoleEntry{"rccl:", EventRole::kDeviceCommunication},
     RoleEntry{"xccl:", EventRole::kDeviceCommunication},
     RoleEntry{"hccl:", EventRole::kDeviceCommunication},
+    // NCCL's own ranges, as Nsight Systems records them.
+    RoleEntry{"ncclAll", EventRole::kDeviceCommunication},
+    RoleEntry{"ncclReduce", EventRole::kDeviceCommunication},
+    RoleEntry{"ncclBroadcast", EventRole::kDeviceCommunication},
+    RoleEntry{"ncclSend", EventRole::kDeviceCommunication},
+    RoleEntry{"ncclRecv", EventRole::kDeviceCommunication},
     RoleEntry{"gloo:", EventRole::kHostCommunication},
     RoleEntry{"mpi:", EventRole::kHostCommunication},
     RoleEntry{"ucc:", EventRole::kHostCommunication},

@@ -110,13 +110,17 @@ class Drawing {
       for (const RankTrace& rank : traces_of(*graph, reading())) take(rank.trace, rank.rank);
       return;
     }
-    read_run(files_, {.lenient = options_.lenient, .progress = options_.progress, .note = options_.note},
+    read_run(files_,
+             {.lenient = options_.lenient,
+              .strict = options_.strict,
+              .progress = options_.progress,
+              .note = options_.note},
              [&](const ReadRank& rank) { take(rank.trace, rank.rank); });
   }
 
   ChakraReadOptions reading() const {
     ChakraReadOptions reading;
-    if (options_.lenient) reading.missing_parents = MissingParents::kDrop;
+    if (!options_.strict) reading.missing_parents = MissingParents::kDrop;
     return reading;
   }
 

@@ -52,7 +52,8 @@ struct DrawOptions {
   bool communication = false;  // communication, and a box for what is between two
   bool tensors = true;
   std::optional<bool> all_passes = {};  // every micro-batch and decode step; nothing: all but in pictures
-  bool lenient = false;
+  bool lenient = false;                 // skip damaged records
+  bool strict = false;  // refuse dependencies on nodes that are not there, which are dropped otherwise
   std::chrono::seconds limit{60};  // for the program that lays pictures out
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
   std::function<void()> wait = {};  // called while that program runs; may throw to stop

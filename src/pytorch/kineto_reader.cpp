@@ -17,6 +17,7 @@
 #include "nadi/pytorch/json_number.h"
 #include "nadi/pytorch/kineto_event.h"
 #include "nadi/pytorch/kineto_lanes.h"
+#include "nadi/pytorch/nsys_profile.h"
 #include "nadi/pytorch/process_group_texts.h"
 #include "nadi/pytorch/record_place.h"
 
@@ -266,10 +267,18 @@ std::size_t KinetoReader::category_of(std::string_view name) {
 }
 
 // The category of the event; one with a name that to_string() does not give gets that as an attribute.
+// What has a device and a stream runs on a device, whatever its category is called. Waits and marks on
+// streams of MTIA are events of their own.
 KinetoCategory KinetoReader::named_category() {
   const Category& category = categories_[category_of(event_.category)];
-  if (category.text != 0) args_->add_text("cat", category.text, event_.args);
-  return category.category;
+  if (category.text == 0) return category.category;
+  args_->add_text("cat", category.text, event_.args);
+  if (category.category == KinetoCategory::kKernel &&
+      (event_.name == "event_wait" || event_.name == "event_record"))
+    return KinetoCategory::kSync;
+  const bool on_stream = event_.args.device && event_.args.stream;
+  return category.category == KinetoCategory::kOther && on_stream ? KinetoCategory::kKernel
+                                                                  : category.category;
 }
 
 std::int64_t KinetoReader::lane_number(const EventLaneName& name, std::string_view what) {
@@ -345,6 +354,8 @@ KinetoTrace read_expected(ChunkedInput& input, const KinetoReadOptions& options,
 
 KinetoTrace read_kineto(const std::filesystem::path& path, const KinetoReadOptions& options) {
   ChunkedInput input(path);
+  if (content_kind(input) == FileKind::kSqlite)
+    return read_kineto(nsys_as_kineto(path), path.string(), options);
   return read_expected(input, options, input.remaining().value_or(likely_unpacked_size(path)));
 }
 

@@ -1,5 +1,5 @@
 // Reads a trace of PyTorch's profiler (Kineto), or any file in Chrome's trace format with its complete
-// events: plain, gzip or zstd.
+// events: plain, gzip or zstd; or the SQLite export of Nsight Systems (nsys_profile.h).
 //
 //   const KinetoTrace trace = read_kineto("run_device.json.gz", {.damage = JsonDamage::kSkip});
 //

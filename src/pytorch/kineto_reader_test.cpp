@@ -409,5 +409,25 @@ TEST(KinetoReader, NamesAFileThatIsNotThere) {
   EXPECT_EQ(error_of([] { read_kineto("/nowhere/trace.json"); }).kind(), ErrorKind::kInput);
 }
 
+TEST(KinetoReader, EventsOfAnyDeviceAreDeviceWork) {
+  const KinetoTrace trace = read_kineto(
+      R"({"traceEvents": [
+        {"ph": "X", "cat": "mtia_ccp_events", "name": "fc", "pid": 9, "tid": 4, "ts": 1, "dur": 2, "args": {}},
+        {"ph": "X", "cat": "mtia_ccp_events", "name": "event_wait", "pid": 9, "tid": 4, "ts": 3, "dur": 2, "args": {}},
+        {"ph": "X", "cat": "mtia_runtime", "name": "runFunction", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": {}},
+        {"ph": "X", "cat": "hpu_op", "name": "gemm", "pid": 0, "tid": 1, "ts": 6, "dur": 2, "args": {}},
+        {"ph": "X", "cat": "of_tomorrow", "name": "k", "pid": 0, "tid": 1, "ts": 9, "dur": 2,
+         "args": {"device": 0, "stream": 3}},
+        {"ph": "X", "cat": "cuda_profiler_range", "name": "r", "pid": 0, "tid": 1, "ts": 9, "dur": 2, "args": {}}]})",
+      "t.json");
+  EXPECT_EQ(trace.category,
+            (std::vector{KinetoCategory::kKernel, KinetoCategory::kSync, KinetoCategory::kRuntime,
+                         KinetoCategory::kKernel, KinetoCategory::kKernel, KinetoCategory::kOther}));
+  EXPECT_EQ(trace.events.find_attribute(0, "cat")->string(), "mtia_ccp_events");
+  EXPECT_TRUE(trace.lanes[trace.lane[3]].device);
+  EXPECT_EQ(device_of_category("mtia_ccp_events"), "MTIA");
+  EXPECT_EQ(device_of_category("cuda_runtime"), "");
+}
+
 }  // namespace
 }  // namespace nadi

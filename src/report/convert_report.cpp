@@ -75,6 +75,9 @@ ConversionReport sum_of(const std::vector<ConvertedFile>& files) {
       sum.taken[i] += report.taken[i];
       sum.dropped[i] += report.dropped[i];
     }
+    if (report.matched > 0) sum.matched_by = std::max(sum.matched_by, report.matched_by);
+    for (const auto& [name, count] : report.device_categories) sum.device_categories[name] += count;
+    for (const auto& [name, count] : report.unknown_categories) sum.unknown_categories[name] += count;
   }
   return sum;
 }
@@ -112,6 +115,19 @@ void print_host(const ConversionReport& report, std::ostream& out) {
   print_line(out, "host", text);
 }
 
+// "mtia_ccp_events, hpu_op".
+std::string named_list(const std::map<std::string, std::uint64_t>& categories) {
+  std::vector<std::string> names;
+  for (const auto& [name, count] : categories) names.push_back(name.empty() ? "without a category" : name);
+  return joined(names);
+}
+// " (of these 25,677 mtia_ccp_events)".
+std::string named(const std::map<std::string, std::uint64_t>& categories) {
+  std::vector<std::string> names;
+  for (const auto& [name, count] : categories) names.push_back(format("{} {}", counted(count), name));
+  return names.empty() ? "" : format(" (of these {})", joined(names));
+}
+
 void print_events(const ConversionReport& report, std::ostream& out) {
   std::vector<std::string> taken;
   std::vector<std::string> dropped;
@@ -121,10 +137,13 @@ void print_events(const ConversionReport& report, std::ostream& out) {
     const auto category = static_cast<KinetoCategory>(i);
     taken_count += report.taken[i];
     dropped_count += report.dropped[i];
-    if (report.taken[i] > 0) taken.push_back(format("{} {}", counted(report.taken[i]), to_string(category)));
-    if (report.dropped[i] > 0)
-      dropped.push_back(
-          format("{} {} ({})", counted(report.dropped[i]), to_string(category), dropped_because(category)));
+    if (report.taken[i] > 0)
+      taken.push_back(format("{} {}{}", counted(report.taken[i]), to_string(category),
+                             category == KinetoCategory::kKernel ? named(report.device_categories) : ""));
+    if (report.dropped[i] == 0) continue;
+    const std::string name = category == KinetoCategory::kOther ? named_list(report.unknown_categories)
+                                                                : std::string(to_string(category));
+    dropped.push_back(format("{} {} ({})", counted(report.dropped[i]), name, dropped_because(category)));
   }
   print_line(out, "events", format("{} became nodes: {}", counted(taken_count), joined(taken)));
   if (dropped_count > 0)
