@@ -7,6 +7,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/report/analysis_tables.h"
 #include "nadi/trace/common_attributes.h"
+#include "nadi/trace/trace.h"
 
 namespace nadi {
 namespace {
