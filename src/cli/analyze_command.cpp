@@ -56,7 +56,7 @@ class AnalyzeCommand : public Command {
              "starting one kernel after another; Holistic Trace Analysis compares with 30 us, too",
          .fallback = "30000"});
     flags.add({.names = {"--kinds"},
-               .value = "FILE.json",
+               .value = "FILE",
                .help =
                    "kinds of kernels that the program does not know, before those that it does: parts of "
                    "names and their kinds, as {\"my_kernel\": \"matrix product\"}; kinds are those of the "
