@@ -82,6 +82,7 @@ set(NADI_INTERNAL_HEADERS
   pytorch/json_tokens.h
   pytorch/kineto_event.h
   pytorch/kineto_lanes.h
+  pytorch/nsys_profile.h
   pytorch/process_group_texts.h
   pytorch/record_place.h
   scheduler/rank_function.h

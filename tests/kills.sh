@@ -32,6 +32,17 @@ kill_at_random_moments() {
   done
 }
 
+# listens <pid>: waits until the process takes signals in its own way, for at most 10 s: one that is still being loaded,
+# as on a busy machine, would just end.
+listens() {
+  local i blocked
+  for ((i = 0; i < 1000; ++i)); do
+    blocked=$(sed -n 's/^SigBlk:\t//p' "/proc/$1/status" 2>/dev/null) || return 0
+    ((16#${blocked:-0} & 1 << 14)) && return 0 # SIGTERM is 15
+    sleep 0.01
+  done
+}
+
 # signalled <signal> <milliseconds> <command ...>: sends the signal after that time. Sets $code: the exit code.
 signalled() {
   local signal=$1 moment=$2 pid
@@ -39,6 +50,7 @@ signalled() {
   # A shell starts what is in the background without SIGINT.
   env --default-signal=INT "$@" >run.out 2>run.err &
   pid=$!
+  listens "$pid"
   pause "$moment"
   kill -s "$signal" "$pid" || fail "$signal: over before it came: $*"
   wait "$pid"

@@ -90,6 +90,24 @@ done
 interrupted_in_time INT --json
 grep -q '"interrupted": *true' run.out || fail "JSON: not marked as interrupted: $(head -c 300 run.out)"
 
+# On forty kinds of nodes, of which there are 2^40 sets: the search asks whether to stop wherever it is. Ten seconds are for
+# a busy machine; it takes a tenth of one.
+nodes=
+for ((i = 0; i < 40; ++i)); do
+  nodes+="${nodes:+, }{\"name\": \"a$i\", \"count\": 1, \"device\": \"a100-40gb\", \"devices\": 1}"
+done
+fabric='{"kind": "ethernet", "topology": "switch", "bandwidth": "25 Gbit/s", "latency": "30 us"}'
+echo "{\"name\": \"many\", \"nodes\": [$nodes], \"levels\": [{\"name\": \"n\", \"fabric\": $fabric}]}" >many.json
+"$nadi" plan gpt2 --cluster many.json --global-batch-size 256 >run.out 2>run.err &
+search=$!
+sleep 2
+kill -TERM "$search"
+began=$SECONDS
+wait "$search"
+code=$?
+((code == 130)) || fail "forty kinds of nodes: exit code $code: $(tail -3 run.err)"
+((SECONDS - began <= 10)) || fail "forty kinds of nodes: ended after $((SECONDS - began)) s"
+
 refused_beyond 8 files "${short[@]}" --all files/plans.csv
 refused_beyond 8 files "${short[@]}" --pareto files/front.html
 

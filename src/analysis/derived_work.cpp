@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "nadi/analysis/memory_limit.h"
 #include "nadi/analysis/timeline.h"
 #include "nadi/analysis/work_kind.h"
 #include "nadi/convert/torch_work.h"
@@ -51,6 +52,7 @@ std::int64_t part_of(std::int64_t whole, std::int64_t part, std::int64_t all) {
 
 std::optional<DerivedWork> derive_work(const Timeline& timeline) {
   WorkOfOps ops(timeline);
+  const ByteRate limit = memory_limit(timeline.trace());
   // Of kernels that lasted no time at all, each counts as 1 ns.
   const auto lasted = [&](std::uint32_t row) {
     return std::max<std::int64_t>(timeline.duration(row).count(), 1);
@@ -80,13 +82,18 @@ std::optional<DerivedWork> derive_work(const Timeline& timeline) {
     }
     if (timeline.activity(row) != Activity::kCompute) continue;
     const LaunchingOp* op = ops.of_kernel(row);
-    if (op == nullptr) continue;
+    if (op == nullptr || !op->work.known) continue;
     if (op->computed == 0)
       result.flops[row] = part_of(op->work.flops.count(), lasted(row), op->lasted);
     else if (!only_copies(row))
       result.flops[row] = part_of(op->work.flops.count(), lasted(row), op->computed);
     result.bytes[row] = part_of(op->work.bytes.count(), lasted(row), op->lasted);
   }
+  // Shapes say how large tensors are, and not how much of them was touched: what no memory of the device can
+  // have moved in the time was not.
+  for (std::uint32_t row = 0; row < timeline.size(); ++row)
+    if (static_cast<double>(result.bytes[row]) > limit.per_second() * 1e-9 * static_cast<double>(lasted(row)))
+      result.bytes[row] = -1;
   return result;
 }
 

@@ -6,7 +6,7 @@
 // (torch_work() of the conversion, which counts it); where that op launched several, each does a part of the
 // work, as long as it lasted. A kernel that only copies or fills, such as a change of layout within a
 // convolution, does none of the op's FLOPs unless all of them do. Copies move the bytes that they say
-// (`bytes`).
+// (`bytes`). Bytes at more than the rate of the device's memory (memory_limit.h) are not known.
 #pragma once
 
 #include <cstdint>

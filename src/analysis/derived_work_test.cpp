@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "nadi/analysis/memory_limit.h"
 #include "nadi/analysis/timeline_for_tests.h"
 #include "nadi/analysis/work_kind.h"
 
@@ -79,6 +80,25 @@ TEST(DerivedWork, OneOpAndOneByteMeanUnknown) {
   EXPECT_EQ(timeline->num_ops(0), std::nullopt);
   EXPECT_EQ(timeline->tensor_size(0), std::nullopt);
   EXPECT_EQ(timeline->num_ops(1), Flops{1});
+}
+
+// 8 GB in a microsecond: the op touched a part of its tensors, and nobody knows which.
+TEST(DerivedWork, BytesBeyondTheRateOfAnyMemoryAreNotKnown) {
+  const auto table = [](TraceNode& node) {
+    node.inputs = {.values = "[]", .shapes = "[[2000000000]]", .types = R"(["float"])"};
+  };
+  const auto timeline = timeline_for_tests(
+      {{.id = 1, .name = "aten::some_lookup", .start = 1, .end = 5, .host = true, .more = table},
+       {.id = 2, .name = "kernel", .start = 10, .end = 1010, .data = {1}, .ctrl = {1}, .stream = 7}});
+  EXPECT_EQ(timeline->tensor_size(1), std::nullopt);
+  EXPECT_EQ(timeline->num_ops(1), Flops{2'000'000'000});
+}
+
+TEST(DerivedWork, ADeviceIsKnownByTheNameInProfiles) {
+  EXPECT_NEAR(memory_limit("NVIDIA A100-SXM4-80GB").per_second(), 2.0e12, 0.1e12);
+  EXPECT_NEAR(memory_limit("NVIDIA H100 80GB HBM3").per_second(), 3.35e12, 0.1e12);
+  // One that is not in the catalogue: the fastest of it.
+  EXPECT_GE(memory_limit("Artemis").per_second(), memory_limit("NVIDIA H100 80GB HBM3").per_second());
 }
 
 }  // namespace

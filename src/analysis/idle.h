@@ -25,7 +25,8 @@
 namespace nadi {
 
 struct IdleOptions {
-  Nanoseconds kernel_gap{30};  // the default of Holistic Trace Analysis
+  // As Holistic Trace Analysis compares: its 30 are called nanoseconds, and compared with microseconds.
+  Nanoseconds kernel_gap{30'000};
 };
 
 struct IdleCause {

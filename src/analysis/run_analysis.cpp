@@ -89,9 +89,11 @@ void add_checked_rank(RunAnalysis& run, const RankInput& input, const AnalysisOp
   rank.communications = communication_rows(timeline, options.groups);
   rank.step_rows = group_rows(timeline, Grouping::kStep);
   rank.has_streams = timeline.has_streams();
+  if (const TraceAttribute* kind = input.trace.metadata.attributes.find("device_kind"))
+    rank.device_kind = kind->string().value_or("");
   rank.is_own_run = timeline.has_own_ops() && !timeline.has_streams();
   add_op_rows(run.ops, op_rows(timeline));
-  add_kind_rows(run.kinds, kind_rows(timeline));
+  add_kind_rows(run.kinds, kind_rows(timeline, options.kinds));
   add_group_rows(run.layers, group_rows(timeline, Grouping::kLayer), Grouping::kLayer);
   add_group_rows(run.phases, group_rows(timeline, Grouping::kPhase), Grouping::kPhase);
   if (rank.clock == TimelineClock::kNone) {

@@ -42,8 +42,9 @@ struct AnalysisOptions {
   IdleOptions idle = {};
   LaunchOptions launches = {};
   GroupSizes groups = {};  // what the process-group file says
-  bool profile = false;    // for compare()
-  bool picture = false;    // for RunAnalysis::strips
+  KindPatterns kinds = {};
+  bool profile = false;  // for compare()
+  bool picture = false;  // for RunAnalysis::strips
 };
 
 struct RankAnalysis {
@@ -62,9 +63,10 @@ struct RankAnalysis {
   std::vector<GroupRow> step_rows = {};
   LaunchStatistics launches = {};
   std::vector<QueueRow> queues = {};
-  LongestChain chain = {};   // where there is no clock
-  bool has_streams = false;  // some node of the device names its stream: it ran on a GPU
-  bool is_own_run = false;   // the trace is of a run of Nadi on a CPU, or of a step that it would run
+  LongestChain chain = {};       // where there is no clock
+  bool has_streams = false;      // some node of the device names its stream: it ran on a GPU
+  std::string device_kind = {};  // "MTIA" and the like, where the trace says that it is no GPU
+  bool is_own_run = false;       // the trace is of a run of Nadi on a CPU, or of a step that it would run
   // Of one step of all ranks, where the metadata says it.
   std::optional<std::int64_t> samples_per_step = {}, tokens_per_step = {};
 };

@@ -39,7 +39,8 @@ RunInput sort_files(const std::vector<fs::path>& files) {
   for (const fs::path& file : files) {
     std::error_code ignored;
     const FileKind kind = fs::exists(file, ignored) ? content_kind(file) : FileKind::kUnknown;
-    (kind == FileKind::kKineto        ? input.profiles
+    const bool is_profile = kind == FileKind::kKineto || kind == FileKind::kSqlite;
+    (is_profile                       ? input.profiles
      : kind == FileKind::kPytorchHost ? input.hosts
                                       : input.chakra)
         .push_back(file);
@@ -115,11 +116,9 @@ class RunReading {
   }
 
   Trace read_trace(const fs::path& file) const {
-    ChakraReadOptions options{.progress = watch()};
-    if (reading_.lenient) {
-      options.damaged_records = DamagedRecords::kSkip;
-      options.missing_parents = MissingParents::kDrop;
-    }
+    ChakraReadOptions options{.memory = reading_.memory, .progress = watch()};
+    if (reading_.lenient) options.damaged_records = DamagedRecords::kSkip;
+    if (!reading_.strict) options.missing_parents = MissingParents::kDrop;
     TraceFileReport report;
     Trace trace = read_any_trace(file, options, &report);
     note(file, report.stats.dropped_dependencies, "dependencies on nodes that are not there dropped");
@@ -128,15 +127,15 @@ class RunReading {
   }
 
   std::shared_ptr<const HostTrace> read_host(const fs::path& file) {
-    auto host = std::make_shared<const HostTrace>(
-        read_host_trace(file, {.damage = damage(), .attributes = true, .progress = watch()}));
+    auto host = std::make_shared<const HostTrace>(read_host_trace(
+        file, {.damage = damage(), .memory = reading_.memory, .attributes = true, .progress = watch()}));
     note_damage(file, host->damage);
     return host;
   }
 
   void add_profile(const fs::path& file, const fs::path* host_file, std::size_t place) {
-    const auto kineto = std::make_shared<const KinetoTrace>(
-        read_kineto(file, {.damage = damage(), .attributes = true, .progress = watch()}));
+    const auto kineto = std::make_shared<const KinetoTrace>(read_kineto(
+        file, {.damage = damage(), .memory = reading_.memory, .attributes = true, .progress = watch()}));
     note_damage(file, kineto->counts.damage);
     note(file, kineto->counts.without_duration, "events without a duration dropped");
     const std::shared_ptr<const HostTrace> host = host_file != nullptr ? read_host(*host_file) : nullptr;

@@ -7,7 +7,8 @@
 //     for (std::uint32_t row : timeline.rows_of(lane)) use(timeline.start(row), timeline.end(row));
 //
 // Nodes with is_cpu_op are the host's, all others the device's: a node that does not say is the device's.
-// Communication is what has a type of communication, and kernels of NCCL and RCCL; memory is what loads or
+// Communication is what has a type of communication, and kernels of communication libraries
+// (communication_kernels.h); memory is what loads or
 // stores, and copies and fills of the device's memory (category gpu_memcpy, gpu_memset, or a name that starts
 // with Memcpy or Memset); other nodes of the device compute.
 //

@@ -5,6 +5,7 @@
 
 #include "nadi/base/format.h"
 #include "nadi/trace/common_attributes.h"
+#include "nadi/trace/communication_kernels.h"
 
 namespace nadi {
 namespace {
@@ -28,9 +29,9 @@ std::optional<std::int64_t> count_of(const TraceAttribute& attribute) {
 
 // What a kernel of the device does, by its name.
 Activity activity_of_kernel(std::string_view name) {
-  if (name.starts_with("ncclDevKernel") || name.starts_with("ncclKernel") || name.starts_with("rccl"))
-    return Activity::kCommunication;
+  if (find_communication_kernel(name)) return Activity::kCommunication;
   if (name.starts_with("Memcpy") || name.starts_with("Memset")) return Activity::kMemory;
+  if (name.starts_with("dma_request")) return Activity::kMemory;  // of MTIA
   return Activity::kCompute;
 }
 

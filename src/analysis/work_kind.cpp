@@ -1,133 +1,12 @@
 #include "nadi/analysis/work_kind.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
 
-#include "nadi/base/error.h"
-
 namespace nadi {
 namespace {
-
-struct Pattern {
-  std::string_view part;  // in lower case
-  WorkKind kind;
-};
-
-// Whole names that the patterns below would miss or mistake, of our own ops for the most part.
-constexpr std::array kOwnOps{
-    Pattern{"mm", WorkKind::kMatrixProduct},
-    Pattern{"add", WorkKind::kElementwise},
-    Pattern{"swiglu", WorkKind::kElementwise},
-    Pattern{"swiglu_grad", WorkKind::kElementwise},
-    Pattern{"rotary", WorkKind::kElementwise},
-    Pattern{"advance", WorkKind::kElementwise},
-    Pattern{"quantize_fp8", WorkKind::kElementwise},
-    Pattern{"sum_rows", WorkKind::kReduction},
-    Pattern{"sum_head_groups", WorkKind::kReduction},
-    Pattern{"argmax", WorkKind::kReduction},
-    Pattern{"vocab_max", WorkKind::kSoftmax},
-    Pattern{"vocab_sums", WorkKind::kSoftmax},
-    Pattern{"squared_norm", WorkKind::kOptimizer},
-    Pattern{"grad_scale", WorkKind::kOptimizer},
-    Pattern{"update_loss_scale", WorkKind::kOptimizer},
-    Pattern{"next_update", WorkKind::kOptimizer},
-    Pattern{"sgd", WorkKind::kOptimizer},
-    Pattern{"sgd_sai", WorkKind::kOptimizer},
-    Pattern{"cast", WorkKind::kCopy},
-    Pattern{"cache_write", WorkKind::kCopy},
-    Pattern{"repeat_heads", WorkKind::kCopy},
-    Pattern{"concat", WorkKind::kCopy},
-    Pattern{"select_rows", WorkKind::kIndexing},
-    Pattern{"take_tokens", WorkKind::kIndexing},
-};
-
-// The first that is part of the name counts, so the order matters: a flash attention of cuDNN is called
-// "sdpa ... fprop", and "fprop" alone is convolution; an implicit GEMM is convolution; a copy kernel of
-// PyTorch is an elementwise kernel with a functor that copies.
-constexpr std::array kPatterns{
-    Pattern{"attention", WorkKind::kAttention},
-    Pattern{"flash", WorkKind::kAttention},
-    Pattern{"fmha", WorkKind::kAttention},
-    Pattern{"sdpa", WorkKind::kAttention},
-    Pattern{"batchprefill", WorkKind::kAttention},
-    Pattern{"batchdecode", WorkKind::kAttention},
-    Pattern{"convolution", WorkKind::kConvolution},
-    Pattern{"implicit_gemm", WorkKind::kConvolution},
-    Pattern{"implicitgemm", WorkKind::kConvolution},
-    Pattern{"wgrad", WorkKind::kConvolution},
-    Pattern{"dgrad", WorkKind::kConvolution},
-    Pattern{"fprop", WorkKind::kConvolution},
-    Pattern{"winograd", WorkKind::kConvolution},
-    Pattern{"scudnn", WorkKind::kConvolution},
-    Pattern{"conv2d", WorkKind::kConvolution},
-    Pattern{"conv1d", WorkKind::kConvolution},
-    Pattern{"conv_depthwise", WorkKind::kConvolution},
-    Pattern{"gemm", WorkKind::kMatrixProduct},
-    Pattern{"gemv", WorkKind::kMatrixProduct},
-    Pattern{"nvjet", WorkKind::kMatrixProduct},
-    Pattern{"xmma", WorkKind::kMatrixProduct},
-    Pattern{"cublas", WorkKind::kMatrixProduct},
-    Pattern{"cutlass", WorkKind::kMatrixProduct},
-    Pattern{"splitk", WorkKind::kMatrixProduct},
-    Pattern{"matmul", WorkKind::kMatrixProduct},
-    Pattern{"triton_tem", WorkKind::kMatrixProduct},
-    Pattern{"addmm", WorkKind::kMatrixProduct},
-    Pattern{"aten::mm", WorkKind::kMatrixProduct},
-    Pattern{"aten::bmm", WorkKind::kMatrixProduct},
-    Pattern{"aten::baddbmm", WorkKind::kMatrixProduct},
-    Pattern{"aten::linear", WorkKind::kMatrixProduct},
-    Pattern{"adam", WorkKind::kOptimizer},
-    Pattern{"lamb_", WorkKind::kOptimizer},
-    Pattern{"fusedsgd", WorkKind::kOptimizer},
-    Pattern{"optimizer", WorkKind::kOptimizer},
-    Pattern{"layer_norm", WorkKind::kNorm},
-    Pattern{"layernorm", WorkKind::kNorm},
-    Pattern{"rms_norm", WorkKind::kNorm},
-    Pattern{"rmsnorm", WorkKind::kNorm},
-    Pattern{"batch_norm", WorkKind::kNorm},
-    Pattern{"batchnorm", WorkKind::kNorm},
-    Pattern{"group_norm", WorkKind::kNorm},
-    Pattern{"groupnorm", WorkKind::kNorm},
-    Pattern{"gammabeta", WorkKind::kNorm},
-    Pattern{"rowwisemoments", WorkKind::kNorm},
-    Pattern{"bn_fw", WorkKind::kNorm},
-    Pattern{"bn_bw", WorkKind::kNorm},
-    Pattern{"softmax", WorkKind::kSoftmax},
-    Pattern{"nll_loss", WorkKind::kSoftmax},
-    Pattern{"cross_entropy", WorkKind::kSoftmax},
-    Pattern{"crossentropy", WorkKind::kSoftmax},
-    Pattern{"embedding", WorkKind::kIndexing},
-    Pattern{"gather", WorkKind::kIndexing},
-    Pattern{"scatter", WorkKind::kIndexing},
-    Pattern{"index", WorkKind::kIndexing},
-    Pattern{"sort", WorkKind::kIndexing},
-    Pattern{"scan", WorkKind::kIndexing},
-    Pattern{"copy", WorkKind::kCopy},
-    Pattern{"catarray", WorkKind::kCopy},
-    Pattern{"transpose", WorkKind::kCopy},
-    Pattern{"nchwtonhwc", WorkKind::kCopy},
-    Pattern{"nhwctonchw", WorkKind::kCopy},
-    Pattern{"fill", WorkKind::kCopy},
-    Pattern{"memset", WorkKind::kCopy},
-    Pattern{"memcpy", WorkKind::kCopy},
-    Pattern{"reduce", WorkKind::kReduction},
-    Pattern{"reduction", WorkKind::kReduction},
-    Pattern{"lpnorm", WorkKind::kReduction},
-    Pattern{"triton_red", WorkKind::kReduction},
-    Pattern{"triton_per", WorkKind::kReduction},
-    Pattern{"elementwise", WorkKind::kElementwise},
-    Pattern{"pointwise", WorkKind::kElementwise},
-    Pattern{"triton_poi", WorkKind::kElementwise},
-    Pattern{"multi_tensor_apply", WorkKind::kElementwise},
-    Pattern{"dropout", WorkKind::kElementwise},
-    Pattern{"gelu", WorkKind::kElementwise},
-    Pattern{"relu", WorkKind::kElementwise},
-    Pattern{"silu", WorkKind::kElementwise},
-};
 
 bool longer(const KindRow& a, const KindRow& b) {
   return std::tie(b.time, b.work.amount, b.nodes, a.kind) < std::tie(a.time, a.work.amount, a.nodes, b.kind);
@@ -135,7 +14,8 @@ bool longer(const KindRow& a, const KindRow& b) {
 
 class KindTable {
  public:
-  explicit KindTable(const Timeline& timeline) : timeline_(timeline) {}
+  KindTable(const Timeline& timeline, const KindPatterns& patterns)
+      : timeline_(timeline), patterns_(patterns) {}
 
   std::vector<KindRow> run() {
     std::map<std::pair<WorkKind, std::uint32_t>, Nanoseconds> ops;  // by kind and label
@@ -192,92 +72,25 @@ class KindTable {
 
   WorkKind kind_of_label(std::uint32_t label) {
     const auto [entry, is_new] = kinds_.try_emplace(label, WorkKind::kOther);
-    if (is_new) entry->second = work_kind(timeline_.text(label));
+    if (is_new) entry->second = patterns_.kind_of(timeline_.text(label));
     return entry->second;
   }
 
   const Timeline& timeline_;
+  const KindPatterns& patterns_;
   std::unordered_map<std::uint32_t, WorkKind> kinds_;  // by number of the text
   std::map<WorkKind, KindRow> rows_;
 };
 
 }  // namespace
 
-std::string_view to_string(WorkKind kind) {
-  switch (kind) {
-    case WorkKind::kMatrixProduct:
-      return "matrix product";
-    case WorkKind::kAttention:
-      return "attention";
-    case WorkKind::kConvolution:
-      return "convolution";
-    case WorkKind::kNorm:
-      return "norm";
-    case WorkKind::kSoftmax:
-      return "softmax and loss";
-    case WorkKind::kElementwise:
-      return "elementwise";
-    case WorkKind::kReduction:
-      return "reduction";
-    case WorkKind::kIndexing:
-      return "embedding and index";
-    case WorkKind::kOptimizer:
-      return "optimizer";
-    case WorkKind::kCommunication:
-      return "communication";
-    case WorkKind::kCopy:
-      return "copy and fill";
-    case WorkKind::kOther:
-      return "other";
-  }
-  unreachable();
-}
-
-std::string_view plural_of(WorkKind kind) {
-  switch (kind) {
-    case WorkKind::kMatrixProduct:
-      return "matrix products";
-    case WorkKind::kConvolution:
-      return "convolutions";
-    case WorkKind::kNorm:
-      return "norms";
-    case WorkKind::kElementwise:
-      return "elementwise work";
-    case WorkKind::kReduction:
-      return "reductions";
-    case WorkKind::kCopy:
-      return "copies and fills";
-    case WorkKind::kOptimizer:
-      return "the optimizer";
-    case WorkKind::kOther:
-      return "work of unknown kind";
-    case WorkKind::kAttention:
-    case WorkKind::kSoftmax:
-    case WorkKind::kIndexing:
-    case WorkKind::kCommunication:
-      return to_string(kind);
-  }
-  unreachable();
-}
-
-WorkKind work_kind(std::string_view name) {
-  for (const Pattern& own : kOwnOps)
-    if (name == own.part) return own.kind;
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  for (const Pattern& pattern : kPatterns)
-    if (lower.find(pattern.part) != std::string::npos) return pattern.kind;
-  return WorkKind::kOther;
-}
-
 std::string_view KindRow::main_op() const {
   const auto main = std::ranges::max_element(ops, {}, [](const auto& op) { return op.second; });
   return main == ops.end() ? std::string_view() : main->first;
 }
 
-std::vector<KindRow> kind_rows(const Timeline& timeline) {
-  return KindTable(timeline).run();
+std::vector<KindRow> kind_rows(const Timeline& timeline, const KindPatterns& patterns) {
+  return KindTable(timeline, patterns).run();
 }
 
 void add_kind_rows(std::vector<KindRow>& rows, const std::vector<KindRow>& others) {

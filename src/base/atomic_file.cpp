@@ -11,6 +11,8 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/hidden_name.h"
+#include "nadi/base/resource_shortage.h"
 
 namespace nadi {
 namespace {
@@ -24,6 +26,8 @@ constexpr std::string_view kFileExists = "the file exists";
 constexpr std::string_view kFolderExists = "the folder exists";  // see atomic_folder.cpp
 
 Error file_error(const fs::path& path, std::string_view action, int error_number) {
+  if (const auto shortage = resource_shortage(error_number, action, {.file = path.string()}))
+    return *shortage;
   const std::string reason = std::generic_category().message(error_number);
   return {ErrorKind::kEnvironment, {.file = path.string()}, format("cannot {}: {}", action, reason)};
 }
@@ -60,7 +64,7 @@ void create_folder(const fs::path& folder) {
 // private). O_EXCL decides between programs that try the same name.
 std::pair<fs::path, int> create_temporary(const fs::path& folder, std::size_t number) {
   for (std::size_t attempt = 0; attempt < kTemporaryNames; ++attempt) {
-    fs::path path = folder / format(".nadi.{}.{}.tmp", getpid(), number + attempt);
+    fs::path path = folder / hidden_name(std::to_string(number + attempt), kUnfinishedSuffix);
     const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0) return {std::move(path), descriptor};
     if (errno != EEXIST) throw file_error(folder, "create a file in this folder", errno);

@@ -5,10 +5,10 @@
 //   file.write(body);
 //   file.commit();           // only now does `path` exist, or change
 //
-// Bytes go to a temporary in the same folder (".nadi.<pid>.<n>.tmp"), which commit() syncs to the disk and
-// renames; large files go past the page cache (file_output.h). Without commit(), after an exception for
-// instance, the destructor removes the temporary. A program that is killed leaves its temporary behind and
-// `path` as it was.
+// Bytes go to a temporary in the same folder (".nadi.<n>.<pid>@<host>.tmp"), which commit() syncs to the disk
+// and renames; large files go past the page cache (file_output.h). Without commit(), after an exception for
+// instance, the destructor removes the temporary. A program that is killed leaves its temporary behind (see
+// remove_leftovers() in atomic_folder.h) and `path` as it was.
 //
 // Several files that appear together: atomic_file_set.h. A folder that appears as a whole: atomic_folder.h.
 //

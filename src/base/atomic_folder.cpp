@@ -5,9 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <optional>
 #include <system_error>
@@ -16,15 +14,13 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/hidden_name.h"
+#include "nadi/base/retire_folder.h"
 
 namespace nadi {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kPrefix = ".nadi.";
-constexpr std::string_view kNewSuffix = ".tmp";
-constexpr std::string_view kOldSuffix = ".old";
 
 Error folder_error(const fs::path& path, std::string_view action, int error_number) {
   const std::string reason = std::generic_category().message(error_number);
@@ -33,17 +29,6 @@ Error folder_error(const fs::path& path, std::string_view action, int error_numb
 
 fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path{"."};
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
-}
-
-fs::path hidden_sibling(const fs::path& target, std::string_view suffix) {
-  return parent_of(target) /
-         format("{}{}.{}@{}{}", kPrefix, target.filename().string(), getpid(), host_name(), suffix);
 }
 
 bool is_there(const fs::path& path) {
@@ -65,25 +50,39 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// Removes a folder with all that is in it, or a symbolic link, which is not followed. Leaves what it cannot
-// remove.
-void remove_tree(const fs::path& folder) noexcept {
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
+bool may_go(const fs::path& within, bool is_folder, const AtomicFolderOptions& options) {
+  return options.removable ? options.removable(within) : !is_folder;
 }
 
-// Throws when a folder within `folder`, at any depth, may not be removed.
-void check_folders_within(const fs::path& target, const fs::path& folder,
-                          const AtomicFolderOptions& options) {
+// Throws when something within `folder`, at any depth, may neither be removed nor kept.
+void check_contents(const fs::path& target, const fs::path& folder, const AtomicFolderOptions& options) {
   for (const fs::path& entry : entries_of(folder)) {
-    if (!is_real_folder(entry)) continue;
     const fs::path within = entry.lexically_relative(target);
-    if (!options.removable || !options.removable(within))
+    const bool is_folder = is_real_folder(entry);
+    if (!may_go(within, is_folder, options) && (is_folder || options.strangers == Strangers::kRefuse))
       throw Error{ErrorKind::kEnvironment,
                   {.file = target.string()},
-                  format("the folder holds another folder, '{}', and is not replaced", within.string()),
+                  format("the folder holds {}, '{}', and is not replaced",
+                         is_folder ? "another folder" : "a file of another kind", within.string()),
                   "move it away, or choose another name"};
-    check_folders_within(target, entry, options);
+    if (is_folder) check_contents(target, entry, options);
+  }
+}
+
+// Gives files of `old` that may not go a second name in `made`, where that has no file of this name.
+void keep_strangers(const fs::path& target, const fs::path& old, const fs::path& made,
+                    const AtomicFolderOptions& options) {
+  for (const fs::path& entry : entries_of(old)) {
+    const fs::path within = entry.lexically_relative(target), kept = made / within;
+    if (is_real_folder(entry)) {
+      keep_strangers(target, entry, made, options);
+      continue;
+    }
+    if (may_go(within, false, options) || is_there(kept)) continue;
+    std::error_code error;
+    fs::create_directories(kept.parent_path(), error);
+    if (error) throw folder_error(kept.parent_path(), "create the folder", error.value());
+    if (link(entry.c_str(), kept.c_str()) != 0) throw folder_error(entry, "keep the file", errno);
   }
 }
 
@@ -97,7 +96,7 @@ bool check_replaceable(const fs::path& target, const AtomicFolderOptions& option
   }
   if (S_ISLNK(status.st_mode)) return true;
   if (!S_ISDIR(status.st_mode)) throw folder_error(target, "write the folder", ENOTDIR);
-  check_folders_within(target, target, options);
+  check_contents(target, target, options);
   return true;
 }
 
@@ -129,31 +128,6 @@ bool cannot_do_it(int error_number) {
   return error_number == EINVAL || error_number == ENOSYS || error_number == EOPNOTSUPP;
 }
 
-// The parts of a hidden folder's name, if it is one of this machine.
-struct Hidden {
-  std::string target;
-  pid_t owner = 0;
-  bool is_old = false;
-};
-
-std::optional<Hidden> parse_hidden(std::string_view name) {
-  Hidden hidden;
-  hidden.is_old = name.ends_with(kOldSuffix);
-  if (!name.starts_with(kPrefix) || (!hidden.is_old && !name.ends_with(kNewSuffix))) return std::nullopt;
-  name.remove_prefix(kPrefix.size());
-  name.remove_suffix(kNewSuffix.size());
-  const std::string at_host = "@" + host_name();
-  if (!name.ends_with(at_host)) return std::nullopt;
-  name.remove_suffix(at_host.size());
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos || dot == 0) return std::nullopt;
-  const std::string_view pid = name.substr(dot + 1);
-  const auto [end, error] = std::from_chars(pid.data(), pid.data() + pid.size(), hidden.owner);
-  if (error != std::errc() || end != pid.data() + pid.size() || hidden.owner <= 0) return std::nullopt;
-  hidden.target = name.substr(0, dot);
-  return hidden;
-}
-
 bool runs(pid_t process) {
   return kill(process, 0) == 0 || errno != ESRCH;
 }
@@ -168,7 +142,7 @@ AtomicFolder::AtomicFolder(fs::path target, AtomicFolderOptions options)
   std::error_code error;
   fs::create_directories(parent_of(target_), error);
   if (error) throw folder_error(parent_of(target_), "create the folder", error.value());
-  const fs::path temporary = hidden_sibling(target_, kNewSuffix);
+  const fs::path temporary = hidden_sibling(target_, kUnfinishedSuffix);
   // Left by a process of the same number: in containers that is the rule.
   remove_tree(temporary);
   if (mkdir(temporary.c_str(), 0777) != 0)
@@ -214,10 +188,16 @@ void AtomicFolder::commit() {
   sync_tree(temporary_);
   if (options_.overwrite == Overwrite::kRefuse || !check_replaceable(target_, options_)) {
     publish_new();
-  } else if (options_.exchange) {
-    exchange_with_old();
   } else {
-    replace_in_two_steps();
+    if (options_.strangers == Strangers::kKeep && is_real_folder(target_)) {
+      keep_strangers(target_, target_, temporary_, options_);
+      sync_folder(temporary_);
+    }
+    if (options_.exchange) {
+      exchange_with_old();
+    } else {
+      replace_in_two_steps();
+    }
   }
 }
 
@@ -246,7 +226,7 @@ void AtomicFolder::exchange_with_old() {
 }
 
 void AtomicFolder::replace_in_two_steps() {
-  const fs::path aside = hidden_sibling(target_, kOldSuffix);
+  const fs::path aside = hidden_sibling(target_, kAsideSuffix);
   remove_tree(aside);
   if (rename(target_.c_str(), aside.c_str()) != 0) throw folder_error(target_, "write the folder", errno);
   if (rename(temporary_.c_str(), target_.c_str()) != 0) {
@@ -263,17 +243,17 @@ void AtomicFolder::replace_in_two_steps() {
   remove_tree(aside);
 }
 
-int remove_stale_folders(const fs::path& parent) {
+int remove_leftovers(const fs::path& parent) {
   if (!is_there(parent)) return 0;
   int done = 0;
   for (const fs::path& path : entries_of(parent)) {
-    const std::optional<Hidden> hidden = parse_hidden(path.filename().string());
+    const std::optional<HiddenName> hidden = parse_hidden_name(path.filename().string());
     if (!hidden) continue;
     // Nobody is between the two steps now, so an old folder of this process's number is an earlier one's.
-    const bool earlier_one = hidden->is_old && hidden->owner == getpid();
+    const bool earlier_one = hidden->is_aside && hidden->owner == getpid();
     if (runs(hidden->owner) && !earlier_one) continue;
-    const fs::path target = parent / hidden->target;
-    if (hidden->is_old && !is_there(target)) {
+    const fs::path target = parent / hidden->purpose;
+    if (hidden->is_aside && !is_there(target)) {
       if (rename(path.c_str(), target.c_str()) != 0) throw folder_error(target, "put the folder back", errno);
     } else {
       remove_tree(path);

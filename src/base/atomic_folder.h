@@ -8,18 +8,19 @@
 //   file.write_at(0, bytes);  // by several threads, in any order (positioned_file.h)
 //   folder.commit();          // only now does the folder exist, or change
 //
-// Files go to a hidden folder next to the target, ".nadi.<name>.<pid>@<host>.tmp". commit() waits until all
-// of them are on the disk and renames it; an existing folder is exchanged with it in one step and then
-// removed. Without commit(), after an exception for instance, the destructor removes the hidden folder. A
-// program that is killed leaves it behind, and remove_stale_folders() finds it at the next start.
+// Files go to a hidden folder next to the target, ".nadi.<name>.<pid>@<host>.tmp" (hidden_name.h). commit()
+// waits until all of them are on the disk and renames it; an existing folder is exchanged with it in one step
+// and then removed. Without commit(), after an exception for instance, the destructor removes the hidden
+// folder. A program that is killed leaves it behind, and remove_leftovers() finds it at the next start.
 //
 // A file system that cannot exchange two names (NFS and some others) takes two steps: the old folder is
 // renamed to ".nadi.<name>.<pid>@<host>.old", the new one to the target. A program killed between the two
-// leaves nothing at the target; remove_stale_folders() puts the old one back.
+// leaves nothing at the target; remove_leftovers() puts the old one back.
 //
-// A name with '/' creates the folders within. An existing target that holds a folder is not ours to replace,
-// unless `removable` says of every folder in it, by its path within the target, that it may go. All files in
-// the target go. A target that is a symbolic link is replaced, not followed.
+// A name with '/' creates the folders within. What of an existing target may be replaced, `removable` says,
+// by the path within the target: a folder of which it says no is in the way (environment), a file of which it
+// says no is in the way as well, or is kept in the new folder. Without `removable`, files go and folders are
+// in the way. A target that is a symbolic link is replaced, not followed.
 //
 // Errors: an existing target under kRefuse is Error (usage); a full disk, a missing permission, a target
 // that cannot be replaced are Error (environment). Both name the path, and the old folder is as it was.
@@ -37,11 +38,18 @@
 
 namespace nadi {
 
+// What becomes of files within an existing target that may not be removed.
+enum class Strangers {
+  kRefuse,  // the target is not replaced
+  kKeep,    // they are in the new folder, too, unless it has a file of this name
+};
+
 struct AtomicFolderOptions {
   Overwrite overwrite = Overwrite::kRefuse;
   bool exchange = true;  // false: replace in two steps even where the file system could in one
-  // Which folders within a target may be removed with it. Not set: none.
+  // Which files and folders within a target may be removed with it. Not set: all files, and no folders.
   std::function<bool(const std::filesystem::path&)> removable = {};
+  Strangers strangers = Strangers::kRefuse;
 };
 
 class AtomicFolder {
@@ -81,10 +89,10 @@ class AtomicFolder {
   bool committed_ = false;
 };
 
-// What killed programs left in `parent`: hidden folders of processes of this machine that no longer run are
-// removed, and an old folder that was put aside goes back where nothing took its place. Returns how many
-// were removed or put back. Those of other machines, which may run, stay. A `parent` that does not exist
+// What killed programs left in `parent`: hidden files and folders of processes of this machine that no longer
+// run are removed, and an old folder that was put aside goes back where nothing took its place. Returns how
+// many were removed or put back. Those of other machines, which may run, stay. A `parent` that does not exist
 // holds none.
-int remove_stale_folders(const std::filesystem::path& parent);
+int remove_leftovers(const std::filesystem::path& parent);
 
 }  // namespace nadi

@@ -199,7 +199,7 @@ TEST_F(AtomicFolderTest, KilledAtAnyMomentTheFolderIsWhole) {
     EXPECT_EQ(entries(folder_ / "best_model"), 2);
     EXPECT_NE(read_text(folder_ / "best_model/a"), "");
     EXPECT_EQ(read_text(folder_ / "best_model/a"), read_text(folder_ / "best_model/b"));
-    remove_stale_folders(folder_);
+    remove_leftovers(folder_);
     EXPECT_EQ(entries(folder_), 1);
   }
 }
@@ -212,12 +212,12 @@ TEST_F(AtomicFolderTest, WhatKilledProgramsLeftIsRemoved) {
   write_text(hidden(1, ".tmp") / "a", "of a process that runs");
   write_text(hidden(dead, ".tmp", "another-machine") / "a", "may run there");
   write_text(folder_ / ".nadi.notes.txt", "somebody's");
-  EXPECT_EQ(remove_stale_folders(folder_), 2);
+  EXPECT_EQ(remove_leftovers(folder_), 2);
   EXPECT_FALSE(fs::exists(hidden(dead, ".tmp")));
   EXPECT_FALSE(fs::exists(hidden(dead, ".old")));
   EXPECT_EQ(read_text(folder_ / "best_model/a"), "1");
   EXPECT_EQ(entries(folder_), 4);
-  EXPECT_EQ(remove_stale_folders(folder_ / "nowhere"), 0);
+  EXPECT_EQ(remove_leftovers(folder_ / "nowhere"), 0);
 }
 
 // Killed between the two steps on a file system that cannot exchange.
@@ -225,7 +225,7 @@ TEST_F(AtomicFolderTest, AnOldFolderThatWasPutAsideGoesBack) {
   const pid_t dead = ended_process();
   write_text(hidden(dead, ".tmp") / "a", "2");
   write_text(hidden(dead, ".old") / "a", "1");
-  EXPECT_EQ(remove_stale_folders(folder_), 2);
+  EXPECT_EQ(remove_leftovers(folder_), 2);
   EXPECT_EQ(read_text(folder_ / "best_model/a"), "1");
   EXPECT_EQ(entries(folder_), 1);
 }
@@ -236,8 +236,44 @@ TEST_F(AtomicFolderTest, LeftoversOfTheSameNumberAreNotInTheWay) {
   write_generation(folder_ / "best_model", 1);
   EXPECT_EQ(entries(folder_ / "best_model"), 2);
   fs::rename(folder_ / "best_model", hidden(getpid(), ".old"));
-  EXPECT_EQ(remove_stale_folders(folder_), 1);
+  EXPECT_EQ(remove_leftovers(folder_), 1);
   EXPECT_EQ(read_text(folder_ / "best_model/a"), "1");
+}
+
+TEST_F(AtomicFolderTest, FilesThatMayNotGoAreInTheWayOrKept) {
+  AtomicFolderOptions options{.overwrite = Overwrite::kAllow,
+                              .removable = [](const fs::path& within) { return within == "a"; }};
+  write_text(folder_ / "saved/a", "old");
+  write_text(folder_ / "saved/notes.txt", "mine");
+  const auto error = error_of([&] { AtomicFolder(folder_ / "saved", options); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error->what(),
+              HasSubstr("the folder holds a file of another kind, 'notes.txt', and is not replaced"));
+  options.strangers = Strangers::kKeep;
+  for (const bool exchange : {true, false}) {
+    options.exchange = exchange;
+    AtomicFolder folder(folder_ / "saved", options);
+    folder.write("a", "new");
+    folder.commit();
+    EXPECT_EQ(read_text(folder_ / "saved/a"), "new");
+    EXPECT_EQ(read_text(folder_ / "saved/notes.txt"), "mine");
+    EXPECT_EQ(entries(folder_), 1);
+  }
+}
+
+TEST_F(AtomicFolderTest, FilesThatKilledProgramsLeftAreRemoved) {
+  const std::string mine =
+      ".nadi.0." + std::to_string(ended_process()) + "@" + name_of_this_machine() + ".tmp";
+  write_text(folder_ / mine, "half");
+  write_text(folder_ / ".nadi.0.1@elsewhere.tmp", "of another machine");
+  EXPECT_EQ(remove_leftovers(folder_), 1);
+  EXPECT_FALSE(fs::exists(folder_ / mine));
+  // The name that a file has before it is committed is such a name.
+  AtomicFile file(folder_ / "out", Overwrite::kRefuse);
+  file.write("x");
+  EXPECT_EQ(remove_leftovers(folder_), 0);  // it is ours, and we run
+  file.commit();
 }
 
 }  // namespace

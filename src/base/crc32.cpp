@@ -1,4 +1,5 @@
-// A CRC is the remainder of a polynomial over GF(2) divided by P. Reflected: the lowest bit of a word is the
+// Both sums are remainders of a polynomial over GF(2) divided by a polynomial P of degree 32, and differ in P
+// alone; everything here is written for any P. Reflected: the lowest bit of a word is the
 // coefficient of its highest power. Folding replaces 128 bits in front of n others by their product with x^n
 // mod P, which has the same remainder; that product is two carry-less multiplications of 64 bits by 32.
 #include "nadi/base/crc32.h"
@@ -13,36 +14,43 @@
 namespace nadi {
 namespace {
 
-constexpr std::uint32_t kPolynomial = 0xedb88320;  // reflected, without x^32
+// Reflected, without x^32.
+using Polynomial = std::uint32_t;
+constexpr Polynomial kZip = 0xedb88320;
+constexpr Polynomial kCastagnoli = 0x82f63b78;
 
+template <Polynomial P>
 constexpr std::uint32_t times_x(std::uint32_t value) {
-  return (value >> 1) ^ ((value & 1) != 0 ? kPolynomial : 0);
+  return (value >> 1) ^ ((value & 1) != 0 ? P : 0);
 }
 
 // a * b mod P; both reflected, so that 1 is the highest bit.
+template <Polynomial P>
 constexpr std::uint32_t times(std::uint32_t a, std::uint32_t b) {
   std::uint32_t product = 0;
   for (std::uint32_t bit = std::uint32_t{1} << 31; bit != 0; bit >>= 1) {
     if ((a & bit) != 0) product ^= b;
-    b = times_x(b);
+    b = times_x<P>(b);
   }
   return product;
 }
 
+template <Polynomial P>
 constexpr std::uint32_t power_of_x(std::uint64_t exponent) {
   std::uint32_t result = std::uint32_t{1} << 31;
   for (std::uint32_t square = std::uint32_t{1} << 30; exponent != 0;
-       exponent >>= 1, square = times(square, square))
-    if ((exponent & 1) != 0) result = times(result, square);
+       exponent >>= 1, square = times<P>(square, square))
+    if ((exponent & 1) != 0) result = times<P>(result, square);
   return result;
 }
 
 // tables[k][b]: the remainder of byte b with k zero bytes after it. Eight bytes are summed at once.
+template <Polynomial P>
 constexpr auto kTables = [] {
   std::array<std::array<std::uint32_t, 256>, 8> tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t value = byte;
-    for (int bit = 0; bit < 8; ++bit) value = times_x(value);
+    for (int bit = 0; bit < 8; ++bit) value = times_x<P>(value);
     tables[0][byte] = value;
   }
   for (std::size_t table = 1; table < tables.size(); ++table)
@@ -52,16 +60,17 @@ constexpr auto kTables = [] {
 }();
 
 // The register as it is, without the inversions.
+template <Polynomial P>
 std::uint32_t sum_by_tables(const std::byte* bytes, std::size_t size, std::uint32_t state) {
   for (; size >= 8; bytes += 8, size -= 8) {
     std::uint64_t word;
     std::memcpy(&word, bytes, sizeof(word));
     word ^= state;
     state = 0;
-    for (std::size_t byte = 0; byte < 8; ++byte) state ^= kTables[7 - byte][(word >> (8 * byte)) & 0xff];
+    for (std::size_t byte = 0; byte < 8; ++byte) state ^= kTables<P>[7 - byte][(word >> (8 * byte)) & 0xff];
   }
   for (; size > 0; ++bytes, --size)
-    state = (state >> 8) ^ kTables[0][(state ^ std::to_integer<std::uint32_t>(*bytes)) & 0xff];
+    state = (state >> 8) ^ kTables<P>[0][(state ^ std::to_integer<std::uint32_t>(*bytes)) & 0xff];
   return state;
 }
 
@@ -69,8 +78,16 @@ std::uint32_t sum_by_tables(const std::byte* bytes, std::size_t size, std::uint3
 
 // What 128 bits are multiplied with to stand `bits` further ahead: the two 64-bit halves are 64 bits apart,
 // and the product of reflected numbers is one bit short.
-constexpr std::uint64_t fold_factor(std::uint64_t bits) {
-  return static_cast<std::uint64_t>(power_of_x(bits)) << 1;
+template <Polynomial P>
+constexpr long long fold_factor(std::uint64_t bits) {
+  return static_cast<long long>(static_cast<std::uint64_t>(power_of_x<P>(bits)) << 1);
+}
+
+// For both halves.
+template <Polynomial P, std::uint64_t kBits>
+__m128i fold_factors() {
+  constexpr long long kHigh = fold_factor<P>(kBits - 32), kLow = fold_factor<P>(kBits + 32);
+  return _mm_set_epi64x(kHigh, kLow);
 }
 
 __attribute__((target("pclmul,sse4.1"))) __m128i folded(__m128i ahead, __m128i factors, __m128i next) {
@@ -83,14 +100,23 @@ __attribute__((target("pclmul,sse4.1"))) __m128i loaded(const std::byte* bytes) 
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
 }
 
+// 128 bits that stand for all before them, and the bytes behind these.
+template <Polynomial P>
+__attribute__((target("pclmul,sse4.1"))) std::uint32_t sum_of_rest(__m128i ahead, const std::byte* bytes,
+                                                                   std::size_t size) {
+  const __m128i near = fold_factors<P, 128>();
+  for (; size >= 16; bytes += 16, size -= 16) ahead = folded(ahead, near, loaded(bytes));
+  std::array<std::byte, 16> rest;
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(rest.data()), ahead);
+  return sum_by_tables<P>(bytes, size, sum_by_tables<P>(rest.data(), rest.size(), 0));
+}
+
 // At least 64 bytes.
+template <Polynomial P>
 __attribute__((target("pclmul,sse4.1"))) std::uint32_t sum_by_folding(const std::byte* bytes,
                                                                       std::size_t size, std::uint32_t state) {
   constexpr std::size_t kStep = 64;
-  const __m128i far = _mm_set_epi64x(static_cast<long long>(fold_factor(512 - 32)),
-                                     static_cast<long long>(fold_factor(512 + 32)));
-  const __m128i near = _mm_set_epi64x(static_cast<long long>(fold_factor(128 - 32)),
-                                      static_cast<long long>(fold_factor(128 + 32)));
+  const __m128i far = fold_factors<P, 512>(), near = fold_factors<P, 128>();
   __m128i a = _mm_xor_si128(loaded(bytes), _mm_cvtsi32_si128(static_cast<int>(state)));
   __m128i b = loaded(bytes + 16);
   __m128i c = loaded(bytes + 32);
@@ -104,43 +130,125 @@ __attribute__((target("pclmul,sse4.1"))) std::uint32_t sum_by_folding(const std:
     d = folded(d, far, loaded(bytes + 48));
   }
   a = folded(folded(folded(a, near, b), near, c), near, d);
-  for (; size >= 16; bytes += 16, size -= 16) a = folded(a, near, loaded(bytes));
-  std::array<std::byte, 16> rest;
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(rest.data()), a);
-  return sum_by_tables(bytes, size, sum_by_tables(rest.data(), rest.size(), 0));
+  return sum_of_rest<P>(a, bytes, size);
 }
+
+#define NADI_WIDE __attribute__((target("vpclmulqdq,avx512f,pclmul,sse4.1")))
+
+NADI_WIDE __m512i wide_folded(__m512i ahead, __m512i factors, __m512i next) {
+  constexpr int kXorOfThree = 0x96;
+  return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(ahead, factors, 0x00),
+                                   _mm512_clmulepi64_epi128(ahead, factors, 0x11), next, kXorOfThree);
+}
+
+template <Polynomial P, std::uint64_t kBits>
+NADI_WIDE __m512i wide_fold_factors() {
+  constexpr long long kHigh = fold_factor<P>(kBits - 32), kLow = fold_factor<P>(kBits + 32);
+  return _mm512_set4_epi64(kHigh, kLow, kHigh, kLow);
+}
+
+NADI_WIDE __m512i wide_loaded(const std::byte* bytes) {
+  return _mm512_loadu_si512(bytes);
+}
+
+// The same with four times as many bits in a register. At least kWideStep bytes.
+constexpr std::size_t kWideStep = 256;
+template <Polynomial P>
+NADI_WIDE std::uint32_t sum_by_wide_folding(const std::byte* bytes, std::size_t size, std::uint32_t state) {
+  const __m512i far = wide_fold_factors<P, 2048>(), near = wide_fold_factors<P, 512>();
+  __m512i a = _mm512_xor_si512(wide_loaded(bytes),
+                               _mm512_zextsi128_si512(_mm_cvtsi32_si128(static_cast<int>(state))));
+  __m512i b = wide_loaded(bytes + 64);
+  __m512i c = wide_loaded(bytes + 128);
+  __m512i d = wide_loaded(bytes + 192);
+  bytes += kWideStep;
+  size -= kWideStep;
+  for (; size >= kWideStep; bytes += kWideStep, size -= kWideStep) {
+    a = wide_folded(a, far, wide_loaded(bytes));
+    b = wide_folded(b, far, wide_loaded(bytes + 64));
+    c = wide_folded(c, far, wide_loaded(bytes + 128));
+    d = wide_folded(d, far, wide_loaded(bytes + 192));
+  }
+  a = wide_folded(wide_folded(wide_folded(a, near, b), near, c), near, d);
+  std::array<std::byte, 64> parts;
+  _mm512_storeu_si512(parts.data(), a);
+  const __m128i step = fold_factors<P, 128>();
+  __m128i narrow = loaded(parts.data());
+  for (std::size_t part = 16; part < parts.size(); part += 16)
+    narrow = folded(narrow, step, loaded(parts.data() + part));
+  return sum_of_rest<P>(narrow, bytes, size);
+}
+
+#undef NADI_WIDE
 
 bool can_fold() {
   static const bool can = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
   return can;
 }
 
+bool can_fold_wide() {
+  static const bool can =
+      can_fold() && __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512f");
+  return can;
+}
+
 #endif
+
+template <Polynomial P>
+std::uint32_t sum_of(std::span<const std::byte> bytes, std::uint32_t before) {
+#if defined(__x86_64__)
+  if (bytes.size() >= kWideStep && can_fold_wide())
+    return ~sum_by_wide_folding<P>(bytes.data(), bytes.size(), ~before);
+  if (bytes.size() >= 64 && can_fold()) return ~sum_by_folding<P>(bytes.data(), bytes.size(), ~before);
+#endif
+  return ~sum_by_tables<P>(bytes.data(), bytes.size(), ~before);
+}
+
+template <Polynomial P>
+std::uint32_t sum_bit_by_bit(std::span<const std::byte> bytes, std::uint32_t before) {
+  std::uint32_t state = ~before;
+  for (const std::byte byte : bytes) {
+    state ^= std::to_integer<std::uint32_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) state = times_x<P>(state);
+  }
+  return ~state;
+}
 
 }  // namespace
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
+  return sum_of<kZip>(bytes, before);
+}
+
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
+  return sum_of<kCastagnoli>(bytes, before);
+}
+
+std::uint32_t crc32_of_both(std::uint32_t first, std::uint32_t second, std::uint64_t second_size) {
+  return times<kZip>(power_of_x<kZip>(8 * second_size), first) ^ second;
+}
+
+std::uint32_t crc32c_of_both(std::uint32_t first, std::uint32_t second, std::uint64_t second_size) {
+  return times<kCastagnoli>(power_of_x<kCastagnoli>(8 * second_size), first) ^ second;
+}
+
+std::uint32_t crc32_by_tables(std::span<const std::byte> bytes, std::uint32_t before) {
+  return ~sum_by_tables<kZip>(bytes.data(), bytes.size(), ~before);
+}
+
+std::uint32_t crc32_by_narrow_folding(std::span<const std::byte> bytes, std::uint32_t before) {
 #if defined(__x86_64__)
-  if (bytes.size() >= 64 && can_fold()) return ~sum_by_folding(bytes.data(), bytes.size(), ~before);
+  if (bytes.size() >= 64 && can_fold()) return ~sum_by_folding<kZip>(bytes.data(), bytes.size(), ~before);
 #endif
   return crc32_by_tables(bytes, before);
 }
 
-std::uint32_t crc32_of_both(std::uint32_t first, std::uint32_t second, std::uint64_t second_size) {
-  return times(power_of_x(8 * second_size), first) ^ second;
-}
-
-std::uint32_t crc32_by_tables(std::span<const std::byte> bytes, std::uint32_t before) {
-  return ~sum_by_tables(bytes.data(), bytes.size(), ~before);
-}
-
 std::uint32_t crc32_reference(std::span<const std::byte> bytes, std::uint32_t before) {
-  std::uint32_t state = ~before;
-  for (const std::byte byte : bytes) {
-    state ^= std::to_integer<std::uint32_t>(byte);
-    for (int bit = 0; bit < 8; ++bit) state = times_x(state);
-  }
-  return ~state;
+  return sum_bit_by_bit<kZip>(bytes, before);
+}
+
+std::uint32_t crc32c_reference(std::span<const std::byte> bytes, std::uint32_t before) {
+  return sum_bit_by_bit<kCastagnoli>(bytes, before);
 }
 
 }  // namespace nadi

@@ -18,18 +18,23 @@ TEST(Crc32, CheckValue) {
   EXPECT_EQ(crc32_reference(bytes_of_text("123456789")), 0xcbf43926u);
   EXPECT_EQ(crc32(bytes_of_text("123456789")), 0xcbf43926u);
   EXPECT_EQ(crc32({}), 0u);
+  EXPECT_EQ(crc32c_reference(bytes_of_text("123456789")), 0xe3069283u);
+  EXPECT_EQ(crc32c(bytes_of_text("123456789")), 0xe3069283u);
+  EXPECT_EQ(crc32c({}), 0u);
 }
 
 TEST(Crc32, AllWaysAgreeForEveryLengthAndPlace) {
   std::mt19937 random(1);
-  std::vector<std::byte> data(700);
+  std::vector<std::byte> data(1200);
   for (std::byte& byte : data) byte = static_cast<std::byte>(random());
-  for (std::size_t size = 0; size <= 600; ++size) {
+  for (std::size_t size = 0; size <= 1100; ++size) {
     const std::span<const std::byte> part = std::span(data).subspan(size % 17, size);
     const auto before = static_cast<std::uint32_t>(random());
     const std::uint32_t expected = crc32_reference(part, before);
     EXPECT_EQ(crc32(part, before), expected) << size;
     EXPECT_EQ(crc32_by_tables(part, before), expected) << size;
+    EXPECT_EQ(crc32_by_narrow_folding(part, before), expected) << size;
+    EXPECT_EQ(crc32c(part, before), crc32c_reference(part, before)) << size;
   }
 }
 
@@ -43,6 +48,7 @@ TEST(Crc32, PartsPutTogether) {
     const auto second = all.subspan(cut);
     EXPECT_EQ(crc32(second, first), crc32(all)) << cut;
     EXPECT_EQ(crc32_of_both(first, crc32(second), second.size()), crc32(all)) << cut;
+    EXPECT_EQ(crc32c_of_both(crc32c(all.first(cut)), crc32c(second), second.size()), crc32c(all)) << cut;
   }
 }
 

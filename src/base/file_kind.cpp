@@ -49,7 +49,12 @@ constexpr std::array kKinds{
     KindEntry{FileKind::kWeightIndex, "an index of weights in several files"},
     KindEntry{FileKind::kCluster, "a description of a cluster"},
     KindEntry{FileKind::kPlan, "a plan"},
+    KindEntry{FileKind::kRocprof, "a result of rocprofv3",
+              "record with PyTorch's profiler: its profiles hold the same kernels, with the ops that "
+              "launched them"},
     KindEntry{FileKind::kChakra, "a Chakra trace"},
+    KindEntry{FileKind::kXplane, "a profile of XLA (xplane.pb)",
+              "profiles of JAX and TensorFlow are not read; those of PyTorch (Kineto) are"},
     KindEntry{FileKind::kSafetensors, "a safetensors file"},
     KindEntry{FileKind::kTorchSave, "a file of torch.save", kToSafetensors},
     KindEntry{FileKind::kPickle, "a Python pickle", kToSafetensors},
@@ -229,6 +234,18 @@ bool is_whole_chakra(std::string_view start) {
   return file.varint(length) && length <= file.rest().size() && is_chakra(start);
 }
 
+// Planes (field 1), of which the first has a number or not (field 1) and a name (field 2): "/host:CPU",
+// "/device:GPU:0", "/host:metadata".
+bool is_xplane(std::string_view start) {
+  MessageWalk plane(start);
+  std::uint64_t tag = 0, value = 0;
+  if (!plane.varint(tag) || tag != 0x0a || !plane.varint(value) || !plane.varint(tag)) return false;
+  if (tag == 0x08 && (!plane.varint(value) || !plane.varint(tag))) return false;
+  if (tag != 0x12 || !plane.varint(value)) return false;
+  const std::string_view name = plane.rest().substr(0, value);
+  return name.starts_with("/host:") || name.starts_with("/device:");
+}
+
 // Valid UTF-8 but for a character that is cut at the end, and no control characters that texts do not have.
 bool is_plain_text(std::string_view start) {
   constexpr std::size_t kEnough = std::size_t{4} << 10;
@@ -307,7 +324,7 @@ std::string_view advice_for(FileKind kind) {
 }
 
 bool is_json(FileKind kind) {
-  return kind >= FileKind::kJson && kind <= FileKind::kPlan;
+  return kind >= FileKind::kJson && kind <= FileKind::kRocprof;
 }
 
 bool is_text(FileKind kind) {
@@ -326,6 +343,7 @@ FileKind kind_of_bytes(std::string_view start) {
   if (is_safetensors(start)) return FileKind::kSafetensors;
   if (begins_with_date(start) && has_log_lines(start)) return FileKind::kTrainingLog;
   if (const FileKind json = json_kind(start); json != FileKind::kUnknown) return json;
+  if (is_xplane(start)) return FileKind::kXplane;
   // Metadata that is a version alone may be letters throughout. Its first field is a text: 1, and a line
   // feed.
   if (start.size() > 2 && start[1] == '\n' && is_whole_chakra(start)) return FileKind::kChakra;

@@ -53,8 +53,10 @@ enum class FileKind : std::uint8_t {
   kWeightIndex,
   kCluster,
   kPlan,
+  kRocprof,
   // Traces, weights, arrays, datasets.
   kChakra,
+  kXplane,
   kSafetensors,
   kTorchSave,
   kPickle,

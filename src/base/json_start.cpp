@@ -102,6 +102,7 @@ FileKind json_kind(std::string_view text) {
   if (start.has_top({"traceEvents", "deviceProperties"}) || (start.is_list && start.has_element({"ph"})))
     return FileKind::kKineto;
   if (start.has_top("nadi_plan")) return FileKind::kPlan;
+  if (start.has_top("rocprofiler-sdk-tool")) return FileKind::kRocprof;
   const bool has_nodes = start.has_top("nodes");
   const bool has_metadata = start.has_top({"metadata", "globalMetadata", "global_metadata"});
   if ((has_nodes && start.has_top({"links", "edges", "directed", "multigraph"})) ||

@@ -9,11 +9,14 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/resource_shortage.h"
 
 namespace nadi {
 namespace {
 
 Error positioned_error(const std::filesystem::path& path, std::string_view action, int error_number) {
+  if (const auto shortage = resource_shortage(error_number, action, {.file = path.string()}))
+    return *shortage;
   const std::string reason = std::generic_category().message(error_number);
   return {ErrorKind::kEnvironment, {.file = path.string()}, format("cannot {}: {}", action, reason)};
 }

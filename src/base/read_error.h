@@ -10,8 +10,8 @@ namespace nadi {
 // Error (input): "FILE: no such file or folder".
 Error no_such_file(std::string file, std::string hint = "");
 
-// Error (input) for a system call that failed with this errno: the same for ENOENT, else "FILE: cannot read:
-// Permission denied".
+// For a system call that failed with this errno: the same for ENOENT, Error (environment) for a shortage
+// (resource_shortage.h), else Error (input): "FILE: cannot read: Permission denied".
 Error read_error(std::string file, int error_number);
 
 }  // namespace nadi

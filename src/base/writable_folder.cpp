@@ -8,6 +8,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/hidden_name.h"
 
 namespace nadi {
 
@@ -22,7 +23,7 @@ void require_writable_folder(const std::filesystem::path& folder) {
     return;
   }
   if (!error) {
-    const std::filesystem::path attempt = folder / format(".nadi.{}.try", getpid());
+    const std::filesystem::path attempt = folder / hidden_name("try", kUnfinishedSuffix);
     const int descriptor = open(attempt.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor < 0) error = {errno, std::generic_category()};
     if (descriptor >= 0) {

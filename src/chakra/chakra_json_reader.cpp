@@ -1,5 +1,6 @@
 #include "nadi/chakra/chakra_json_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "nadi/input/content_kind.h"
 #include "nadi/input/json_records.h"
 #include "nadi/trace/trace_check.h"
+#include "nadi/trace/trace_memory.h"
 
 namespace nadi {
 namespace {
@@ -23,8 +25,12 @@ constexpr std::size_t kFeederArray = 3;
 
 class NodeTaker : public JsonRecordTaker {
  public:
-  NodeTaker(std::string file, JsonLayout layout, const ChakraReadOptions& options)
-      : file_(std::move(file)), layout_(layout), options_(options), decoder_(file_) {
+  NodeTaker(MemoryAllowance allowed, std::string file, JsonLayout layout, const ChakraReadOptions& options)
+      : allowed_(std::move(allowed)),
+        file_(std::move(file)),
+        layout_(layout),
+        options_(options),
+        decoder_(file_) {
     restart();
   }
 
@@ -54,6 +60,8 @@ class NodeTaker : public JsonRecordTaker {
     dropped_ += drop_control_dependencies(node_, options_);
     trace_.add(node_);
     if (options_.checked) record_bytes_.push_back(byte);
+    // The record before this one, whose end is near where this one begins.
+    expect_trace_memory(trace_, allowed_, byte, byte - std::exchange(latest_byte_, byte));
     if (options_.progress && trace_.size() % kNodesPerReport == 0) options_.progress(byte);
   }
 
@@ -64,7 +72,11 @@ class NodeTaker : public JsonRecordTaker {
     decoder_.forget_unknown_fields();
     dropped_ = 0;
     first_ = true;
+    latest_byte_ = 0;
   }
+
+  // No node, and members that Chakra does not have: {"a": 1}.
+  bool found_nothing_of_chakra() const { return trace_.size() == 0 && decoder_.unknown_fields().count > 0; }
 
   Trace finish(const JsonRecordCounts& counts, ChakraReadStats* stats) {
     dropped_ += settle_dependencies(trace_, {.file = file_, .record_bytes = record_bytes_}, options_);
@@ -84,6 +96,7 @@ class NodeTaker : public JsonRecordTaker {
   }
 
  private:
+  MemoryAllowance allowed_;
   std::string file_;
   JsonLayout layout_;
   const ChakraReadOptions& options_;
@@ -92,7 +105,8 @@ class NodeTaker : public JsonRecordTaker {
   TraceNode node_;
   std::vector<std::uint64_t> record_bytes_;
   std::uint64_t dropped_ = 0;
-  bool first_ = true;  // the next document is the first
+  bool first_ = true;              // the next document is the first
+  std::uint64_t latest_byte_ = 0;  // where the latest node begins
 };
 
 Trace read(ChunkedInput& input, const ChakraReadOptions& options, ChakraReadStats* stats) {
@@ -111,13 +125,17 @@ Trace read(ChunkedInput& input, const ChakraReadOptions& options, ChakraReadStat
       throw WrongFileKind(input.name(), kind, "a Chakra trace");
   }
   const JsonLayout layout = json_layout(input.ahead(0));
-  NodeTaker taker(input.name(), layout, options);
+  const MemoryAllowance allowed = options.memory.for_file(input.name(), input.file_bytes());
+  const std::size_t longest = std::min<std::size_t>(kJsonLongestRecord, allowed.longest_record());
+  NodeTaker taker(allowed, input.name(), layout, options);
   const JsonDamage damage =
       options.damaged_records == DamagedRecords::kSkip ? JsonDamage::kSkip : JsonDamage::kRefuse;
   const JsonRecordCounts counts =
       layout == JsonLayout::kDocuments
           ? read_json_documents(input, damage, taker)
-          : read_json_records(input, {.arrays = kArrays, .damage = damage}, taker);
+          : read_json_records(input, {.arrays = kArrays, .damage = damage, .longest_record = longest}, taker);
+  const bool strange = kind == FileKind::kJson && taker.found_nothing_of_chakra();
+  if (strange) throw WrongFileKind(input.name(), kind, "a Chakra trace");
   return taker.finish(counts, stats);
 }
 

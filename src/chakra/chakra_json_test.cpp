@@ -323,5 +323,10 @@ TEST(ChakraJson, LibprotobufReadsWhatWeWriteAndWritesWhatWeRead) {
 
 #endif
 
+TEST(ChakraJson, AnyOtherJsonIsNamed) {
+  EXPECT_THAT(error_of(R"({"a": 1})"), HasSubstr("this is a JSON file, not a Chakra trace"));
+  EXPECT_THAT(error_of(R"({"rocprofiler-sdk-tool": []})"), HasSubstr("this is a result of rocprofv3"));
+}
+
 }  // namespace
 }  // namespace nadi

@@ -10,6 +10,7 @@
 #include "nadi/chakra/chakra_reading.h"
 #include "nadi/chakra/protobuf_wire.h"
 #include "nadi/trace/trace_check.h"
+#include "nadi/trace/trace_memory.h"
 
 namespace nadi {
 
@@ -29,6 +30,7 @@ Trace read_all(ChakraReader& reader, const std::string& file, const ChakraReadOp
     dropped += drop_control_dependencies(node, options);
     trace.add(node);
     if (options.checked) record_bytes.push_back(reader.record_byte());
+    expect_trace_memory(trace, reader.allowed(), reader.record_byte(), reader.record_size());
     if (options.progress && trace.size() % kNodesPerReport == 0) options.progress(reader.record_byte());
   }
   const TraceOrigin origin{.file = file, .record_bytes = record_bytes};
@@ -43,13 +45,15 @@ Trace read_all(ChakraReader& reader, const std::string& file, const ChakraReadOp
 }  // namespace
 
 ChakraReader::ChakraReader(const std::filesystem::path& path, const ChakraReadOptions& options)
-    : input_(path), options_(options) {
+    : input_(path), options_(options), allowed_(options.memory.for_file(input_.name(), input_.file_bytes())) {
   read_metadata();
 }
 
 ChakraReader::ChakraReader(std::span<const std::byte> bytes, std::string name,
                            const ChakraReadOptions& options)
-    : input_(as_text(bytes), std::move(name)), options_(options) {
+    : input_(as_text(bytes), std::move(name)),
+      options_(options),
+      allowed_(options.memory.for_file(input_.name(), input_.file_bytes())) {
   read_metadata();
 }
 
@@ -133,6 +137,10 @@ bool ChakraReader::next_record(WireReader& record) {
   input_.consume(length_bytes);
   const std::optional<std::uint64_t> remaining = input_.remaining();
   if (remaining && *remaining < length) past_the_end(*remaining);
+  // What is decoded of a record takes up to kPerByte times its size.
+  if (length > allowed_.longest_record())
+    allowed_.expect(Bytes{static_cast<std::int64_t>(length) * MemoryLimit::kPerByte}, record_byte_,
+                    format("a record of {} bytes", length));
   const std::string_view ahead = input_.ahead(length);
   if (ahead.size() < length) past_the_end(ahead.size());
   record = WireReader(ahead.substr(0, length), input_.position(), input_.name());

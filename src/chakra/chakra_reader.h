@@ -27,6 +27,7 @@
 #include <string_view>
 #include <utility>
 
+#include "nadi/base/memory_limit.h"
 #include "nadi/chakra/chakra_2023_decoder.h"
 #include "nadi/chakra/chakra_decoder.h"
 #include "nadi/chakra/chakra_reading.h"
@@ -59,6 +60,11 @@ class ChakraReader {
 
   ChakraReadStats stats() const;
 
+  // Bytes of the latest record.
+  std::uint64_t record_size() const { return held_; }
+  // The limit of this file.
+  const MemoryAllowance& allowed() const { return allowed_; }
+
  private:
   void read_metadata();
   // Goes to the next record and reads it; false at the end of the file.
@@ -68,6 +74,7 @@ class ChakraReader {
 
   ChunkedInput input_;
   ChakraReadOptions options_;
+  MemoryAllowance allowed_;
   ChakraFormat format_;
   ChakraDecoder decoder_;
   std::optional<Chakra2023Decoder> old_decoder_;  // of a file that has an old schema

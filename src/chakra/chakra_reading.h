@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "nadi/base/memory_limit.h"
 #include "nadi/base/units.h"
 #include "nadi/chakra/chakra_decoder.h"
 #include "nadi/chakra/chakra_recognition.h"
@@ -38,6 +39,8 @@ enum class DamagedRecords {
 struct ChakraReadOptions {
   // Longest record of an .et file taken. Decoded, one made for the purpose takes up to fifty times its size.
   Bytes max_record = 64_MiB;
+  // What the nodes of a whole trace may take; the longest record follows from it, too.
+  MemoryLimit memory = {};
   DamagedRecords damaged_records = DamagedRecords::kRefuse;
   // What is done when a whole trace is read; ChakraReader hands out nodes as they are.
   ControlDependencies control_dependencies = ControlDependencies::kKeep;

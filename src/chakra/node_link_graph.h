@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "nadi/base/json.h"
+#include "nadi/base/memory_limit.h"
 #include "nadi/input/json_damage.h"
 
 namespace nadi {
@@ -47,6 +48,7 @@ struct NodeLinkGraph {
 };
 
 struct NodeLinkReadOptions {
+  MemoryLimit memory = {};                  // for nodes and links
   JsonDamage damage = JsonDamage::kRefuse;  // kSkip leaves out damaged records, and links on missing nodes
   std::function<void(std::uint64_t bytes)> progress = {};  // called now and then with what was read so far
 };

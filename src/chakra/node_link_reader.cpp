@@ -23,28 +23,39 @@ constexpr std::size_t kNodesArray = 0;
 constexpr int kDeepest = 32;               // levels of nesting in a value
 constexpr std::size_t kMostNested = 1024;  // members of an object within a node
 
+// What values of the JSON library take, with what the heap adds: each of them, what an array, an object or a
+// text has elsewhere, a member of an object.
+constexpr std::int64_t kTreeValue = sizeof(Json), kTreePart = 64, kTreeMember = 112;
+
 // simdjson's value as a tree.
 class TreeMaker {
  public:
-  TreeMaker(const std::string& file, std::uint64_t byte) : file_(file), byte_(byte) {}
+  // Adds what it makes to `held`, which is compared with the limit.
+  TreeMaker(const MemoryAllowance& allowed, std::int64_t& held, const std::string& file, std::uint64_t byte)
+      : allowed_(allowed), held_(held), file_(file), byte_(byte) {}
 
   template <typename Value>
   Json make(Value value, int depth = 0) const {
+    held_ += kTreeValue;
+    allowed_.expect(Bytes{held_}, byte_, "the graph");
     using simdjson::ondemand::json_type;
     if (depth > kDeepest) throw fail(format("values are nested more than {} levels deep", kDeepest));
     switch (value.type()) {
       case json_type::object: {
         Json object = Json::object();
+        held_ += kTreePart;
         for (auto field : value.get_object()) {
           if (object.size() >= kMostNested)
             throw fail(format("an object of more than {} members", kMostNested));
           const std::string key(std::string_view(field.unescaped_key()));
+          held_ += kTreeMember + static_cast<std::int64_t>(key.size());
           object[key] = make(field.value().value(), depth + 1);
         }
         return object;
       }
       case json_type::array: {
         Json array = Json::array();
+        held_ += kTreePart;
         for (auto item : value.get_array()) array.push_back(make(item.value(), depth + 1));
         return array;
       }
@@ -55,7 +66,7 @@ class TreeMaker {
         return number.get_double();
       }
       case json_type::string:
-        return std::string(std::string_view(value.get_string()));
+        return text(value.get_string());
       case json_type::boolean:
         return bool(value.get_bool());
       case json_type::null:
@@ -69,14 +80,21 @@ class TreeMaker {
   Error fail(std::string message) const {
     return input_error({.file = file_, .byte = static_cast<std::int64_t>(byte_)}, std::move(message));
   }
+  Json text(std::string_view value) const {
+    held_ += kTreePart + static_cast<std::int64_t>(value.size());
+    return std::string(value);
+  }
 
+  const MemoryAllowance& allowed_;
+  std::int64_t& held_;
   const std::string& file_;
   std::uint64_t byte_;
 };
 
 class NodeLinkTaker : public JsonRecordTaker {
  public:
-  NodeLinkTaker(std::string file, const NodeLinkReadOptions& options) : options_(options) {
+  NodeLinkTaker(MemoryAllowance allowed, std::string file, const NodeLinkReadOptions& options)
+      : allowed_(std::move(allowed)), options_(options) {
     graph_.file = std::move(file);
   }
 
@@ -90,18 +108,20 @@ class NodeLinkTaker : public JsonRecordTaker {
         throw fail(byte, "the graph is not directed", "make it a DiGraph before it is written");
     } else if (name == "graph") {
       if (document.type() != simdjson::ondemand::json_type::object) throw fail(byte, "graph is no object");
-      graph_.graph = TreeMaker(graph_.file, byte).make(document.get_value().value());
+      graph_.graph = TreeMaker(allowed_, held_, graph_.file, byte).make(document.get_value().value());
     }
   }
 
   void record(std::size_t array, JsonObject& object, std::uint64_t byte) override {
     NodeLinkMembers members;
     std::unordered_set<std::string> names;
-    const TreeMaker maker(graph_.file, byte);
+    held_ += kRecord;
+    const TreeMaker maker(allowed_, held_, graph_.file, byte);
     for (auto field : object) {
       std::string name(std::string_view(field.unescaped_key()));
       if (!names.insert(name).second)
         throw fail(byte, format("member {} is given twice", quote_for_message(name)));
+      held_ += static_cast<std::int64_t>(sizeof(std::pair<std::string, Json>) + name.size());
       members.emplace_back(std::move(name), maker.make(field.value().value()));
     }
     if (array == kNodesArray)
@@ -117,6 +137,7 @@ class NodeLinkTaker : public JsonRecordTaker {
     graph_ = std::move(empty);
     places_.clear();
     pending_.clear();
+    held_ = 0;
     has_ids_ = has_integer_ids_ = false;
   }
 
@@ -128,6 +149,9 @@ class NodeLinkTaker : public JsonRecordTaker {
   }
 
  private:
+  // A node with its place by id, or a link that waits for its nodes.
+  static constexpr std::int64_t kRecord = 256;
+
   struct Pending {
     Json source, target;
     NodeLinkMembers members;
@@ -201,6 +225,8 @@ class NodeLinkTaker : public JsonRecordTaker {
     throw fail(link.byte, format("a link is on node {}, which is not in the file", quote_for_message(id)));
   }
 
+  MemoryAllowance allowed_;
+  std::int64_t held_ = 0;  // about what the graph takes
   const NodeLinkReadOptions& options_;
   NodeLinkGraph graph_;
   std::unordered_map<std::string, std::uint32_t> places_;  // by id as JSON
@@ -214,9 +240,14 @@ NodeLinkGraph read_graph(ChunkedInput& input, const NodeLinkReadOptions& options
   const FileKind kind = content_kind(input);
   if (kind != FileKind::kNodeLink && kind != FileKind::kJson)
     throw WrongFileKind(input.name(), kind, "a graph in node-link form");
-  NodeLinkTaker taker(input.name(), options);
-  const JsonRecordCounts counts =
-      read_json_records(input, {.arrays = kNodeLinkArrays, .damage = options.damage}, taker);
+  const MemoryAllowance allowed = options.memory.for_file(input.name(), input.file_bytes());
+  NodeLinkTaker taker(allowed, input.name(), options);
+  const JsonRecordCounts counts = read_json_records(
+      input,
+      {.arrays = kNodeLinkArrays,
+       .damage = options.damage,
+       .longest_record = std::min<std::size_t>(kJsonLongestRecord, allowed.longest_record())},
+      taker);
   return taker.finish(counts);
 }
 

@@ -18,7 +18,8 @@ Trace read_node_link_trace(const std::filesystem::path& path, const ChakraReadOp
                            ChakraReadStats& stats) {
   const JsonDamage damage =
       options.damaged_records == DamagedRecords::kSkip ? JsonDamage::kSkip : JsonDamage::kRefuse;
-  const NodeLinkGraph graph = read_node_link(path, {.damage = damage, .progress = options.progress});
+  const NodeLinkGraph graph =
+      read_node_link(path, {.memory = options.memory, .damage = damage, .progress = options.progress});
   std::uint64_t dropped = 0;
   std::vector<RankTrace> ranks = traces_of(graph, options, &dropped);
   if (ranks.size() > 1)

@@ -75,6 +75,34 @@ TEST_F(TraceFiles, MayBeCompressed) {
   }
 }
 
+// 300 nodes with a name of 10,000 bytes each take 3 MB.
+TEST_F(TraceFiles, HaveALimitOfMemory) {
+  TraceNode node;
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    node.clear();
+    node.id = TraceNodeId{1'000'000 + i};
+    const std::string name = std::to_string(i) + std::string(10'000, 'x');
+    node.name = name;
+    trace_.add(node);
+  }
+  for (const bool json : {false, true}) {
+    json ? write_json() : write_et();
+    EXPECT_EQ(read_any_trace(path_, {.memory = MemoryLimit(64_MiB)}).size(), 320u);
+    for (const DamagedRecords damaged : {DamagedRecords::kRefuse, DamagedRecords::kSkip}) {
+      try {
+        read_any_trace(path_, {.memory = MemoryLimit(1_MiB), .damaged_records = damaged});
+        ADD_FAILURE() << "no error";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::kEnvironment) << error.what();
+        EXPECT_EQ(error.place().file, path_.string());
+        EXPECT_NE(error.message().find("MiB of memory up to here; the limit for this file of "),
+                  std::string::npos)
+            << error.message();
+      }
+    }
+  }
+}
+
 // 123 is the code of an opening brace: a first record of that length is no JSON.
 TEST_F(TraceFiles, ARecordOf123BytesIsNotTakenForJson) {
   std::string bytes = "{\n";

@@ -9,6 +9,7 @@
 #include "nadi/trace/common_attributes.h"
 #include "nadi/trace/trace_check.h"
 #include "nadi/trace/trace_index.h"
+#include "nadi/trace/trace_memory.h"
 
 namespace nadi {
 namespace {
@@ -71,8 +72,8 @@ std::int64_t longest_chain(const Trace& trace, const TraceIndex& index) {
 
 class Summarizer {
  public:
-  Summarizer(const fs::path& path, const std::function<void()>& at_node)
-      : path_(path), at_node_(at_node), reader_(path) {}
+  Summarizer(const fs::path& path, const std::function<void()>& at_node, const MemoryLimit& memory)
+      : path_(path), at_node_(at_node), reader_(path, {.memory = memory}) {}
 
   TraceSummary run() {
     summary_.file = path_.string();
@@ -123,6 +124,7 @@ class Summarizer {
     bare_.data_deps.swap(node.data_deps);
     skeleton_.add(bare_);
     record_bytes_.push_back(reader_.record_byte());
+    expect_trace_memory(skeleton_, reader_.allowed(), reader_.record_byte(), reader_.record_size());
   }
 
   Place here() const {
@@ -163,8 +165,9 @@ bool is_trace(const fs::path& path) {
   return fs::is_regular_file(path, ignored) && content_kind(path) == FileKind::kChakra;
 }
 
-TraceSummary summarize_trace(const fs::path& path, const std::function<void()>& at_node) {
-  return Summarizer(path, at_node).run();
+TraceSummary summarize_trace(const fs::path& path, const std::function<void()>& at_node,
+                             const MemoryLimit& memory) {
+  return Summarizer(path, at_node, memory).run();
 }
 
 }  // namespace nadi

@@ -44,6 +44,7 @@ bool is_trace(const std::filesystem::path& path);
 // needs. Everything wrong with the file is Error (input) with the byte: damage, an id used twice, a parent
 // that is missing, a cycle, sizes that are negative or do not fit when added up. `at_node` is called for
 // each node.
-TraceSummary summarize_trace(const std::filesystem::path& path, const std::function<void()>& at_node);
+TraceSummary summarize_trace(const std::filesystem::path& path, const std::function<void()>& at_node,
+                             const MemoryLimit& memory = {});
 
 }  // namespace nadi

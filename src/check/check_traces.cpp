@@ -83,7 +83,7 @@ class TracesCheck {
   }
 
   std::optional<Trace> read(CheckedFile& file) {
-    ChakraReadOptions options;
+    ChakraReadOptions options{.memory = options_.memory};
     options.damaged_records = options_.damaged_records;
     options.checked = false;
     const std::size_t number = report_.files.size() - 1;
@@ -114,7 +114,7 @@ class TracesCheck {
           finding_about(checked, rule::kWrongRank,
                         format("the metadata says rank {}, the file's name {}", *rank, *name.rank)));
     check_damage(checked, file.stats);
-    const StructureFacts structure = check_structure(checked, findings());
+    const StructureFacts structure = check_structure(checked, findings(), options_.strict);
     file.edges = structure.edges;
     file.verdicts = ask_simulators({.checked = checked,
                                     .structure = structure,

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "nadi/base/file_kind.h"
+#include "nadi/base/memory_limit.h"
 #include "nadi/chakra/trace_files.h"
 #include "nadi/check/finding.h"
 #include "nadi/check/simulators.h"
@@ -26,7 +27,9 @@ namespace nadi {
 
 struct CheckOptions {
   std::size_t kept_per_rule = 10;  // texts of findings
+  MemoryLimit memory = {};         // for each file
   DamagedRecords damaged_records = DamagedRecords::kRefuse;
+  bool strict = false;  // a dependency on a node that is not in the file is an error, not a warning
   // Names of simulators: that one of these refuses a trace is an error.
   std::vector<std::string> simulators = {};
   // Called now and then while a file is read, with its place among the files and the bytes read of it.

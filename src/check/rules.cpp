@@ -11,6 +11,7 @@ std::span<const Rule* const> rules() {
                                      &kUnknownFields,
                                      &kDuplicateId,
                                      &kMissingDependency,
+                                     &kDroppedDependency,
                                      &kSelfDependency,
                                      &kCycle,
                                      &kInvalidType,

@@ -17,6 +17,9 @@ inline constexpr Rule kUnknownFields{"unknown-fields", Severity::kNote,
 inline constexpr Rule kDuplicateId{"duplicate-id", Severity::kError, "two nodes have the same id"};
 inline constexpr Rule kMissingDependency{"missing-dependency", Severity::kError,
                                          "a node depends on one that is not in the file"};
+inline constexpr Rule kDroppedDependency{
+    "dropped-dependency", Severity::kWarning,
+    "a node depends on one that is not in the file: readers drop the dependency"};
 inline constexpr Rule kSelfDependency{"self-dependency", Severity::kError, "a node depends on itself"};
 inline constexpr Rule kCycle{"cycle", Severity::kError, "nodes wait for each other in a circle"};
 inline constexpr Rule kInvalidType{"invalid-type", Severity::kWarning, "nodes of type INVALID"};

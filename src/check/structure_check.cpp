@@ -42,8 +42,9 @@ struct Tally {
 
 class StructureCheck {
  public:
-  StructureCheck(const CheckedTrace& checked, Findings& findings)
-      : checked_(checked),
+  StructureCheck(const CheckedTrace& checked, Findings& findings, bool strict)
+      : strict_(strict),
+        checked_(checked),
         trace_(*checked.trace),
         findings_(findings),
         index_(trace_),
@@ -111,9 +112,10 @@ class StructureCheck {
         std::optional<std::uint32_t>& first =
             is_data ? facts_.first_missing_data : facts_.first_missing_control;
         if (!first) first = row;
-        if (findings_.count(rule::kMissingDependency))
+        const Rule& missing = strict_ ? rule::kMissingDependency : rule::kDroppedDependency;
+        if (findings_.count(missing))
           findings_.keep(finding_at(
-              checked_, rule::kMissingDependency, row,
+              checked_, missing, row,
               format("has a {} dependency on node {}, which is not in the file", kind, to_number(id))));
       } else if (*parent == row) {
         if (!facts_.cycle) facts_.cycle = row;
@@ -234,6 +236,7 @@ class StructureCheck {
           finding_about(checked_, rule::kNoTensors, "no node says which tensors it reads and writes"));
   }
 
+  const bool strict_;
   const CheckedTrace& checked_;
   const Trace& trace_;
   Findings& findings_;
@@ -251,8 +254,8 @@ class StructureCheck {
 
 }  // namespace
 
-StructureFacts check_structure(const CheckedTrace& checked, Findings& findings) {
-  return StructureCheck(checked, findings).run();
+StructureFacts check_structure(const CheckedTrace& checked, Findings& findings, bool strict) {
+  return StructureCheck(checked, findings, strict).run();
 }
 
 }  // namespace nadi

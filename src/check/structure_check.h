@@ -21,6 +21,7 @@ struct StructureFacts {
   std::optional<std::uint32_t> data_cycle = {};  // the same, of data dependencies alone
 };
 
-StructureFacts check_structure(const CheckedTrace& checked, Findings& findings);
+// `strict`: a dependency on a node that is not in the file is an error; else a warning.
+StructureFacts check_structure(const CheckedTrace& checked, Findings& findings, bool strict = true);
 
 }  // namespace nadi

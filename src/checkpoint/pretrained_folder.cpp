@@ -52,13 +52,29 @@ bool has_weights(const fs::path& folder) {
   });
 }
 
-PretrainedFolder::PretrainedFolder(const fs::path& folder, std::string_view model_type) : folder_(folder) {
+WeightChecks PretrainedFolder::checks() const {
+  if (verify_ == Verify::kNo) return {};
+  return {.memory = memory_.get(), .manifest = manifest()};
+}
+
+std::vector<std::string> PretrainedFolder::notes() const {
+  std::vector<std::string> notes;
+  if (verify_ == Verify::kNo) return notes;
+  for (const WeightFile& file : files_)
+    if (file.lacks_checksums()) notes.push_back(no_checksums_note(file.file()));
+  return notes;
+}
+
+PretrainedFolder::PretrainedFolder(const fs::path& folder, std::string_view model_type, Verify verify)
+    : folder_(folder), verify_(verify), memory_(std::make_unique<CheckedMemory>()) {
   expect_file_kind(folder, "a checkpoint folder", {FileKind::kFolder});
+  if (verify_ == Verify::kYes) manifest_ = ChecksumManifest::read(folder);
+  if (manifest_) manifest_->check_files();
   config_ = read_model_config(folder / "config.json", model_type);
   for (const WeightFormatEntry& entry : weight_formats()) {
     format_ = entry.format;
     if (has_file(folder / entry.file)) {
-      files_.emplace_back(folder / entry.file, format_);
+      files_.emplace_back(folder / entry.file, format_, checks());
       for (const WeightTensor& tensor : files_[0].tensors()) tensors_.emplace(tensor.name(), &tensor);
       return;
     }
@@ -87,7 +103,7 @@ void PretrainedFolder::open_shards(const fs::path& index) {
   std::map<std::string_view, std::size_t> by_name;
   for (const std::string& shard : shards) {
     by_name.emplace(shard, files_.size());
-    files_.emplace_back(folder_ / shard, format_);
+    files_.emplace_back(folder_ / shard, format_, checks());
   }
   for (const auto& [name, shard] : entries) {
     const WeightTensor* const tensor = files_[by_name.at(shard.as_string())].find(name);

@@ -23,11 +23,15 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "nadi/base/checked_memory.h"
+#include "nadi/checkpoint/checksum_manifest.h"
 #include "nadi/checkpoint/weight_file.h"
 #include "nadi/graph/dtype.h"
 #include "nadi/graph/shape.h"
@@ -50,23 +54,38 @@ struct PretrainedMatch {
 
 class PretrainedFolder {
  public:
-  // Opens all files. `model_type` says what a config.json without that key is.
-  explicit PretrainedFolder(const std::filesystem::path& folder, std::string_view model_type = "");
+  // Opens all files. `model_type` says what a config.json without that key is. With kYes, data is checked
+  // when it is read, and small files now: against the folder's list of checksums (checksum_manifest.h) and
+  // those within archives.
+  explicit PretrainedFolder(const std::filesystem::path& folder, std::string_view model_type = "",
+                            Verify verify = Verify::kYes);
 
   const ModelConfig& config() const { return config_; }
   WeightFormat weight_format() const { return format_; }
   std::span<const WeightFile> files() const { return files_; }
 
+  // At the end of reading: checks the rest of what has one checksum for all of it and was read in part.
+  void check_rest() const { memory_->check_rest(); }
+  // What a user should know: archives that were saved without checksums.
+  std::vector<std::string> notes() const;
+  // For further files of the folder. nullptr: nothing is checked, or there is no list.
+  CheckedMemory& memory() const { return *memory_; }
+  const ChecksumManifest* manifest() const { return manifest_ ? &*manifest_ : nullptr; }
+
   // Finds all of them before anything is read.
   PretrainedMatch match(std::span<const WantedTensor> wanted) const;
 
  private:
+  WeightChecks checks() const;
   void open_shards(const std::filesystem::path& index);
   std::vector<std::string> names_of(const std::string& parameter) const;
   const WeightTensor& find(const std::string& parameter) const;
   void check_shape(const WantedTensor& wanted, const WeightTensor& found) const;
 
   std::filesystem::path folder_;
+  Verify verify_;
+  std::unique_ptr<CheckedMemory> memory_;  // tensors know its address
+  std::optional<ChecksumManifest> manifest_;
   ModelConfig config_;
   WeightFormat format_ = WeightFormat::kSafetensors;
   std::vector<WeightFile> files_;

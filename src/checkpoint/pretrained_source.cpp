@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 class PretrainedSource : public WholeModel {
  public:
-  PretrainedSource(const fs::path& path, std::string_view model_type)
-      : path_(path.string()), folder_(path, model_type) {
+  PretrainedSource(const fs::path& path, std::string_view model_type, Verify verify)
+      : path_(path.string()), folder_(path, model_type, verify) {
     const std::vector<WantedTensor> parameters = whole_parameters(folder_.config());
     const PretrainedMatch match = folder_.match(parameters);
     for (std::size_t i = 0; i < parameters.size(); ++i) add(parameters[i].name, *match.tensors[i]);
@@ -33,6 +33,8 @@ class PretrainedSource : public WholeModel {
   std::string kind() const override { return progress_ ? "checkpoint of Nadi" : "Hugging Face folder"; }
 
   std::string file() const override { return path_; }
+  std::vector<std::string> notes() const override { return folder_.notes(); }
+  const CheckedMemory* memory() const override { return &folder_.memory(); }
 
   std::vector<MappedPiece> pieces(const WholeTensor& tensor, const TensorBlock& block) const override {
     const auto number = static_cast<std::size_t>(&tensor - tensors_.data());
@@ -60,6 +62,7 @@ class PretrainedSource : public WholeModel {
 
   void add_training_state(const fs::path& path, const std::vector<WantedTensor>& parameters) {
     training_.emplace(path / kTrainingTensorsFile);
+    if (folder_.manifest() != nullptr) folder_.manifest()->watch(*training_, folder_.memory());
     progress_ = own_progress(read_training_state(path), *training_);
     const auto add_from = [&](const SafetensorsTensor& tensor) {
       add(tensor.name, weight_tensor(*training_, tensor));
@@ -90,8 +93,9 @@ class PretrainedSource : public WholeModel {
 
 }  // namespace
 
-std::unique_ptr<WholeModel> open_pretrained(const fs::path& folder, std::string_view model_type) {
-  return std::make_unique<PretrainedSource>(folder, model_type);
+std::unique_ptr<WholeModel> open_pretrained(const fs::path& folder, std::string_view model_type,
+                                            Verify verify) {
+  return std::make_unique<PretrainedSource>(folder, model_type, verify);
 }
 
 }  // namespace nadi

@@ -17,6 +17,6 @@
 namespace nadi {
 
 std::unique_ptr<WholeModel> open_pretrained(const std::filesystem::path& folder,
-                                            std::string_view model_type = "");
+                                            std::string_view model_type = "", Verify verify = Verify::kYes);
 
 }  // namespace nadi

@@ -117,16 +117,21 @@ void SafetensorsReader::read_header() {
   for (std::size_t i = 0; i < header_.tensors.size(); ++i) by_name_.emplace(header_.tensors[i].name, i);
 }
 
+std::span<const std::byte> SafetensorsReader::mapped_file() const {
+  if (descriptor_ < 0) return memory_;
+  std::call_once(mapping_->once, [&] { mapping_->file.emplace(file_); });
+  if (static_cast<std::int64_t>(mapping_->file->bytes().size()) != file_size_)
+    throw input_error({.file = file_}, "the file has changed since it was opened");
+  return mapping_->file->bytes();
+}
+
 std::span<const std::byte> SafetensorsReader::mapped(const SafetensorsTensor& tensor) const {
-  std::span<const std::byte> bytes = memory_;
-  if (descriptor_ >= 0) {
-    std::call_once(mapping_->once, [&] { mapping_->file.emplace(file_); });
-    bytes = mapping_->file->bytes();
-    if (static_cast<std::int64_t>(bytes.size()) != file_size_)
-      throw input_error({.file = file_}, "the file has changed since it was opened");
-  }
-  return bytes.subspan(static_cast<std::size_t>(data_begin_ + tensor.begin),
-                       static_cast<std::size_t>(tensor.size().count()));
+  return mapped_file().subspan(static_cast<std::size_t>(data_begin_ + tensor.begin),
+                               static_cast<std::size_t>(tensor.size().count()));
+}
+
+std::span<const std::byte> SafetensorsReader::mapped_header() const {
+  return mapped_file().first(static_cast<std::size_t>(data_begin_));
 }
 
 const SafetensorsTensor* SafetensorsReader::find(std::string_view name) const {

@@ -50,10 +50,15 @@ class SafetensorsReader {
   // the reader; the start may be unaligned.
   std::span<const std::byte> mapped(const SafetensorsTensor& tensor) const;
 
+  // All before the data: the length of the header and the header.
+  std::span<const std::byte> mapped_header() const;
+  Bytes file_size() const { return Bytes{file_size_}; }
+
   // The bytes of a tensor, of whatever type.
   void read_bytes(const SafetensorsTensor& tensor, std::span<std::byte> out) const;
 
  private:
+  std::span<const std::byte> mapped_file() const;
   void open_file(const std::filesystem::path& path);
   void expect_safetensors() const;
   void read_header();

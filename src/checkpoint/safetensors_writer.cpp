@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "nadi/base/atomic_file.h"
+#include "nadi/base/chunk_sums.h"
+#include "nadi/base/crc32.h"
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
 #include "nadi/base/round_up.h"
@@ -62,23 +64,33 @@ std::string safetensors_head(std::vector<TensorToWrite>& tensors,
   return std::string(reinterpret_cast<const char*>(length.data()), sizeof(length)) + header;
 }
 
-void write_safetensors(AtomicFile& file, std::vector<TensorToWrite> tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  file.write(safetensors_head(tensors, metadata));
+SafetensorsSums write_safetensors(AtomicFile& file, std::vector<TensorToWrite> tensors,
+                                  const std::map<std::string, std::string>& metadata) {
+  const std::string head = safetensors_head(tensors, metadata);
+  file.write(head);
+  SafetensorsSums sums{.size = Bytes{static_cast<std::int64_t>(head.size())},
+                       .header = crc32c(std::as_bytes(std::span(head)))};
   for (const TensorToWrite& tensor : tensors) {
-    std::int64_t left = bytes_of(tensor);
+    const std::int64_t size = bytes_of(tensor);
+    std::int64_t written = 0;
+    ChunkSums chunks(Bytes{size});
     const auto sink = [&](std::span<const std::byte> piece) {
-      left -= static_cast<std::int64_t>(piece.size());
-      check(left >= 0, "a tensor handed over more bytes than its shape has");
+      check(static_cast<std::int64_t>(piece.size()) <= size - written,
+            "a tensor handed over more bytes than its shape has");
+      chunks.add(written, piece);
       write_bytes(file, piece);
+      written += static_cast<std::int64_t>(piece.size());
     };
     if (tensor.pieces) {
       tensor.pieces(sink);
     } else {
       sink(tensor.bytes);
     }
-    check(left == 0, "a tensor handed over fewer bytes than its shape has");
+    check(written == size, "a tensor handed over fewer bytes than its shape has");
+    sums.tensors.push_back({.name = tensor.name, .chunks = chunks.take()});
+    sums.size += Bytes{size};
   }
+  return sums;
 }
 
 }  // namespace nadi

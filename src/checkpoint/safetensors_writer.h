@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "nadi/base/units.h"
+#include "nadi/checkpoint/checksum_manifest.h"
 #include "nadi/graph/file_dtype.h"
 #include "nadi/graph/shape.h"
 
@@ -53,9 +54,9 @@ inline const std::map<std::string, std::string> kPyTorchMetadata{{"format", "pt"
 std::string safetensors_head(std::vector<TensorToWrite>& tensors,
                              const std::map<std::string, std::string>& metadata = kPyTorchMetadata);
 
-// Appends the whole file; the caller commits it. Names that come twice and bytes that do not fill the shape
-// are bugs of the caller.
-void write_safetensors(AtomicFile& file, std::vector<TensorToWrite> tensors,
-                       const std::map<std::string, std::string>& metadata = kPyTorchMetadata);
+// Appends the whole file; the caller commits it, and may keep the checksums beside it (checksum_manifest.h).
+// Names that come twice and bytes that do not fill the shape are bugs of the caller.
+SafetensorsSums write_safetensors(AtomicFile& file, std::vector<TensorToWrite> tensors,
+                                  const std::map<std::string, std::string>& metadata = kPyTorchMetadata);
 
 }  // namespace nadi

@@ -75,10 +75,13 @@ void check_version(JsonValue root) {
 
 }  // namespace
 
-void write_training_state(AtomicFolder& folder, const TrainingState& state,
-                          std::vector<TensorToWrite> tensors) {
-  folder.write(kTrainingTensorsFile, [&](AtomicFile& file) { write_safetensors(file, std::move(tensors)); });
+SafetensorsSums write_training_state(AtomicFolder& folder, const TrainingState& state,
+                                     std::vector<TensorToWrite> tensors) {
+  SafetensorsSums sums;
+  folder.write(kTrainingTensorsFile,
+               [&](AtomicFile& file) { sums = write_safetensors(file, std::move(tensors)); });
   folder.write(kTrainingStateFile, training_state_json(state));
+  return sums;
 }
 
 std::string training_state_json(const TrainingState& state) {

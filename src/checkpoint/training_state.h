@@ -53,9 +53,9 @@ struct TrainingState {
   bool operator==(const TrainingState&) const = default;
 };
 
-// Call it last before folder.commit().
-void write_training_state(AtomicFolder& folder, const TrainingState& state,
-                          std::vector<TensorToWrite> tensors);
+// Returns the checksums of kTrainingTensorsFile, for the folder's list (checksum_manifest.h).
+SafetensorsSums write_training_state(AtomicFolder& folder, const TrainingState& state,
+                                     std::vector<TensorToWrite> tensors);
 
 // The text of its JSON file alone, for those who write the tensors themselves.
 std::string training_state_json(const TrainingState& state);

@@ -5,8 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "nadi/base/checked_memory.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/checkpoint/checksum_manifest.h"
 #include "nadi/checkpoint/element_conversion.h"
 #include "nadi/checkpoint/safetensors_reader.h"
 #include "nadi/torch_file/torch_file.h"
@@ -38,6 +40,7 @@ struct WeightFile::Opened {
   std::vector<WeightTensor> tensors = {};
   std::map<std::string_view, std::size_t> by_name = {};
   std::vector<std::string> others = {};
+  WeightChecks checks = {};
 };
 
 void WeightTensor::read(DType wanted, std::span<std::byte> out) const {
@@ -53,16 +56,21 @@ void WeightTensor::read(std::int64_t first, std::int64_t count, DType wanted,
   check(out.size() == static_cast<std::size_t>(count * size_of(wanted)),
         "a tensor is read into memory of another size");
   const std::int64_t from_size = size_of(dtype_);
-  if (strided_ == nullptr)
-    return convert_elements(dtype_, bytes_.data() + first * from_size, wanted, out.data(),
-                            static_cast<std::size_t>(count));
+  if (strided_ != nullptr && memory_ != nullptr) memory_->check(strided_->storage->bytes);
+  // Blocks stay in the cache between being checked and being converted.
   constexpr std::int64_t kBlockBytes = 1 << 20;
   std::vector<std::byte> block;
   while (count > 0) {
     const std::int64_t now = std::min(count, kBlockBytes / from_size);
-    block.resize(static_cast<std::size_t>(now * from_size));
-    strided_->read_elements(first, now, block);
-    convert_elements(dtype_, block.data(), wanted, out.data(), static_cast<std::size_t>(now));
+    const auto now_bytes = static_cast<std::size_t>(now * from_size);
+    if (strided_ != nullptr) {
+      block.resize(now_bytes);
+      strided_->read_elements(first, now, block);
+    } else if (memory_ != nullptr) {
+      memory_->check(bytes_.subspan(static_cast<std::size_t>(first * from_size), now_bytes));
+    }
+    convert_elements(dtype_, strided_ != nullptr ? block.data() : bytes_.data() + first * from_size, wanted,
+                     out.data(), static_cast<std::size_t>(now));
     out = out.subspan(static_cast<std::size_t>(now * size_of(wanted)));
     first += now;
     count -= now;
@@ -76,18 +84,20 @@ std::span<const std::byte> WeightTensor::mapped() const {
                     "load the file with PyTorch, make its tensors contiguous and save them again");
 }
 
-WeightTensor weight_tensor(const SafetensorsReader& reader, const SafetensorsTensor& tensor) {
+WeightTensor weight_tensor(const SafetensorsReader& reader, const SafetensorsTensor& tensor,
+                           const CheckedMemory* memory) {
   WeightTensor made;
   made.name_ = tensor.name;
   made.file_ = &reader.file();
   made.dtype_ = tensor.dtype;
   made.shape_ = tensor.shape;
   made.bytes_ = reader.mapped(tensor);
+  made.memory_ = memory;
   return made;
 }
 
-WeightFile::WeightFile(const std::filesystem::path& path, WeightFormat written_as)
-    : opened_(std::make_unique<Opened>(Opened{.file = path.string()})) {
+WeightFile::WeightFile(const std::filesystem::path& path, WeightFormat written_as, const WeightChecks& checks)
+    : opened_(std::make_unique<Opened>(Opened{.file = path.string(), .checks = checks})) {
   if (written_as == WeightFormat::kSafetensors) {
     open_safetensors(path);
   } else {
@@ -103,13 +113,17 @@ WeightFile::~WeightFile() = default;
 
 void WeightFile::open_safetensors(const std::filesystem::path& path) {
   opened_->safetensors.emplace(path);
+  const WeightChecks& checks = opened_->checks;
+  if (checks.memory != nullptr && checks.manifest != nullptr)
+    checks.manifest->watch(*opened_->safetensors, *checks.memory);
   for (const SafetensorsTensor& tensor : opened_->safetensors->tensors())
-    opened_->tensors.push_back(weight_tensor(*opened_->safetensors, tensor));
+    opened_->tensors.push_back(weight_tensor(*opened_->safetensors, tensor, checks.memory));
 }
 
 // A dictionary of tensors by name, as state_dict() gives it.
 void WeightFile::open_pytorch(const std::filesystem::path& path) {
   opened_->torch.emplace(path);
+  if (opened_->checks.memory != nullptr) opened_->torch->watch(*opened_->checks.memory);
   const PickleValue root = opened_->torch->root();
   if (!root.is_dict())
     throw input_error({.file = opened_->file},
@@ -126,6 +140,7 @@ void WeightFile::open_pytorch(const std::filesystem::path& path) {
     made.file_ = &opened_->file;
     made.dtype_ = tensor.dtype;
     made.shape_ = tensor.shape;
+    made.memory_ = opened_->checks.memory;
     if (const auto bytes = tensor.view()) {
       made.bytes_ = *bytes;
     } else {
@@ -135,6 +150,10 @@ void WeightFile::open_pytorch(const std::filesystem::path& path) {
   if (opened_->tensors.empty() && !opened_->others.empty())
     throw input_error({.file = opened_->file}, "the file holds no tensors by name",
                       format("it holds {}", quoted_name(opened_->others[0])));
+}
+
+bool WeightFile::lacks_checksums() const {
+  return opened_->torch && opened_->torch->lacks_checksums();
 }
 
 const std::string& WeightFile::file() const {

@@ -4,7 +4,8 @@
 //   if (const WeightTensor* tensor = file.find("wte.weight")) tensor->read(DType::kBF16, out);
 //
 // Tensors are valid as long as the file is open, also when it is moved. Reading changes nothing: several
-// threads may do it at once. Whatever is wrong with the file is Error (input) that names it.
+// threads may do it at once. Whatever is wrong with the file is Error (input) that names it: so is, with the
+// tensor's name, data that does not have its checksum.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,8 @@
 
 namespace nadi {
 
+class CheckedMemory;
+class ChecksumManifest;
 class SafetensorsReader;
 struct SafetensorsTensor;
 struct TorchTensor;
@@ -44,6 +47,13 @@ struct WeightFormatEntry {
 std::span<const WeightFormatEntry> weight_formats();
 const WeightFormatEntry& entry_of(WeightFormat format);
 
+// What the tensors of a file are checked against when they are read.
+struct WeightChecks {
+  CheckedMemory* memory = nullptr;  // nullptr: nothing is checked; must outlive the file
+  const ChecksumManifest* manifest =
+      nullptr;  // of the folder, for safetensors; files of torch.save have their own
+};
+
 class WeightTensor {
  public:
   const std::string& name() const { return name_; }  // as the file has it
@@ -57,27 +67,30 @@ class WeightTensor {
   // Elements [first, first + count) of them.
   void read(std::int64_t first, std::int64_t count, DType wanted, std::span<std::byte> out) const;
 
-  // The bytes of all elements, row by row, where they lie in the mapped file. Error (input) for a tensor of a
-  // torch.save file whose elements lie in another order: a transposed view, for instance.
+  // The bytes of all elements, row by row, where they lie in the mapped file, unchecked. Error (input) for a
+  // tensor of a torch.save file whose elements lie in another order: a transposed view, for instance.
   std::span<const std::byte> mapped() const;
 
  private:
   friend class WeightFile;
-  friend WeightTensor weight_tensor(const SafetensorsReader& reader, const SafetensorsTensor& tensor);
+  friend WeightTensor weight_tensor(const SafetensorsReader& reader, const SafetensorsTensor& tensor,
+                                    const CheckedMemory* memory);
   std::string name_;
   const std::string* file_ = nullptr;
   FileDType dtype_ = FileDType::kF32;
   Shape shape_ = {};
   std::span<const std::byte> bytes_ = {};
   const TorchTensor* strided_ = nullptr;  // where bytes_ cannot be
+  const CheckedMemory* memory_ = nullptr;
 };
 
-// A tensor of a safetensors file. The reader must outlive it.
-WeightTensor weight_tensor(const SafetensorsReader& reader, const SafetensorsTensor& tensor);
+// A tensor of a safetensors file, of which `memory` may watch the bytes. Both must outlive it.
+WeightTensor weight_tensor(const SafetensorsReader& reader, const SafetensorsTensor& tensor,
+                           const CheckedMemory* memory = nullptr);
 
 class WeightFile {
  public:
-  WeightFile(const std::filesystem::path& path, WeightFormat format);
+  WeightFile(const std::filesystem::path& path, WeightFormat format, const WeightChecks& checks = {});
   WeightFile(WeightFile&&) noexcept;
   WeightFile& operator=(WeightFile&&) noexcept;
   ~WeightFile();
@@ -87,6 +100,8 @@ class WeightFile {
   const WeightTensor* find(std::string_view name) const;  // nullptr when there is none
   // Names of entries of a torch.save file that are no tensors: counters, settings.
   std::span<const std::string> other_entries() const;
+  // Whether it is an archive that was saved without checksums.
+  bool lacks_checksums() const;
 
  private:
   struct Opened;

@@ -35,12 +35,14 @@ void write_pytorch_weights(AtomicFile& file, std::vector<TensorToWrite> tensors)
 
 }  // namespace
 
-void write_weights(AtomicFile& file, WeightFormat format, std::vector<TensorToWrite> tensors) {
+std::optional<SafetensorsSums> write_weights(AtomicFile& file, WeightFormat format,
+                                             std::vector<TensorToWrite> tensors) {
   switch (format) {
     case WeightFormat::kSafetensors:
       return write_safetensors(file, std::move(tensors));
     case WeightFormat::kPytorch:
-      return write_pytorch_weights(file, std::move(tensors));
+      write_pytorch_weights(file, std::move(tensors));
+      return std::nullopt;
   }
   unreachable();
 }

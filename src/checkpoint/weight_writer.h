@@ -8,6 +8,7 @@
 // format: the functions that hand over their bytes are called in this order.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "nadi/checkpoint/safetensors_writer.h"
@@ -15,8 +16,10 @@
 
 namespace nadi {
 
-// Appends the whole file; the caller commits it. A file of torch.save holds an OrderedDict of tensors by
-// name, each with a storage of its own.
-void write_weights(AtomicFile& file, WeightFormat format, std::vector<TensorToWrite> tensors);
+// Appends the whole file; the caller commits it. Returns the checksums of a safetensors file; a file of
+// torch.save has them within. A file of torch.save holds an OrderedDict of tensors by name, each with a
+// storage of its own.
+std::optional<SafetensorsSums> write_weights(AtomicFile& file, WeightFormat format,
+                                             std::vector<TensorToWrite> tensors);
 
 }  // namespace nadi

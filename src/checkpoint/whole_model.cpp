@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "nadi/base/checked_memory.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
@@ -23,16 +24,30 @@ void copy_piece(const MappedPiece& piece, std::int64_t element, std::byte* out, 
   }
 }
 
+// From its first element to its last: with strides, what lies between is checked, too.
+void check_piece(const CheckedMemory* memory, const MappedPiece& piece, std::int64_t element) {
+  if (memory == nullptr || piece.block.elements() == 0) return;
+  const std::int64_t size =
+      (piece.block.rows - 1) * piece.row_stride + (piece.block.columns - 1) * piece.column_stride + element;
+  memory->check({piece.data, static_cast<std::size_t>(size)});
+}
+
 }  // namespace
+
+void WholeModel::check_rest() const {
+  if (memory() != nullptr) memory()->check_rest();
+}
 
 void WholeModel::read(const WholeTensor& tensor, const TensorBlock& block, std::span<std::byte> out) const {
   check(out.size() == tensor.bytes_of(block), "the memory has the size of the block");
   const std::int64_t element = size_of(tensor.dtype), row_bytes = block.columns * element;
-  for (const MappedPiece& piece : pieces(tensor, block))
+  for (const MappedPiece& piece : pieces(tensor, block)) {
+    check_piece(memory(), piece, element);
     copy_piece(piece, element,
                out.data() + (piece.block.row - block.row) * row_bytes +
                    (piece.block.column - block.column) * element,
                row_bytes);
+  }
 }
 
 std::optional<std::span<const std::byte>> WholeModel::view(const WholeTensor& tensor,
@@ -42,7 +57,9 @@ std::optional<std::span<const std::byte>> WholeModel::view(const WholeTensor& te
   const std::int64_t element = size_of(tensor.dtype);
   const bool follow = (all[0].column_stride == element || block.columns == 1) &&
                       (all[0].row_stride == block.columns * element || block.rows == 1);
-  return follow ? std::optional(std::span(all[0].data, tensor.bytes_of(block))) : std::nullopt;
+  if (!follow) return std::nullopt;
+  check_piece(memory(), all[0], element);
+  return std::span(all[0].data, tensor.bytes_of(block));
 }
 
 const WholeTensor* WholeModel::find(std::string_view name) const {

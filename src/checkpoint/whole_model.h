@@ -26,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nadi/base/checked_memory.h"
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/graph/file_dtype.h"
 #include "nadi/graph/shape.h"
@@ -129,6 +130,15 @@ class WholeModel {
   virtual std::string kind() const = 0;
   // The folder or file, for messages.
   virtual std::string file() const = 0;
+  // What a user should know: archives that were saved without checksums.
+  virtual std::vector<std::string> notes() const { return {}; }
+
+  // Checks data against its checksums. read() and view() do so with what they give; nullptr: nothing is
+  // checked.
+  virtual const CheckedMemory* memory() const { return nullptr; }
+  // At the end of reading: checks the rest of what has one checksum for all of it and was read in part, and
+  // copies of what was read. Error (input).
+  virtual void check_rest() const;
 
   // The block's elements, row by row, in the tensor's own type. `out` has exactly their size.
   void read(const WholeTensor& tensor, const TensorBlock& block, std::span<std::byte> out) const;

@@ -13,6 +13,8 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json_file.h"
 #include "nadi/base/read_error.h"
+#include "nadi/checkpoint/checkpoint_names.h"
+#include "nadi/checkpoint/checksum_manifest.h"
 #include "nadi/checkpoint_conversion/file_filling.h"
 #include "nadi/checkpoint_conversion/open_checkpoint.h"
 #include "nadi/checkpoint_conversion/tokenizer_size.h"
@@ -46,12 +48,6 @@ DType graph_dtype(FileDType dtype) {
 // As the flags of most programs have it.
 std::string short_name(FileDType dtype) {
   return dtype == FileDType::kBF16 ? "bf16" : dtype == FileDType::kF16 ? "fp16" : "fp32";
-}
-
-// What of an existing target a conversion may replace: folders of Megatron's checkpoints.
-bool is_of_a_checkpoint(const fs::path& within) {
-  const std::string top = within.begin()->string();
-  return top.starts_with("iter_") || top == "release";
 }
 
 // A folder that exists on the way to `path`.
@@ -90,13 +86,15 @@ bool has_optimizer(const WholeModel& model) {
 
 Conversion::Conversion(ConversionRequest request) : request_(std::move(request)) {
   check_paths();
-  OpenedCheckpoint opened = open_checkpoint(
-      request_.source,
-      {.config = request_.config, .iteration = request_.iteration, .optimizer = request_.optimizer});
+  OpenedCheckpoint opened = open_checkpoint(request_.source, {.config = request_.config,
+                                                              .iteration = request_.iteration,
+                                                              .optimizer = request_.optimizer,
+                                                              .verify = request_.verify});
   source_ = std::move(opened.model);
   source_split_ = opened.split;
   if (!request_.distributed_optimizer && opened.distributed_optimizer) request_.distributed_optimizer = true;
   summary_.source_kind = source_->kind();
+  summary_.notes = source_->notes();
   summary_.model = format("{}, {} parameters in {}", to_string(source_->config().architecture),
                           with_thousands(parameters_of(*source_)), short_name(weight_dtype()));
   summary_.optimizer =
@@ -250,8 +248,9 @@ void Conversion::plan_megatron(MegatronForm form) {
   if (split.virtual_stages > 1) summary_.target_kind += format(", {} virtual stages", split.virtual_stages);
   std::vector<TargetFile> files = form == MegatronForm::kTorch ? legacy_files(*source_, layout, target)
                                                                : torch_dist_files(*source_, layout, target);
+  checksums_within_ = iteration_folder_name(iteration);
   for (TargetFile& file : files) {
-    file.name = iteration_folder_name(iteration) + "/" + file.name;
+    file.name = checksums_within_ + "/" + file.name;
     files_.push_back(std::move(file));
   }
   add_text(kIterationTracker, std::to_string(iteration));
@@ -270,7 +269,7 @@ void Conversion::plan_megatron(MegatronForm form) {
 void Conversion::run(const ConversionRun& run) {
   require_room(request_.target, summary_.total);
   const fs::path parent = request_.target.has_parent_path() ? request_.target.parent_path() : fs::path(".");
-  remove_stale_folders(parent);
+  remove_leftovers(parent);
   AtomicFolder folder(request_.target, {.overwrite = request_.overwrite, .removable = is_of_a_checkpoint});
   const auto options = [&](std::string_view what) {
     FillOptions result{.threads = run.threads};
@@ -278,7 +277,8 @@ void Conversion::run(const ConversionRun& run) {
       result.progress = [&run, what](Bytes done, Bytes total) { run.progress(what, done, total); };
     return result;
   };
-  fill_files(*source_, files_, folder, options("copied"));
+  const std::map<std::string, SafetensorsSums> sums = fill_files(*source_, files_, folder, options("copied"));
+  write_checksums(folder, sums, checksums_within_);
   if (run.verify) {
     check_files(*source_, files_, folder.hidden_path(), options("compared"));
     check_again(folder.hidden_path());

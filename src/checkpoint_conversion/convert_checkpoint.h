@@ -41,6 +41,7 @@ struct ConversionRequest {
   std::optional<ModelConfig> config = {};      // instead of what a checkpoint of Megatron-LM says
   std::optional<std::int64_t> iteration = {};  // instead of the newest
   bool optimizer = true;                       // false: weights alone
+  Verify verify = Verify::kYes;                // whether it is checked against its checksums while it is read
 
   // Of every target. Not set: as the source has it. Optimizer state is fp32 always.
   std::optional<FileDType> dtype = {};  // kF32, kBF16 or kF16
@@ -117,6 +118,7 @@ class Conversion {
   std::unique_ptr<WholeModel> source_;
   std::optional<MegatronSplit> source_split_;
   std::vector<TargetFile> files_;
+  std::string checksums_within_;  // the folder within the target that has the list of checksums
   ConversionSummary summary_;
 };
 

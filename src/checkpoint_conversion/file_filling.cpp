@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <system_error>
 #include <vector>
 
 #include "nadi/base/atomic_folder.h"
+#include "nadi/base/chunk_sums.h"
 #include "nadi/base/crc32.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -100,7 +102,8 @@ class FileBeingFilled {
       : target_(target),
         folder_(folder),
         tasks_left_(tasks),
-        sums_(target.ending ? target.places.size() : 0) {}
+        sums_(target.ending ? target.places.size() : 0),
+        chunks_(target.safetensors ? target.places.size() : 0) {}
 
   void start() {
     const std::lock_guard lock(mutex_);
@@ -116,6 +119,37 @@ class FileBeingFilled {
       const std::lock_guard lock(mutex_);
       sums_[task.place].push_back(sum);
     }
+    if (!chunks_.empty()) {
+      const std::vector<ChunkPart> parts =
+          parts_of_chunks(task.offset - target_.places[task.place].offset, bytes);
+      const std::lock_guard lock(mutex_);
+      chunks_[task.place].insert(chunks_[task.place].end(), parts.begin(), parts.end());
+    }
+  }
+
+  // When all is written, in the order of the data.
+  SafetensorsSums safetensors_sums() {
+    SafetensorsSums sums{.size = target_.size};
+    std::multimap<std::int64_t, SafetensorsSums::Tensor>
+        tensors;  // by offset; an empty one has that of the next
+    for (std::size_t i = 0; i < target_.places.size(); ++i) {
+      ChunkSums chunks(Bytes{target_.places[i].bytes()});
+      chunks.add(chunks_[i]);
+      tensors.emplace(target_.places[i].offset,
+                      SafetensorsSums::Tensor{.name = target_.places[i].tensor, .chunks = chunks.take()});
+    }
+    for (const ReadyBytes& ready : target_.ready) {
+      const auto bytes = std::as_bytes(std::span(ready.bytes));
+      if (ready.tensor.empty()) {
+        sums.header = crc32c(bytes);
+        continue;
+      }
+      ChunkSums chunks(Bytes{static_cast<std::int64_t>(bytes.size())});
+      chunks.add(0, bytes);
+      tensors.emplace(ready.offset, SafetensorsSums::Tensor{.name = ready.tensor, .chunks = chunks.take()});
+    }
+    for (auto& [offset, tensor] : tensors) sums.tensors.push_back(std::move(tensor));
+    return sums;
   }
 
   // After the last task the bytes around the places are written.
@@ -157,7 +191,8 @@ class FileBeingFilled {
   PositionedFile* file_ = nullptr;
   std::mutex mutex_;  // guards what follows
   std::size_t tasks_left_;
-  std::vector<std::vector<Sum>> sums_;  // by place
+  std::vector<std::vector<Sum>> sums_;          // by place
+  std::vector<std::vector<ChunkPart>> chunks_;  // by place
 };
 
 std::span<const std::byte> bytes_of_task(BlockCopy& copy, const FillTask& task) {
@@ -246,8 +281,8 @@ Bytes filled_bytes(std::span<const TargetFile> files) {
   return Bytes{sum};
 }
 
-void fill_files(const WholeModel& model, std::span<const TargetFile> files, AtomicFolder& folder,
-                const FillOptions& options) {
+std::map<std::string, SafetensorsSums> fill_files(const WholeModel& model, std::span<const TargetFile> files,
+                                                  AtomicFolder& folder, const FillOptions& options) {
   const std::vector<FillTask> tasks = fill_schedule(model, files);
   const std::vector<std::size_t> counts = tasks_by_file(tasks, files.size());
   SharedFolder shared{.folder = folder};
@@ -264,6 +299,11 @@ void fill_files(const WholeModel& model, std::span<const TargetFile> files, Atom
     file.write(task, bytes());
     file.end_task();
   });
+  model.check_rest();
+  std::map<std::string, SafetensorsSums> sums;
+  for (std::size_t file = 0; file < files.size(); ++file)
+    if (files[file].safetensors) sums.emplace(files[file].name, open[file]->safetensors_sums());
+  return sums;
 }
 
 void check_files(const WholeModel& model, std::span<const TargetFile> files, const fs::path& folder,

@@ -13,9 +13,12 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <span>
+#include <string>
 
 #include "nadi/base/units.h"
+#include "nadi/checkpoint/checksum_manifest.h"
 #include "nadi/checkpoint/whole_model.h"
 #include "nadi/megatron_checkpoint/target_file.h"
 
@@ -32,8 +35,10 @@ struct FillOptions {
 // Of blocks, without ready bytes.
 Bytes filled_bytes(std::span<const TargetFile> files);
 
-void fill_files(const WholeModel& model, std::span<const TargetFile> files, AtomicFolder& folder,
-                const FillOptions& options);
+// Returns the checksums of the safetensors files, by their names. At the end the source is checked against
+// its own checksums as far as that was not done while it was read (WholeModel::check_rest()).
+std::map<std::string, SafetensorsSums> fill_files(const WholeModel& model, std::span<const TargetFile> files,
+                                                  AtomicFolder& folder, const FillOptions& options);
 
 // Reads the files below `folder` again, from the disk where they were written to one, and compares them with
 // the source. Error (environment) with file and byte for the first difference.

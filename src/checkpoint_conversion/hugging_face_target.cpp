@@ -131,16 +131,17 @@ TargetFile safetensors_target(std::string name, std::vector<WholeTensorToWrite> 
     described.push_back({.name = tensor.name, .dtype = tensor.dtype, .shape = tensor.shape});
     by_name.emplace(tensor.name, &tensor);
   }
-  TargetFile file{.name = std::move(name), .size = {}};
+  TargetFile file{.name = std::move(name), .size = {}, .safetensors = true};
   file.ready.push_back({.offset = 0, .bytes = safetensors_head(described)});
   auto offset = static_cast<std::int64_t>(file.ready[0].bytes.size());
   for (const TensorToWrite& next : described) {
     const WholeTensorToWrite& tensor = *by_name.at(next.name);
     if (tensor.bytes.empty()) {
-      file.places.push_back({.offset = offset, .dtype = tensor.dtype, .blocks = {block_of(tensor)}});
+      file.places.push_back(
+          {.offset = offset, .dtype = tensor.dtype, .blocks = {block_of(tensor)}, .tensor = tensor.name});
     } else {
       check(static_cast<std::int64_t>(tensor.bytes.size()) == bytes_of(tensor), "bytes fill their tensor");
-      file.ready.push_back({.offset = offset, .bytes = tensor.bytes});
+      file.ready.push_back({.offset = offset, .bytes = tensor.bytes, .tensor = tensor.name});
     }
     offset += bytes_of(tensor);
   }

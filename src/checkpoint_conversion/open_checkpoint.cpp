@@ -5,6 +5,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
+#include "nadi/base/read_error.h"
 #include "nadi/checkpoint/checkpoint_folder.h"
 #include "nadi/checkpoint/pretrained_source.h"
 #include "nadi/checkpoint/training_state.h"
@@ -63,13 +64,15 @@ OpenedCheckpoint open_checkpoint(const fs::path& folder, const OpenOptions& opti
   switch (found.format) {
     case CheckpointFormat::kHuggingFace:
     case CheckpointFormat::kNadi:
-      return {.model = open_pretrained(found.path), .format = found.format};
+      return {.model = open_pretrained(found.path, "", options.verify), .format = found.format};
     case CheckpointFormat::kMegatron:
-      return opened_megatron(
-          open_legacy_checkpoint(found.path, {.config = options.config, .optimizer = options.optimizer}),
-          found.format);
+      return opened_megatron(open_legacy_checkpoint(found.path, {.config = options.config,
+                                                                 .optimizer = options.optimizer,
+                                                                 .verify = options.verify}),
+                             found.format);
     case CheckpointFormat::kTorchDist:
-      return opened_megatron(open_torch_dist_checkpoint(found.path, options.config), found.format);
+      return opened_megatron(open_torch_dist_checkpoint(found.path, options.config, options.verify),
+                             found.format);
   }
   unreachable();
 }

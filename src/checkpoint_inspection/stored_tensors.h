@@ -11,12 +11,14 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "nadi/base/memory_limit.h"
 #include "nadi/checkpoint/whole_model.h"
 #include "nadi/megatron_checkpoint/shard_layout.h"
 
@@ -42,10 +44,28 @@ class StoredTensors {
   // The same without a copy, where the elements follow each other in a mapped file.
   virtual std::optional<std::span<const std::byte>> view(const WholeTensor& tensor,
                                                          const TensorBlock& block) const = 0;
+
+  // read() and view() check what they give against its checksums, where there are some. At the end of reading
+  // this checks the rest of what has one checksum for all of it and was read in part.
+  virtual void check_rest() const = 0;
+  // What was found to have its checksum so far.
+  virtual Bytes checked() const = 0;
+};
+
+struct TensorReading {
+  Verify verify = Verify::kYes;
+  MemoryLimit memory =
+      {};  // for files of torch.save that are no model's; those of a model have the usual limit
 };
 
 // Error (input) naming the path: nothing is there, no weights are in it, or a file is damaged.
-std::unique_ptr<StoredTensors> open_stored_tensors(const std::filesystem::path& path);
+std::unique_ptr<StoredTensors> open_stored_tensors(const std::filesystem::path& path,
+                                                   const TensorReading& reading = {});
+
+// Reads every tensor and checks it against its checksum. Error (input) with the tensor's name for the first
+// that differs. Returns how many bytes were checked; tensors without a checksum pass.
+Bytes verify_tensors(const StoredTensors& stored,
+                     const std::function<void(Bytes done, Bytes total)>& progress = {});
 
 // Whether a tensor is the state of a training beside its weights: "<parameter>.m", ".v" or ".master", or
 // whatever else a checkpoint of ours keeps with them.

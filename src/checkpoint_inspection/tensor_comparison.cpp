@@ -93,6 +93,8 @@ class Comparer {
     }
     for (const WholeTensor& tensor : b_.tensors())
       if (in_b.contains(tensor.name)) result_.only_b.push_back(tensor.name);
+    a_.check_rest();
+    b_.check_rest();
     return std::move(result_);
   }
 

@@ -4,10 +4,12 @@
 #include <map>
 #include <set>
 
+#include "nadi/base/checked_memory.h"
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/mapped_file.h"
+#include "nadi/checkpoint/checksum_manifest.h"
 #include "nadi/checkpoint/safetensors_reader.h"
 #include "nadi/torch_file/torch_file.h"
 
@@ -24,8 +26,9 @@ struct StoredElements {
 
 class WeightFiles : public StoredTensors {
  public:
-  WeightFiles(const std::vector<fs::path>& files, std::vector<std::string> notes)
-      : notes_(std::move(notes)), count_(files.size()) {
+  WeightFiles(const std::vector<fs::path>& files, std::vector<std::string> notes,
+              const TensorReading& reading)
+      : notes_(std::move(notes)), count_(files.size()), reading_(reading) {
     for (const fs::path& file : files) open(file);
     if (tensors_.empty()) throw input_error({.file = files.front().string()}, "there are no tensors in it");
   }
@@ -40,6 +43,7 @@ class WeightFiles : public StoredTensors {
 
   void read(const WholeTensor& tensor, const TensorBlock& block, std::span<std::byte> out) const override {
     const StoredElements& elements = elements_of(tensor);
+    memory_.check(bytes_to_check(tensor, block));
     if (elements.torch != nullptr) {
       elements.torch->read_block({.first_row = block.row,
                                   .rows = block.rows,
@@ -63,10 +67,24 @@ class WeightFiles : public StoredTensors {
     const bool rows_whole = block.columns == tensor.columns();
     if (elements.bytes.empty() || !(rows_whole || block.rows == 1)) return std::nullopt;
     const std::int64_t first = (block.row * tensor.columns() + block.column) * size_of(tensor.dtype);
+    memory_.check(bytes_to_check(tensor, block));
     return elements.bytes.subspan(static_cast<std::size_t>(first), tensor.bytes_of(block));
   }
 
+  void check_rest() const override { memory_.check_rest(); }
+  Bytes checked() const override { return memory_.checked(); }
+
  private:
+  // Whole rows, or all of a storage whose elements lie in another order.
+  std::span<const std::byte> bytes_to_check(const WholeTensor& tensor, const TensorBlock& block) const {
+    const StoredElements& elements = elements_of(tensor);
+    if (elements.bytes.empty())
+      return elements.torch != nullptr ? elements.torch->storage->bytes : elements.bytes;
+    const auto row = static_cast<std::size_t>(tensor.columns() * size_of(tensor.dtype));
+    return elements.bytes.subspan(static_cast<std::size_t>(block.row) * row,
+                                  static_cast<std::size_t>(block.rows) * row);
+  }
+
   void open(const fs::path& file) {
     switch (const FileKind kind = kind_of_file(file)) {
       case FileKind::kSafetensors:
@@ -86,6 +104,10 @@ class WeightFiles : public StoredTensors {
     mappings_.push_back(std::make_unique<MappedFile>(file));
     const MappedFile& mapping = *mappings_.back();
     const SafetensorsReader reader(mapping.bytes(), file.string());
+    if (reading_.verify == Verify::kYes) {
+      const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+      if (const auto manifest = ChecksumManifest::read(folder)) manifest->watch(reader, memory_);
+    }
     std::int64_t size = 0;
     for (const SafetensorsTensor& tensor : reader.tensors()) size += tensor.size().count();
     // The tensors cover the data without a hole, and the data is the end of the file.
@@ -101,8 +123,12 @@ class WeightFiles : public StoredTensors {
 
   void open_torch(const fs::path& file) {
     kinds_.insert("torch.save");
-    torch_.push_back(
-        std::make_unique<TorchFile>(file, TorchFileOptions{.unknown_classes = UnknownClasses::kKeep}));
+    torch_.push_back(std::make_unique<TorchFile>(
+        file, TorchFileOptions{.unknown_classes = UnknownClasses::kKeep, .memory = reading_.memory}));
+    if (reading_.verify == Verify::kYes) {
+      torch_.back()->watch(memory_);
+      if (torch_.back()->lacks_checksums()) notes_.push_back(no_checksums_note(file.string()));
+    }
     for (const NamedTorchTensor& named : torch_.back()->tensors())
       add({.name = named.path,
            .dtype = named.tensor->dtype,
@@ -127,6 +153,8 @@ class WeightFiles : public StoredTensors {
 
   std::vector<std::string> notes_;
   std::size_t count_;
+  TensorReading reading_;
+  CheckedMemory memory_;
   std::set<std::string> kinds_;
   std::vector<std::unique_ptr<MappedFile>> mappings_;
   std::vector<std::unique_ptr<TorchFile>> torch_;
@@ -138,8 +166,9 @@ class WeightFiles : public StoredTensors {
 }  // namespace
 
 std::unique_ptr<StoredTensors> open_weight_files(const std::vector<fs::path>& files,
-                                                 std::vector<std::string> notes) {
-  return std::make_unique<WeightFiles>(files, std::move(notes));
+                                                 std::vector<std::string> notes,
+                                                 const TensorReading& reading) {
+  return std::make_unique<WeightFiles>(files, std::move(notes), reading);
 }
 
 }  // namespace nadi

@@ -12,6 +12,7 @@ namespace nadi {
 
 // Error (input) for a file of another kind, and for two tensors of the same name.
 std::unique_ptr<StoredTensors> open_weight_files(const std::vector<std::filesystem::path>& files,
-                                                 std::vector<std::string> notes = {});
+                                                 std::vector<std::string> notes = {},
+                                                 const TensorReading& reading = {});
 
 }  // namespace nadi

@@ -45,8 +45,9 @@ std::vector<std::string> notes_of(const fs::path& folder) {
 
 class WholeCheckpoint : public StoredTensors {
  public:
-  explicit WholeCheckpoint(const fs::path& folder)
-      : opened_(open_checkpoint(folder)), notes_(notes_of(folder)) {
+  WholeCheckpoint(const fs::path& folder, Verify verify)
+      : opened_(open_checkpoint(folder, {.verify = verify})), notes_(notes_of(folder)) {
+    for (const std::string& note : model().notes()) notes_.push_back(note);
     const auto padded = std::ranges::find_if(
         tensors(), [](const WholeTensor& tensor) { return tensor.stored_rows > tensor.rows(); });
     if (padded != tensors().end())
@@ -70,6 +71,10 @@ class WholeCheckpoint : public StoredTensors {
                                                  const TensorBlock& block) const override {
     return model().view(tensor, block);
   }
+  void check_rest() const override { model().check_rest(); }
+  Bytes checked() const override {
+    return model().memory() != nullptr ? model().memory()->checked() : Bytes{};
+  }
 
  private:
   const WholeModel& model() const { return *opened_.model; }
@@ -85,8 +90,8 @@ bool is_whole_checkpoint(const fs::path& folder) {
   return find_megatron_checkpoint(folder) || !find_checkpoints(folder).checkpoints.empty();
 }
 
-std::unique_ptr<StoredTensors> open_whole_checkpoint(const fs::path& folder) {
-  return std::make_unique<WholeCheckpoint>(folder);
+std::unique_ptr<StoredTensors> open_whole_checkpoint(const fs::path& folder, Verify verify) {
+  return std::make_unique<WholeCheckpoint>(folder, verify);
 }
 
 }  // namespace nadi

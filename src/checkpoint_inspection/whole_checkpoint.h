@@ -12,6 +12,7 @@ namespace nadi {
 // be one and is damaged.
 bool is_whole_checkpoint(const std::filesystem::path& folder);
 
-std::unique_ptr<StoredTensors> open_whole_checkpoint(const std::filesystem::path& folder);
+std::unique_ptr<StoredTensors> open_whole_checkpoint(const std::filesystem::path& folder,
+                                                     Verify verify = Verify::kYes);
 
 }  // namespace nadi

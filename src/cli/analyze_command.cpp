@@ -11,6 +11,8 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/nearest.h"
+#include "nadi/cli/max_memory_flag.h"
+#include "nadi/cli/strict_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/analysis_page.h"
@@ -45,15 +47,23 @@ class AnalyzeCommand : public Command {
                .fallback = "none",
                .many = true});
     flags.add({.names = {"--step"}, .value = "N", .help = "analyze only this step", .fallback = "all"});
-    flags.add({.names = {"--lenient"},
-               .help = "skip damaged records, and dependencies on nodes that are not in the file"});
+    flags.add({.names = {"--lenient"}, .help = "skip damaged records"});
+    add_strict_flag(flags);
+    add_max_memory_flag(flags);
     flags.add(
         {.names = {"--consecutive-gap"},
          .value = "NS",
          .help =
              "gaps shorter than this many nanoseconds, before work launched in time, count as the cost of "
-             "starting one kernel after another",
-         .fallback = "30"});
+             "starting one kernel after another; Holistic Trace Analysis compares with 30 us, too",
+         .fallback = "30000"});
+    flags.add({.names = {"--kinds"},
+               .value = "FILE",
+               .help =
+                   "kinds of kernels that the program does not know, before those that it does: parts of "
+                   "names and their kinds, as {\"my_kernel\": \"matrix product\"}; kinds are those of the "
+                   "table 'kinds'",
+               .fallback = "none"});
     flags.add({.names = {"--full-queue"},
                .value = "N",
                .help = "length at which a stream's queue counts as full",
@@ -167,6 +177,7 @@ class AnalyzeCommand : public Command {
                             .profile = flags.given("--against"),
                             .picture = page_of(flags).has_value()};
     if (const auto gap = flags.integer("--consecutive-gap", 0)) options.idle.kernel_gap = Nanoseconds{*gap};
+    if (const auto kinds = flags.text("--kinds")) options.kinds = KindPatterns::from_file(*kinds);
     if (const auto length = flags.integer("--full-queue")) options.launches.full_queue = *length;
     return options;
   }
@@ -177,7 +188,9 @@ class AnalyzeCommand : public Command {
     return analyze_files(
         expand_traces(files),
         {.analysis = options,
-         .reading = {.lenient = flags.given("--lenient"),
+         .reading = {.memory = memory_limit_of(flags),
+                     .lenient = flags.given("--lenient"),
+                     .strict = flags.given("--strict"),
                      .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); },
                      .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }}});
   }

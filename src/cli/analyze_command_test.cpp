@@ -7,6 +7,7 @@
 #include "nadi/cli/run_for_tests.h"
 #include "nadi/report/analysis_tables.h"
 #include "nadi/trace/common_attributes.h"
+#include "nadi/trace/trace.h"
 
 namespace nadi {
 namespace {
@@ -271,9 +272,68 @@ TEST(Analyze, HtmlPage) {
   EXPECT_FALSE(std::filesystem::exists("a.html"));
 }
 
+TEST(Analyze, PatternsOfAUserNameKinds) {
+  const WorkingFolder folder;
+  write_rank("run.0.et", 0, {{"our_kernel", 100, 150}, {"mm", 150, 200}});
+  const CliRun unknown = run("analyze run.0.et");
+  EXPECT_EQ(unknown.code, 0) << unknown.err;
+  EXPECT_THAT(unknown.out, HasSubstr("Work of unknown kind"));
+  EXPECT_THAT(unknown.out, ContainsRegex("our_kernel +50.0% +50.0 us"));
+  write_text("kinds.json", R"({"our_": "attention"})");
+  const Json named = run_json("analyze run.0.et --kinds kinds.json");
+  EXPECT_EQ(named["tables"]["other"], Json::array());
+  EXPECT_EQ(named["tables"]["kinds"][0]["kind"], "matrix product");
+  EXPECT_EQ(named["tables"]["kinds"][1]["kind"], "attention");
+  write_text("wrong.json", R"({"our_": "atention"})");
+  const CliRun wrong = run("analyze run.0.et --kinds wrong.json");
+  EXPECT_EQ(wrong.code, 3);
+  EXPECT_THAT(wrong.err, HasSubstr("did you mean 'attention'?"));
+}
+
+// As Chakra's own converter writes it: a note, and with --strict an error, in every command.
+TEST(Analyze, DependenciesOnNodesThatAreNotThere) {
+  const WorkingFolder folder;
+  Trace trace;
+  TraceNode node;
+  node.id = TraceNodeId{4};
+  node.name = "mm";
+  node.type = NodeType::kComp;
+  node.start = Nanoseconds{1000};
+  node.duration = Nanoseconds{1000};
+  node.data_deps = {TraceNodeId{3}};
+  trace.add(node);
+  std::string file;
+  write_chakra(trace, [&](std::string_view part) { file += part; });
+  write_text("run.8.et", file);
+  for (const char* command : {"analyze run.8.et", "convert run.8.et -o out.8.et --force", "check run.8.et",
+                              "draw run.8.et -o g.dot --force", "timeline run.8.et -o t.html --force"}) {
+    const CliRun read = run(command);
+    EXPECT_EQ(read.code, 0) << command << read.err;
+    EXPECT_THAT(read.out + read.err, HasSubstr("depend")) << command;
+    const CliRun strict = run(std::string(command) + " --strict");
+    EXPECT_EQ(strict.code, 3) << command;
+    EXPECT_THAT(strict.out + strict.err, HasSubstr("dependency on node 3, which is not in the file"))
+        << command;
+  }
+  // A prefix stands for its rank files, whatever their first number.
+  EXPECT_THAT(run("simulate run").err, HasSubstr("no hardware to simulate"));
+}
+
+TEST(Analyze, OtherFilesAreNamed) {
+  const WorkingFolder folder;
+  write_text("a.json", R"({"a": 1})");
+  write_text("r.json", R"({"rocprofiler-sdk-tool": [{}]})");
+  for (const auto& [file, said] :
+       {std::pair{"a.json", "this is a JSON file"}, std::pair{"r.json", "this is a result of rocprofv3"}}) {
+    const CliRun done = run(std::string("analyze ") + file);
+    EXPECT_EQ(done.code, 3) << file;
+    EXPECT_THAT(done.err, HasSubstr(said));
+  }
+}
+
 TEST(Analyze, NamesOfTables) {
   EXPECT_THAT(comparison_table_names(), ElementsAre("totals", "changes", "occurrences"));
-  EXPECT_EQ(analysis_table_names().size(), 20);
+  EXPECT_EQ(analysis_table_names().size(), 21);
   EXPECT_EQ(analysis_table_names().front(), "breakdown");
 }
 

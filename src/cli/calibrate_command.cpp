@@ -12,6 +12,7 @@
 #include "nadi/base/json.h"
 #include "nadi/base/temporary_folder.h"
 #include "nadi/calibrate/calibration.h"
+#include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/launched_job.h"
 #include "nadi/cli/sense_limits.h"
@@ -283,13 +284,14 @@ class CalibrateCommand : public Command {
     run_job({.ranks = static_cast<int>(ranks),
              .words = std::move(words),
              .environment = {{kPartVariable, part.string()}},
-             .prefix = false},
+             .prefix = false,
+             .comm_timeout = comm_timeout_of(flags)},
             console);
     return load_cluster(part.string());
   }
 
   static void run_rank(const Flags& flags, const fs::path& part, Console& own_console) {
-    RankWorld ranks;
+    RankWorld ranks(rank_watch_options(flags, own_console));
     Communicator& world = ranks.communicator();
     SilentConsole silence(own_console);
     Console& console = world.rank() == Rank{0} ? own_console : silence.console();

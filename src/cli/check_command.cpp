@@ -13,6 +13,8 @@
 #include "nadi/base/read_error.h"
 #include "nadi/check/check_traces.h"
 #include "nadi/cli/file_kind_hints.h"
+#include "nadi/cli/max_memory_flag.h"
+#include "nadi/cli/strict_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/report/check_report.h"
@@ -64,6 +66,8 @@ class CheckCommand : public Command {
                .choices = names_of_simulators(),
                .repeatable = true});
     flags.add({.names = {"--lenient"}, .help = "skip damaged records and continue"});
+    add_strict_flag(flags);
+    add_max_memory_flag(flags);
     flags.add({.names = {"--limit"},
                .value = "N",
                .help = "findings printed for each rule; all of them are counted",
@@ -76,9 +80,10 @@ class CheckCommand : public Command {
     const std::vector<std::filesystem::path> files = expand_traces(flags.positionals());
     for (const std::filesystem::path& file : files)
       if (!std::filesystem::exists(file)) throw no_such_file(file.string());
-    CheckOptions options;
+    CheckOptions options{.memory = memory_limit_of(flags)};
     options.kept_per_rule = static_cast<std::size_t>(flags.integer("--limit").value_or(kShownPerRule));
     if (flags.given("--lenient")) options.damaged_records = DamagedRecords::kSkip;
+    options.strict = flags.given("--strict");
     options.simulators = flags.texts("--simulator");
     const CheckReport report = check_with_progress(files, std::move(options), console);
     if (flags.given("--json"))

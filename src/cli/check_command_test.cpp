@@ -49,6 +49,21 @@ TEST_F(CheckCommandTest, FindsNothingWrongWithOurOwnTraces) {
   EXPECT_THAT(done.out, HasSubstr("\n0 errors, 0 warnings, "));
 }
 
+// The trace takes some 100 kB.
+TEST_F(CheckCommandTest, MemoryHasALimit) {
+  ASSERT_EQ(run("trace gpt2-tiny --batch-size 2 --seq-length 16 -o out/step").code, 0);
+  for (const std::string command : {"check", "show", "draw -o g.dot", "convert -o c/x.et",
+                                    "timeline -o t.html", "analyze", "simulate --cluster dgx-a100"}) {
+    const CliRun refused = run(command + " out/step.0.et --max-memory 20kB");
+    EXPECT_EQ(refused.code, 4) << command << refused.out << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("error: out/step.0.et: byte "));
+    EXPECT_THAT(refused.err,
+                HasSubstr("is 19.5 KiB\n  hint: --max-memory SIZE allows more, if you trust the file\n"));
+  }
+  EXPECT_EQ(run("check out/step.0.et --max-memory 100MB").code, 0);
+  EXPECT_EQ(run("show gpt2-tiny --max-memory 100MB").code, 2);
+}
+
 // With tied embeddings and a pipeline: what Chakra means by it is not what that simulator gets through.
 TEST_F(CheckCommandTest, SaysBeforehandThatRanksWouldWaitForEachOther) {
   const std::string plan = "gpt2-tiny --pp 4 --micro-batch-size 1 --global-batch-size 4 --seq-length 16";
@@ -107,7 +122,7 @@ TEST_F(CheckCommandTest, LimitsWhatIsPrinted) {
   std::string file;
   write_chakra(trace, [&](std::string_view part) { file += part; });
   write_text("a.et", file);
-  const CliRun done = run("check a.et --limit 2");
+  const CliRun done = run("check a.et --strict --limit 2");
   EXPECT_EQ(done.code, 3);
   EXPECT_THAT(done.out, HasSubstr("  3 more of missing-dependency; --limit shows more\n"));
   EXPECT_THAT(done.out, HasSubstr("\n5 errors, "));

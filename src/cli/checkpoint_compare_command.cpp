@@ -4,6 +4,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/checkpoint_inspection/tensor_comparison.h"
+#include "nadi/cli/max_memory_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/report/checkpoint_report.h"
@@ -23,6 +24,8 @@ class CheckpointCompareCommand : public Command {
                           .help = "two checkpoints or files, as 'nadi checkpoint show' takes them",
                           .many = true});
     flags.add({.names = {"--weights"}, .help = "compare weights alone, not the state of the optimizer"});
+    flags.add({.names = {"--no-verify"}, .help = "do not check the tensors against their checksums"});
+    add_max_memory_flag(flags);
     flags.add({.names = {"--limit"},
                .value = "N",
                .help = "tensors that are printed; all of them are compared. 0: all",
@@ -35,7 +38,10 @@ class CheckpointCompareCommand : public Command {
     const std::vector<std::string>& paths = flags.positionals();
     if (paths.size() != 2)
       throw usage_error(format("checkpoint compare takes two paths, not {}", paths.size()));
-    const std::unique_ptr<StoredTensors> a = open_stored_tensors(paths[0]), b = open_stored_tensors(paths[1]);
+    const TensorReading reading{.verify = flags.given("--no-verify") ? Verify::kNo : Verify::kYes,
+                                .memory = memory_limit_of(flags)};
+    const std::unique_ptr<StoredTensors> a = open_stored_tensors(paths[0], reading),
+                                         b = open_stored_tensors(paths[1], reading);
     const CheckpointComparison comparison = compare(*a, *b, !flags.given("--weights"), console);
     const ComparedSide side_a{paths[0], a->kind()}, side_b{paths[1], b->kind()};
     if (flags.given("--json"))

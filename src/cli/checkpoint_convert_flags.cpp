@@ -316,8 +316,11 @@ void add_checkpoint_convert_flags(Flags& flags) {
   flags.add({.names = {"--verify"},
              .help = "read everything back and compare it with the source before the folder appears",
              .group = "run"});
+  flags.add({.names = {"--no-verify"},
+             .help = "do not check the source against its checksums while it is read",
+             .group = "run"});
   flags.add({.names = {"--force"},
-             .help = "replace a folder that exists, unless it holds folders of other kinds",
+             .help = "replace a folder that exists, unless it holds something that is not of a checkpoint",
              .group = "run"});
   flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md", .group = "run"});
   add_megatron_claims(flags);
@@ -359,6 +362,7 @@ ResolvedConversion resolve_conversion(const Flags& flags) {
   if (flags.given("--use-distributed-optimizer")) request.distributed_optimizer = true;
   if (flags.given("--no-distributed-optimizer")) request.distributed_optimizer = false;
   if (flags.given("--force")) request.overwrite = Overwrite::kAllow;
+  if (flags.given("--no-verify")) request.verify = Verify::kNo;
   for (const InertFlag& flag : kInertFlags)
     if (flags.given(flag.name)) resolved.notes.push_back(format("{} has no effect: {}", flag.name, flag.why));
   return resolved;

@@ -1,12 +1,16 @@
 // nadi checkpoint show
 #include <ostream>
 
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
 #include "nadi/checkpoint_inspection/stored_tensors.h"
+#include "nadi/cli/max_memory_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/report/checkpoint_report.h"
 #include "nadi/terminal/console.h"
 #include "nadi/terminal/output_width.h"
+#include "nadi/terminal/progress_line.h"
 
 namespace nadi {
 namespace {
@@ -18,12 +22,22 @@ class CheckpointShowCommand : public Command {
                           "a folder of Hugging Face, Nadi or Megatron-LM (torch or torch_dist), or a file: "
                           "safetensors or torch.save"});
     flags.add({.names = {"--tensors"}, .help = "list every tensor with its type, shape, size and file"});
+    flags.add({.names = {"--verify"}, .help = "read every tensor and check it against its checksum"});
+    flags.add(
+        {.names = {"--no-verify"}, .help = "check nothing: show what a damaged checkpoint says it holds"});
+    add_max_memory_flag(flags);
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
   }
 
   void run(const Flags& flags, Console& console) const override {
     const std::string path = flags.positional();
-    const std::unique_ptr<StoredTensors> stored = open_stored_tensors(path);
+    const bool verify = flags.given("--verify");
+    if (verify && flags.given("--no-verify"))
+      throw usage_error("--verify and --no-verify contradict each other");
+    const std::unique_ptr<StoredTensors> stored =
+        open_stored_tensors(path, {.verify = flags.given("--no-verify") ? Verify::kNo : Verify::kYes,
+                                   .memory = memory_limit_of(flags)});
+    if (verify) read_all(*stored, console);
     const bool tensors = flags.given("--tensors");
     if (flags.given("--json")) {
       console.out << dump_json(checkpoint_json(path, *stored, tensors));
@@ -35,6 +49,19 @@ class CheckpointShowCommand : public Command {
                   << table_text(
                          checkpoint_tensors_table(*stored),
                          {.rows = 0, .bold_titles = console.colour_out, .width = table_width(console.out)});
+  }
+
+ private:
+  static void read_all(const StoredTensors& stored, Console& console) {
+    Bytes total, checked;
+    for (const WholeTensor& tensor : stored.tensors())
+      total += Bytes{static_cast<std::int64_t>(tensor.bytes_of(tensor.whole()))};
+    {
+      ProgressLine progress(console, "MB", steady_clock());
+      checked = verify_tensors(stored, [&](Bytes done, Bytes all) { progress.update(done, all); });
+    }
+    console.info() << format("{} of tensors read; {} have checksums, and all of these agree\n",
+                             to_string(total), checked.count() == 0 ? "none" : to_string(checked));
   }
 };
 

@@ -8,6 +8,8 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/cli/max_memory_flag.h"
+#include "nadi/cli/strict_flag.h"
 #include "nadi/cluster/cluster_file.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
@@ -82,8 +84,9 @@ class CompareCommand : public Command {
                .help =
                    "count steps that were disturbed, too: more than 2% of the processor time was stolen by "
                    "a hypervisor or taken by other processes"});
-    flags.add({.names = {"--lenient"},
-               .help = "skip damaged records, and dependencies on nodes that are not in the file"});
+    flags.add({.names = {"--lenient"}, .help = "skip damaged records"});
+    add_strict_flag(flags);
+    add_max_memory_flag(flags);
     flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
     flags.add({.names = {"--force"}, .help = "overwrite a file that exists"});
     flags.show_first({"--cluster", "--timeline", "--json"});
@@ -97,7 +100,9 @@ class CompareCommand : public Command {
     if (page && overwrite == Overwrite::kRefuse) refuse_existing(*page);
     const std::vector<fs::path> files = expand_traces(flags.positionals());
     const RunReadingOptions reading{
+        .memory = memory_limit_of(flags),
         .lenient = flags.given("--lenient"),
+        .strict = flags.given("--strict"),
         .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }};
 
     const TraceSet set = read_trace_set(files, reading);

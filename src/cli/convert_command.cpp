@@ -8,6 +8,8 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/cli/max_memory_flag.h"
+#include "nadi/cli/strict_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/convert/convert_files.h"
@@ -143,6 +145,8 @@ class ConvertCommand : public Command {
   void add_flags(Flags& flags) const override {
     add_input_flags(flags);
     flags.add({.names = {"--lenient"}, .help = "skip damaged records and count them", .group = "input"});
+    add_strict_flag(flags, "input");
+    add_max_memory_flag(flags, "input");
     flags.add({.names = {"--time-unit"},
                .value = "UNIT",
                .help = "unit of the times in a profile: some programs write nanoseconds",
@@ -173,7 +177,9 @@ class ConvertCommand : public Command {
     ProgressLine progress(console, "MB", steady_clock());
     const ConvertSummary summary =
         convert_files(input, output,
-                      {.lenient = flags.given("--lenient"),
+                      {.memory = memory_limit_of(flags),
+                       .lenient = flags.given("--lenient"),
+                       .strict = flags.given("--strict"),
                        .simulate_only = flags.given("--simulate-only"),
                        .num_ops = flags.given("--num-ops"),
                        .time_unit = kTimeUnitValues[flags.choice("--time-unit").value_or(0)],

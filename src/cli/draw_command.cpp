@@ -10,6 +10,8 @@
 #include "nadi/base/number_ranges.h"
 #include "nadi/base/units.h"
 #include "nadi/base/version.h"
+#include "nadi/cli/max_memory_flag.h"
+#include "nadi/cli/strict_flag.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
 #include "nadi/draw/draw_files.h"
@@ -142,7 +144,9 @@ DrawOptions resolve_cut(const Flags& flags) {
   DrawOptions options{.collapse = kCollapses[flags.choice("--collapse").value_or(0)],
                       .communication = flags.given("--comm"),
                       .tensors = !flags.given("--no-tensors"),
+                      .memory = memory_limit_of(flags),
                       .lenient = flags.given("--lenient"),
+                      .strict = flags.given("--strict"),
                       .limit = std::chrono::seconds(flags.integer("--layout-time").value_or(kLayoutSeconds))};
   if (const auto layers = flags.text("--layers")) options.layers = parse_number_ranges(*layers, "--layers");
   if (const auto passes = flags.choice("--passes")) options.all_passes = *passes == 1;
@@ -207,9 +211,9 @@ class DrawCommand : public Command {
                .fallback = "none",
                .group = "input",
                .many = true});
-    flags.add({.names = {"--lenient"},
-               .help = "skip damaged records, and dependencies on nodes that are not in the file",
-               .group = "input"});
+    flags.add({.names = {"--lenient"}, .help = "skip damaged records", .group = "input"});
+    add_strict_flag(flags, "input");
+    add_max_memory_flag(flags, "input");
     add_what_flags(flags);
     add_draw_output_flags(flags);
     flags.show_first({"--output", "--layers", "--collapse", "--comm", "--format", "--force"});

@@ -157,7 +157,7 @@ TEST_F(DrawCommandTest, MisuseIsSaid) {
         Misuse{"draw tr.0.et -o g.dot --comm --collapse layer", "--comm"},
         Misuse{"draw tr.0.et -o g.et --layers 0", "--layers does not apply to --format chakra"},
         Misuse{"draw nowhere.et -o g.dot", "nowhere.et", 3},
-        Misuse{"draw bad.json -o g.dot", "not in the file", 3}}) {
+        Misuse{"draw bad.json -o g.dot --strict", "not in the file", 3}}) {
     const CliRun done = run(misuse.words);
     EXPECT_EQ(done.code, misuse.code) << misuse.words << done.err;
     EXPECT_THAT(done.err, HasSubstr(misuse.said)) << misuse.words;

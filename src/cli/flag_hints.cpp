@@ -36,6 +36,7 @@ constexpr FlagWording kWordings[]{
     {"name the tokenizer that the dataset was made with",
      "name the tokenizer that the dataset was made with: --tokenizer, or Megatron's flags for one"},
     {"say that it may be replaced", "--force replaces it"},
+    {"allow more memory if you trust the file", "--max-memory SIZE allows more, if you trust the file"},
     {"and say in which folder they are", "and name their folder with --from; --from URL gets them itself"},
     {"choose another port for all nodes", "choose another --master-port for all nodes"},
     {"other machines have another node number", "other machines have another --node-rank"},

@@ -9,6 +9,7 @@
 #include "nadi/base/json.h"
 #include "nadi/base/writable_folder.h"
 #include "nadi/cli/cluster_flag.h"
+#include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/memory_check.h"
 #include "nadi/cli/predicted_time.h"
@@ -129,8 +130,11 @@ void add_generate_output_flags(Flags& flags) {
   add("--threads", "N", "compute threads of each rank", "one per core, or a rank's share of them");
   add("--tp", "N", "tensor-parallel ranks; they are started unless mpirun or srun has started them",
       "all ranks there are");
+  add_comm_timeout_flag(flags, group);
   add_oversubscribe_flag(flags, group);
   add("--slow", "RANKS", "slow ranks down: rank=1:2x,rank=3:1.5x", "none");
+  flags.add(
+      {.names = {"--no-verify"}, .help = "do not check the weights against their checksums", .group = group});
   flags.add({.names = {"--no-memory-check"},
              .help = "start even if the model needs more memory than is free",
              .group = group});
@@ -282,6 +286,7 @@ GenerationRequest resolve(const Flags& flags, Communicator& world, Console& cons
     if (!request.tokenizer) throw usage_error("--stop needs a tokenizer");
     request.stop = *stop;
   }
+  if (flags.given("--no-verify")) request.options.verify = Verify::kNo;
   request.options.dtype = kDTypes[flags.choice("--dtype").value_or(0)].second;
   request.options.threads = resolve_threads(flags);
   request.warmup = flags.integer("--warmup", 0).value_or(request.warmup);
@@ -347,7 +352,7 @@ class GenerateCommand : public Command {
     const std::optional<Cluster> cluster = given_cluster(flags);
     if (const std::int64_t wanted = flags.integer("--tp").value_or(1); starts_ranks(wanted))
       return start_ranks("generate", wanted, flags, own_console);
-    RankWorld ranks;
+    RankWorld ranks(rank_watch_options(flags, own_console));
     Communicator& world = ranks.communicator();
     SilentConsole silence(own_console);
     Console& console = world.rank() == Rank{0} ? own_console : silence.console();
@@ -365,6 +370,7 @@ class GenerateCommand : public Command {
     if (const std::string remark = generator.remark(); !remark.empty())
       console.info() << "note: " << remark << "\n";
     const RankClock clock = request.options.record ? measure_rank_clock(world) : RankClock{};
+    for (const std::string& note : generator.weight_notes()) console.info() << "note: " << note << '\n';
     if (const auto& unused = generator.unused_weights(); !unused.empty())
       console.info() << format(
           "note: {} tensors of {} are not part of the model and were not loaded: '{}'{}\n", unused.size(),

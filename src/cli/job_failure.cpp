@@ -1,7 +1,6 @@
 #include "nadi/cli/job_failure.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -16,19 +15,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kShownErrors = 3;
 constexpr std::size_t kShownTail = 5;
-
-// "rank 1 ended with exit code 3", as the script says of the first rank that failed.
-std::string failed_rank(const fs::path& folder) {
-  std::ifstream file(folder / "slurm.txt");
-  std::string found;
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t rank = line.find(" rank ");
-    if (line.starts_with("nadi: ") && rank != std::string::npos &&
-        line.find(" ended with exit code ") != std::string::npos)
-      found = line.substr(rank + 1);
-  }
-  return found;
-}
 
 // The newest errors of a node, or the last lines where nothing says that it is one.
 void add_causes(const NodeLog& node, std::string& text) {
@@ -47,10 +33,11 @@ void add_causes(const NodeLog& node, std::string& text) {
 }  // namespace
 
 std::string failure_text(const SubmittedJob& submitted, const JobStatus& status) {
-  const std::string rank = failed_rank(submitted.folder);
   std::string text = format("error: job {} {}{}{}\n", submitted.id, to_string(status.state),
                             status.exit_code ? format(" with exit code {}", *status.exit_code) : "",
-                            rank.empty() ? "" : ": " + rank);
+                            status.death ? ": " + status.death->text() : "");
+  if (status.death)
+    text += format("  {}: {}\n", status.death->place, screen_text(status.death->line, kLongestErrorText));
   std::vector<fs::path> folders{submitted.folder};
   for (const std::string& run : runs_of_sweep(submitted.folder))
     folders.push_back(submitted.folder.parent_path() / run);

@@ -17,6 +17,9 @@
 #include "nadi/command_line/flags.h"
 #include "nadi/scheduler/job_folder.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/escaped_text.h"
+#include "nadi/terminal/output_stream.h"
+#include "nadi/terminal/output_width.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
@@ -30,6 +33,7 @@ struct PrintedFile {
   std::string name;  // of the node
   std::filesystem::path path;
   std::int64_t offset = 0;
+  std::string half = {};  // of a character whose rest was not read yet
 };
 
 class JobLogsCommand : public Command {
@@ -182,7 +186,12 @@ class JobLogsCommand : public Command {
                     << console.heading(format("==> {} <==", file.path.filename().string())) << "\n";
         shown = file.path.string();
       }
-      console.out.write(block.data(), got);
+      const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
+      const auto* const output = dynamic_cast<const OutputStream*>(&console.out);
+      if (output != nullptr && is_terminal(output->descriptor()))
+        console.out << escaped_text(bytes, file.half);
+      else
+        console.out.write(block.data(), got);
       file.offset += got;
       printed = true;
       console.check_interrupted();

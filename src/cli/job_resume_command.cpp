@@ -33,19 +33,24 @@ class JobResumeCommand : public Command {
     if (!chosen.folder)
       throw usage_error(format("there is no folder of job {} in {}", chosen.id, outputs_flag(flags).string()),
                         "--outputs says where the folders of jobs are");
-    const SubmittedJob submitted = chosen.scheduler->resume(
-        *chosen.folder,
-        {.exclude_failed_nodes = flags.given("--exclude-failed"), .exclude = flags.texts("--exclude")});
-    console.warnings() << submitted.said;
-    if (flags.given("--json"))
-      console.out << dump_json(Json{{"nadi_version", version()},
-                                    {"id", submitted.id},
-                                    {"resumes", chosen.id},
-                                    {"component_ids", submitted.component_ids},
-                                    {"folder", submitted.folder.string()}});
-    else
-      console.out << format("submitted job {}, which goes on with job {}; its folder is {}\n", submitted.id,
-                            chosen.id, submitted.folder.string());
+    // A job whose id could not be told does not begin.
+    const auto tell = [&](const SubmittedJob& submitted) {
+      console.check_interrupted();
+      console.warnings() << submitted.said;
+      if (flags.given("--json"))
+        console.out << dump_json(Json{{"nadi_version", version()},
+                                      {"id", submitted.id},
+                                      {"resumes", chosen.id},
+                                      {"component_ids", submitted.component_ids},
+                                      {"folder", submitted.folder.string()}});
+      else
+        console.out << format("submitted job {}, which goes on with job {}; its folder is {}\n", submitted.id,
+                              chosen.id, submitted.folder.string());
+      console.out.flush();
+    };
+    chosen.scheduler->resume(*chosen.folder, {.exclude_failed_nodes = flags.given("--exclude-failed"),
+                                              .exclude = flags.texts("--exclude"),
+                                              .written = tell});
   }
 };
 

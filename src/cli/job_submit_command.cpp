@@ -29,6 +29,7 @@
 #include "nadi/scheduler/scheduler.h"
 #include "nadi/scheduler/slurm_script.h"
 #include "nadi/terminal/console.h"
+#include "nadi/terminal/output_stream.h"
 #include "nadi/terminal/wrapping_buffer.h"
 
 namespace nadi {
@@ -281,10 +282,18 @@ class JobSubmitCommand : public Command {
       throw usage_error("--wait is for local jobs", "nadi job watch JOB");
     if (flags.given("--dry-run")) return print_dry_run(job, flags.given("--json"), console);
     const auto scheduler = make_scheduler(job.scheduler, {.outputs = job.outputs});
-    const SubmittedJob submitted = scheduler->submit(job, {});
-    if (!submitted.said.empty()) console.warnings() << submitted.said << "\n";
-    print_submitted(job, submitted, flags.given("--json"), console);
-    console.out.flush();
+    // A job whose id could not be told, or that is not wanted any more, does not begin.
+    const auto tell = [&](const SubmittedJob& written) {
+      console.check_interrupted();
+      if (!written.said.empty()) console.warnings() << written.said << "\n";
+      try {
+        print_submitted(job, written, flags.given("--json"), console);
+        console.out.flush();
+      } catch (const ClosedPipe&) {
+        return;  // nobody wants to know
+      }
+    };
+    const SubmittedJob submitted = scheduler->submit(job, {.written = tell});
     if (flags.given("--wait")) wait_for_end(*scheduler, submitted, console);
   }
 

@@ -10,6 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/parse_duration.h"
 #include "nadi/cli/status_poller.h"
 #include "nadi/cli/watched_job.h"
 #include "nadi/command_line/command.h"
@@ -40,8 +41,9 @@ constexpr auto kTimersEvery = std::chrono::seconds(20);
 // Reads and judges, again and again.
 class Watcher {
  public:
-  Watcher(WatchedJob job, milliseconds interval)
-      : title_(std::move(job.title)),
+  Watcher(WatchedJob job, milliseconds interval, const HealthLimits& limits)
+      : limits_(limits),
+        title_(std::move(job.title)),
         asked_(std::move(job.asked)),
         scheduler_problem_(std::move(job.scheduler_problem)),
         watched_by_scheduler_(job.scheduler != nullptr),
@@ -73,13 +75,19 @@ class Watcher {
                               .timers = timers_};
     WatchedState state{
         .log = log, .title = title_, .status = answer.status, .status_problem = answer.problem, .now = now};
-    state.progress = progress_of(seen);
+    state.progress = progress_of(seen, limits_);
     if (answer.status && nadi::has_ended(answer.status->state)) state.progress.left.reset();
     state.runs = runs_now(seen);
     // Half-read logs are no reason for an alarm.
     if (whole_) {
-      state.findings = job_findings(seen);
+      state.findings = job_findings(seen, limits_);
       state.verdicts = four_rules(seen, state.findings);
+      // Of a job that stands nobody knows when it is done.
+      const bool stands = std::ranges::any_of(state.findings, [](const HealthFinding& finding) {
+        return finding.rule == HealthRule::kNoProgress && finding.severity != HealthSeverity::kNote;
+      });
+      if (stands || (answer.status && answer.status->state == JobState::kSuspended))
+        state.progress.left.reset();
     }
     return state;
   }
@@ -117,6 +125,7 @@ class Watcher {
     }
   }
 
+  HealthLimits limits_;
   std::string title_;
   std::vector<AskedSetting> asked_;
   std::string scheduler_problem_;
@@ -154,6 +163,10 @@ class JobWatchCommand : public Command {
                    "print everything once, as get_result.sh of the modified Megatron-LM does: last lines of "
                    "output, errors and GPUs of each node, settings, times of iterations"});
     flags.add({.names = {"--interval"}, .value = "TIME", .help = "time between two looks", .fallback = "2"});
+    flags.add({.names = {"--start-patience"},
+               .value = "TIME",
+               .help = "how long the first iteration may take: 90s, 30min",
+               .fallback = format("10min, or {} steps as the plan of the job predicts them", kStartSteps)});
     flags.add(
         {.names = {"--from"},
          .value = "FILE",
@@ -184,7 +197,16 @@ class JobWatchCommand : public Command {
           throw input_error({.file = folder.string()}, "no logs of a job",
                             "a job's folder has <node>.out, <node>.err and <node>.gpu");
     }
-    Watcher watcher(std::move(job), pause);
+    HealthLimits limits{.startup = start_patience(job.predicted_step)};
+    if (const auto text = flags.text("--start-patience")) {
+      const auto time = parse_duration(*text);
+      constexpr std::int64_t kSecond = 1'000'000'000;
+      if (!time || time->count() < kSecond)
+        throw usage_error(format("--start-patience: '{}' is not a duration of a second or more", *text),
+                          "for example 90s or 30min");
+      limits.startup = std::chrono::seconds(time->count() / kSecond);
+    }
+    Watcher watcher(std::move(job), pause, limits);
     const auto* const output = dynamic_cast<const OutputStream*>(&console.out);
     if (flags.given("--all")) {
       if (json)

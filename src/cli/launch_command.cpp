@@ -8,6 +8,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/read_error.h"
+#include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/commands.h"
 #include "nadi/cli/launch_nodes.h"
 #include "nadi/cli/launched_job.h"
@@ -58,6 +59,7 @@ class LaunchCommand : public Command {
                .fallback = "none",
                .repeatable = true});
     flags.add({.names = {"--no-prefix"}, .help = "print lines without the rank in front"});
+    add_comm_timeout_flag(flags);
     add_oversubscribe_flag(flags);
     add_node_flags(flags);
   }
@@ -83,6 +85,8 @@ class LaunchCommand : public Command {
     std::optional<std::int64_t> planned;
     if (plan) planned = read_plan_file(*plan).plan.world_size();
     JobOptions options = resolve(flags, words, nodes, planned ? plan : std::nullopt, planned);
+    options.comm_timeout = timeout_for(flags, inner, entry);
+    options.collectives_folder = collectives_folder(inner);
     options.json = inner.find("--json") != nullptr && inner.given("--json");
     if (nodes.nodes > 1)
       run_job_on_nodes(nodes, options, planned, console);
@@ -123,6 +127,16 @@ class LaunchCommand : public Command {
           format("--plan {} and '{} --plan {}' contradict each other", *own, entry.name, *of_command),
           "give one of them");
     return own ? own : of_command;
+  }
+
+  // That of launch, or of the launched command.
+  static std::chrono::milliseconds timeout_for(const Flags& flags, const Flags& inner,
+                                               const CommandEntry& entry) {
+    const auto own = given_comm_timeout(flags), of_command = given_comm_timeout(inner);
+    if (own && of_command && *own != *of_command)
+      throw usage_error(format("--comm-timeout and that of {} contradict each other", entry.name),
+                        "give one of them");
+    return of_command ? *of_command : comm_timeout_of(flags);
   }
 
   // Of this machine, where the job has several.

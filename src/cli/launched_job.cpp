@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "nadi/base/format.h"
+#include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/report/rank_output.h"
 #include "nadi/scheduler/resumed_words.h"
 #include "nadi/terminal/console.h"
@@ -37,15 +38,20 @@ void run_job(const JobOptions& options, Console& console) {
     request.hostfile = options.hostfile;
     request.nodes = options.nodes;
     request.environment = options.environment;
+    request.environment.emplace_back(kCommTimeoutVariable, format("{}", options.comm_timeout.count()));
+    request.comm_timeout = options.comm_timeout;
+    request.collectives_folder = options.collectives_folder;
+    request.output_stuck = [&](bool stopped) { end_for_stuck_output(options.comm_timeout, stopped); };
     const LaunchResult result = launch(request, printer, stop_asked);
     if (result.stopped && !console.interrupted() && printer.reader_gone()) {
       // Of what only prints, nothing is lost.
       if (!trains) throw ClosedPipe{};
       throw SaidFailure{};
     }
+    if (result.stopped && result.hung_at_stop) printer.print_hang_at_stop(*result.hung_at_stop);
     if (result.stopped) throw Interrupted{};
     if (!result.failure) return;
-    printer.print_failure(*result.failure, kLessMemory);
+    printer.print_failure(*result.failure, result.failure->hang ? comm_timeout_hint() : kLessMemory);
     if (restarts == options.max_restarts || !result.failure->may_go_away())
       throw SaidFailure{result.exit_code()};
     words = words_to_resume(words);

@@ -13,6 +13,7 @@
 // where nothing could be started.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ struct JobOptions {
   int max_restarts = 0;
   bool prefix = true;  // "[3] " before each line
   bool json = false;   // the command prints JSON: only rank 0's standard output is shown, as it is
+  std::chrono::milliseconds comm_timeout{0};       // without progress; 0: for ever
+  std::filesystem::path collectives_folder = ".";  // see LaunchRequest
 };
 
 void run_job(const JobOptions& options, Console& console);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "nadi/base/error.h"
 #include "nadi/base/heap_growth.h"
 #include "nadi/cli/run_cli.h"
 #include "nadi/job/node_agent.h"
@@ -61,7 +62,14 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // OutputStream notices
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is an error of its write
   nadi::Interruption interruption;
-  const nadi::SignalThread signals(interruption, {.terminal_err = isatty(STDERR_FILENO) == 1});
+  std::optional<nadi::SignalThread> signals;
+  try {
+    signals.emplace(interruption, nadi::SignalThreadOptions{.terminal_err = isatty(STDERR_FILENO) == 1});
+  } catch (const nadi::Error& error) {  // before there is a console
+    std::cerr << "error: " << error.what() << "\n";
+    if (!error.hint().empty()) std::cerr << "  hint: " << error.hint() << "\n";
+    return nadi::exit_code(error.kind());
+  }
   std::optional<nadi::WrappedMessages> wrapped;
   if (nadi::is_terminal(STDERR_FILENO)) wrapped.emplace();
   nadi::OutputStream out(STDOUT_FILENO, "standard output");

@@ -3,11 +3,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <new>
 #include <optional>
 #include <ostream>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
+#include "nadi/base/resource_shortage.h"
 #include "nadi/base/units.h"
 #include "nadi/base/version.h"
 #include "nadi/cli/commands.h"
@@ -214,7 +217,17 @@ int run_caught(std::span<const std::string> arguments, Console& console) {
   } catch (const SaidFailure& failure) {
     return failure.exit_code;
   } catch (const std::bad_alloc&) {
-    print_error(environment_error("out of memory"), command, console);
+    print_error(memory_shortage(), command, console);
+    return exit_code(ErrorKind::kEnvironment);
+  } catch (const std::system_error& failure) {
+    // Threads, and files by way of the standard library.
+    const std::optional<Error> shortage = resource_shortage(
+        failure.code().value(), failure.code().value() == EAGAIN ? "start a thread" : "go on");
+    if (!shortage) {
+      console.err << "error: " << failure.what() << '\n';
+      return kFailed;
+    }
+    print_error(*shortage, command, console);
     return exit_code(ErrorKind::kEnvironment);
   } catch (const std::exception& failure) {
     console.err << "error: " << failure.what() << '\n';

@@ -10,6 +10,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/chakra/trace_summary.h"
+#include "nadi/cli/max_memory_flag.h"
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/step_flags.h"
 #include "nadi/command_line/command.h"
@@ -35,8 +36,8 @@ void show_trace(const Flags& flags, Console& console) {
     if (flags.given(flag)) of_models.push_back(flag);
   if (!of_models.empty())
     throw usage_error(format("{} is for models, and '{}' is a trace", of_models[0], flags.positional()));
-  const TraceSummary summary =
-      summarize_trace(flags.positional(), [&console] { console.check_interrupted(); });
+  const TraceSummary summary = summarize_trace(
+      flags.positional(), [&console] { console.check_interrupted(); }, memory_limit_of(flags));
   if (flags.given("--json"))
     console.out << dump_json(trace_json(summary));
   else
@@ -80,6 +81,8 @@ DeviceView view_of(const DeviceEntry& device, const Program& program, const cuda
 }
 
 void show_model(const Flags& flags, Console& console) {
+  if (flags.given("--max-memory"))
+    throw usage_error(format("--max-memory is for traces, and '{}' is a model", flags.positional()));
   if (flags.given("--deterministic") && !flags.given("--device"))
     throw usage_error("--deterministic needs --device", "it goes with --device cuda");
   for (const std::string_view flag : {"--json", "--per-layer", "--device"})
@@ -132,6 +135,7 @@ class ShowCommand : public Command {
     flags.add({.names = {"--deterministic"},
                .help = "with --device cuda: with the workspaces of kernels that give the same bits again",
                .group = "output"});
+    add_max_memory_flag(flags, "traces");
     add_step_flags(flags);
     flags.show_first(
         {"--step", "--batch-size", "--seq-length", "--dtype", "--tp", "--pp", "--dp", "--rank", "--json"});

@@ -15,10 +15,13 @@
 #include "nadi/chakra/trace_summary.h"
 #include "nadi/cli/cluster_flag.h"
 #include "nadi/cli/computation_choices.h"
+#include "nadi/cli/max_memory_flag.h"
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/prediction_flags.h"
 #include "nadi/cli/slow_flag.h"
 #include "nadi/cli/step_flags.h"
+#include "nadi/cli/step_metadata.h"
+#include "nadi/cli/strict_flag.h"
 #include "nadi/cluster/catalogue.h"
 #include "nadi/cluster/what_if.h"
 #include "nadi/command_line/command.h"
@@ -213,7 +216,8 @@ void use_default_attention(const PlannedFlags& planned, const Framework& framewo
 
 void simulate_model(const PlannedFlags& planned, Console& console) {
   const Flags& flags = planned.flags;
-  for (const std::string_view flag : {"--durations", "--ranks", "--recorded-on", "--lenient"})
+  for (const std::string_view flag :
+       {"--durations", "--ranks", "--recorded-on", "--lenient", "--strict", "--max-memory"})
     if (flags.given(flag))
       throw usage_error(format("{} is for traces, and '{}' is a model", flag, flags.positional()));
   ResolvedStep step = resolve_step(flags, console);
@@ -247,7 +251,12 @@ void simulate_model(const PlannedFlags& planned, Console& console) {
        .simulate = [&](const Cluster& on) { return simulate_step(programs, on, options); },
        .write_traces =
            [&](const SimulationResult& result, const std::string& prefix, Overwrite overwrite) {
-             return write_simulated_step(programs, result, prefix, file_options(overwrite, console));
+             SimulatedFileOptions options = file_options(overwrite, console);
+             options.metadata = step_metadata(resolved_json(step, model_parameters(step.config)));
+             const DeviceSpec& device = cluster.device(DeviceId{0});
+             options.metadata.emplace_back("device_kind", device.type == DeviceType::kGpu ? "GPU" : "CPU");
+             options.metadata.emplace_back("device_name", device.product);
+             return write_simulated_step(programs, result, prefix, options);
            },
        .draw = [&](const SimulationResult& result,
                    TimelineView& view) { timeline_from_simulated_step(view, programs, result, {}); },
@@ -274,7 +283,9 @@ void simulate_trace_files(const Flags& flags, Console& console) {
     if (flags.given(flag))
       throw usage_error(format("{} is for models, and '{}' is a trace", flag, flags.positionals()[0]));
   const std::vector<std::filesystem::path> paths = expand_traces(flags.positionals());
-  const RunReadingOptions quiet{.lenient = flags.given("--lenient"),
+  const RunReadingOptions quiet{.memory = memory_limit_of(flags),
+                                .lenient = flags.given("--lenient"),
+                                .strict = flags.given("--strict"),
                                 .progress = [&](std::int64_t, std::int64_t) { console.check_interrupted(); }};
   RunReadingOptions reading = quiet;
   std::optional<ProgressLine> progress(std::in_place, console, "reading traces", steady_clock());
@@ -316,9 +327,8 @@ bool are_traces(const std::vector<std::string>& words) {
   const std::string& word = words[0];
   if (find_built_in_model(word) != nullptr) return false;
   if (word.ends_with(".et") || word.find_first_of("*?[") != std::string::npos || is_trace(word)) return true;
+  if (is_trace_prefix(word)) return true;
   std::error_code ignored;
-  if (std::filesystem::exists(word + ".0.et", ignored) || std::filesystem::exists(word + ".et", ignored))
-    return true;
   const bool is_file = std::filesystem::is_regular_file(word, ignored);
   return is_file && kind_of_file(word) != FileKind::kModelConfig && !word.ends_with("config.json");
 }
@@ -369,9 +379,9 @@ class SimulateCommand : public Command {
                .help = "of --jitter: the same seed gives the same times",
                .fallback = format("{}", kDefaultJitterSeed),
                .group = "faults and variety"});
-    flags.add({.names = {"--lenient"},
-               .help = "skip damaged records, and dependencies on nodes that are not in the file",
-               .group = "traces"});
+    flags.add({.names = {"--lenient"}, .help = "skip damaged records", .group = "traces"});
+    add_strict_flag(flags, "traces");
+    add_max_memory_flag(flags, "traces");
     flags.add({.names = {"--durations"},
                .value = "WHICH",
                .help = "of computation in traces: recorded, where they have times, or those of the model",

@@ -164,6 +164,25 @@ TEST(Simulate, WritesTracesAndATimelineThatGiveTheSameTimeAgain) {
             iteration("gpt2-tiny --seq-length 16 --dp 2 --dtype fp32 --cluster dgx-h100"));
 }
 
+// A prediction reads like the trace of a run: a GPU, a step with its batch, and a bubble.
+TEST(Simulate, PredictedTracesSayWhatTheyAre) {
+  const WorkingFolder folder;
+  ASSERT_EQ(run("simulate gpt2 --pp 4 --global-batch-size 4 --micro-batch-size 1 --seq-length 64 "
+                "--cluster dgx-a100 --et-out predicted")
+                .code,
+            0);
+  const Json analysis = run_json("analyze predicted");
+  EXPECT_EQ(analysis["verdict"]["device"], "GPU");
+  EXPECT_EQ(analysis["ranks"][0]["steps"], Json::array({0}));
+  EXPECT_EQ(analysis["headline"]["samples_per_step"], 4);
+  const Json& all = analysis["tables"]["breakdown"][0];
+  EXPECT_GT(all["late_message_share"].get<double>(), 0.1);  // the bubble
+  EXPECT_LT(all["idle_share"].get<double>(), all["late_message_share"].get<double>());
+  const std::string shown = run("show predicted.3.et --json").out;
+  EXPECT_THAT(shown, HasSubstr("\"stage\""));
+  EXPECT_THAT(shown, HasSubstr("\"schedule\""));
+}
+
 TEST(Simulate, TracesOnOtherHardwareAndMoreRanks) {
   const WorkingFolder folder;
   ASSERT_EQ(run("trace gpt2-tiny --seq-length 16 --dp 2 -o dry").code, 0);

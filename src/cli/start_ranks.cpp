@@ -5,6 +5,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/launched_job.h"
 #include "nadi/cli/sense_limits.h"
 #include "nadi/command_line/flags.h"
@@ -41,7 +42,9 @@ void start_ranks(std::string_view command, std::int64_t ranks, const Flags& flag
   run_job({.ranks = static_cast<int>(ranks),
            .words = std::move(words),
            .environment = {{kSameCommandVariable, "1"}},
-           .prefix = false},
+           .prefix = false,
+           .comm_timeout = comm_timeout_of(flags),
+           .collectives_folder = collectives_folder(flags)},
           console);
 }
 

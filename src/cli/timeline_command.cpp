@@ -9,6 +9,8 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/parse_duration.h"
+#include "nadi/cli/max_memory_flag.h"
+#include "nadi/cli/strict_flag.h"
 #include "nadi/cli/timeline_output.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
@@ -154,8 +156,9 @@ class TimelineCommand : public Command {
                .help = "only these lanes: device, host, a lane's name or the number of a stream or thread",
                .fallback = "all",
                .group = "selection"});
-    flags.add({.names = {"--lenient"},
-               .help = "skip damaged records, and dependencies on nodes that are not in the file"});
+    flags.add({.names = {"--lenient"}, .help = "skip damaged records"});
+    add_strict_flag(flags);
+    add_max_memory_flag(flags);
     flags.add({.names = {"--output"},
                .value = "FILE",
                .help = "the file to write; its ending tells the format: .html, .perfetto.json, .json",
@@ -191,7 +194,9 @@ class TimelineCommand : public Command {
     view.title = flags.text("--title").value_or(title_of(files.front()));
     ProgressLine progress(console, "traces", steady_clock());
     const RunReadingOptions reading{
+        .memory = memory_limit_of(flags),
         .lenient = flags.given("--lenient"),
+        .strict = flags.given("--strict"),
         .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); },
         .note = [&](const std::string& text) { console.info() << "note: " << text << "\n"; }};
     std::optional<TrainingLog> log;

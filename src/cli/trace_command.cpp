@@ -11,6 +11,7 @@
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/sense_limits.h"
 #include "nadi/cli/step_flags.h"
+#include "nadi/cli/step_metadata.h"
 #include "nadi/cli/trace_output.h"
 #include "nadi/command_line/command.h"
 #include "nadi/command_line/flags.h"
@@ -59,20 +60,6 @@ std::string summaries_of(const Table& table) {
   for (const auto& entry : table)
     text += format("{}{}: {}", text.empty() ? "" : "; ", entry.name, entry.summary);
   return text;
-}
-
-std::string as_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-// What makes the files explain themselves. No times and no machine names: same input, same bytes.
-std::vector<std::pair<std::string, std::string>> metadata_of(const Json& resolved) {
-  std::vector<std::pair<std::string, std::string>> metadata{
-      {"nadi_version", as_text(resolved.at("nadi_version"))}};
-  for (const std::string_view part : {"model", "step", "plan"})
-    for (const auto& [key, value] : resolved.at(std::string(part)).items())
-      if (!value.is_null()) metadata.emplace_back(key == "name" ? "model" : key, as_text(value));
-  return metadata;
 }
 
 std::vector<Rank> all_ranks(const Plan& plan) {
@@ -152,7 +139,7 @@ class TraceCommand : public Command {
         .tensors = kTensors[flags.choice("--tensors").value_or(0)].tensors,
         .overwrite = output.overwrite,
         .ranks = list ? parse_ranks("--ranks", *list, step.plan.world_size()) : all_ranks(step.plan),
-        .metadata = metadata_of(resolved),
+        .metadata = step_metadata(resolved),
         .progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); },
         .limit = RankTraceOptions::Limit{writable.most, writable.reason}};
     check_file_count(static_cast<std::int64_t>(options.ranks.size()), "");

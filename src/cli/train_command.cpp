@@ -8,6 +8,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/units.h"
 #include "nadi/cli/cluster_flag.h"
+#include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/memory_check.h"
 #include "nadi/cli/plan_file_flag.h"
@@ -91,13 +92,14 @@ class Relay : public TrainListener {
  public:
   // `wandb` may be nullptr.
   Relay(TrainListener& log, const ResolvedTrain& run, EarlyEnd& end, Interruption* interruption,
-        WandbRun* wandb)
-      : log_(log), run_(run), end_(end), interruption_(interruption), wandb_(wandb) {}
+        WandbRun* wandb, RankWatch& watch)
+      : log_(log), run_(run), end_(end), interruption_(interruption), wandb_(wandb), watch_(watch) {}
   void note(const std::string& text) override {
     tell([&] { log_.note(text); });
   }
   void started(std::int64_t first, std::int64_t total) override {
     hold_.emplace(interruption_, "finishing the step, then saving");
+    watch_.doing(format("before step {} of {}", first + 1, total));
     tell([&] {
       if (run_.options.trace && first < total)
         if (const std::string text = short_window(*run_.options.trace, total - first); !text.empty())
@@ -107,10 +109,12 @@ class Relay : public TrainListener {
   }
   void step(const StepReport& report) override {
     end_.after(report.step);
+    watch_.doing(format("after step {} of {}", report.step, report.total_steps));
     if (wandb_ != nullptr) wandb_->step(report);
     tell([&] { log_.step(report); });
   }
   void evaluating(std::int64_t done, std::int64_t batches) override {
+    watch_.doing(format("evaluating, {} of {} batches", done, batches));
     tell([&] { log_.evaluating(done, batches); });
   }
   void evaluated(const EvaluationReport& report) override {
@@ -143,6 +147,7 @@ class Relay : public TrainListener {
   EarlyEnd& end_;
   Interruption* interruption_;
   WandbRun* wandb_;
+  RankWatch& watch_;
   std::optional<Interruption::Hold> hold_;
 };
 
@@ -257,7 +262,7 @@ class TrainCommand : public Command {
       resolve_train(flags, ranks, Rank{0});  // mistakes are said once, and before any rank starts
       return start_ranks("train", ranks, flags, console);
     }
-    RankWorld world;
+    RankWorld world(rank_watch_options(flags, console));
     Communicator& communicator = world.communicator();
     const Rank rank = communicator.rank();
     SilentConsole silence(console);
@@ -291,7 +296,7 @@ class TrainCommand : public Command {
       run.wandb->now = time_since_1970;
       wandb.emplace(*run.wandb);
     }
-    Relay relay(*log, run, end, console.interruption, wandb ? &*wandb : nullptr);
+    Relay relay(*log, run, end, console.interruption, wandb ? &*wandb : nullptr, world.watch());
     const TrainResult result = train(options, {*data.train, data.validation.get(), data.tokenizer.get()},
                                      communicator, relay, [&] { return end.asked(); });
     if (wandb) {

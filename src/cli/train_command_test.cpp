@@ -230,7 +230,9 @@ const std::set<std::string_view> kElsewhere{"--model-name",
                                             "--zero",
                                             "--ddp-bucket-size",  // train_options_test.cpp
                                             "--slow",
+                                            "--comm-timeout",  // tests/hang_test.sh
                                             "--no-memory-check",
+                                            "--no-verify",  // checksums_test.cpp
                                             "--resume-if-any",
                                             "--oversubscribe",  // sense_limits_test.cpp
                                             "--dry-run"};       // train_dry_run_test.cpp

@@ -129,13 +129,15 @@ void resolve_checkpoints(const Flags& flags, const std::string& model, TrainOpti
                              .load = loaded.value_or(""),
                              .load_step = loaded ? flags.integer("--ckpt-step", 0) : std::nullopt,
                              .load_weights_only = flags.given("--finetune"),
-                             .must_load = flags.given("--exit-on-missing-checkpoint")};
+                             .must_load = flags.given("--exit-on-missing-checkpoint"),
+                             .verify = flags.given("--no-verify") ? Verify::kNo : Verify::kYes};
   const StartPoint start = find_start(request);
   notes.insert(notes.end(), start.notes.begin(), start.notes.end());
   refuse(start, request, flags);
   options.init_from = start.init_from;
   options.resume_from = start.resume_from;
   if (start.new_optimizer) options.resume_optimizer = false;
+  options.verify = request.verify;
   options.replace_checkpoints = flags.given("--force") && !start.continues_own;
 }
 

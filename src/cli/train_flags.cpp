@@ -4,6 +4,7 @@
 
 #include "nadi/base/format.h"
 #include "nadi/checkpoint/weight_file.h"
+#include "nadi/cli/comm_timeout_flag.h"
 #include "nadi/cli/computation_choices.h"
 #include "nadi/cli/plan_file_flag.h"
 #include "nadi/cli/plan_flags.h"
@@ -149,6 +150,7 @@ void add_rank_flags(Flags& flags) {
       "ones use the network better",
       format("a {}th of the rank's parameters, {} at least and {} at most", kBucketsPerRank,
              with_thousands(kFewestBucketElements), with_thousands(kMostBucketElements)));
+  add_comm_timeout_flag(flags, "several ranks");
   add_oversubscribe_flag(flags, "several ranks");
   group.value("--slow", "RANKS", "compute slower on some ranks: rank=1:2x,rank=3:1.5x", "none");
 }
@@ -175,6 +177,7 @@ void add_output_flags(Flags& flags) {
   group.number("--save-total-limit", "keep only the newest N checkpoints", "all");
   group.toggle("--resume", "continue from the newest checkpoint in --save-dir");
   group.toggle("--resume-if-any", "the same if there is one, else start from the beginning");
+  group.toggle("--no-verify", "do not check weights and checkpoints that are loaded against their checksums");
   group.number("--logging-steps", "print a line every N steps, where standard error is not a terminal",
                format("{}", kDefaultLoggingSteps));
   group.add({.names = {"--log-format"},
@@ -199,7 +202,7 @@ void add_output_flags(Flags& flags) {
   group.toggle("--json", "print the result as JSON: see docs/json.md");
   group.toggle("--dry-run",
                "print plan, memory, data, steps, files and, with --cluster, the time; run nothing");
-  group.toggle("--force", "overwrite traces and the checkpoints of another run");
+  group.toggle("--force", "overwrite traces and the checkpoints of another run, which hold nothing else");
 
   Group traces(flags, "traces");
   const RecorderOptions defaults;

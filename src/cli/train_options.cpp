@@ -32,10 +32,12 @@ namespace {
 std::optional<ModelConfig> model_of_checkpoint(const Flags& flags) {
   const auto folder = flags.text("--load");
   if (!flags.given("--use-checkpoint-args") || !folder) return std::nullopt;
-  const StartPoint start = find_start({.load = *folder, .load_step = flags.integer("--ckpt-step", 0)});
+  const Verify verify = flags.given("--no-verify") ? Verify::kNo : Verify::kYes;
+  const StartPoint start =
+      find_start({.load = *folder, .load_step = flags.integer("--ckpt-step", 0), .verify = verify});
   const std::filesystem::path found = start.resume_from.empty() ? start.init_from : start.resume_from;
   if (found.empty()) return std::nullopt;
-  if (const auto megatron = open_if_megatron(found)) return megatron->config();
+  if (const auto megatron = open_if_megatron(found, verify)) return megatron->config();
   return load_model_config(found.string());
 }
 

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "nadi/engine/comm/launcher_environment.h"
 #include "nadi/report/tune_report.h"
 #include "nadi/terminal/console.h"
+#include "nadi/tune/study_history.h"
 
 namespace nadi {
 namespace {
@@ -54,6 +57,15 @@ std::string stop_text(TunerStop stop) {
       return "every trial fails";
   }
   unreachable();
+}
+
+// Whether nothing is known of any setting, since no trial could even be started.
+bool none_could_start(StudyStorage& storage, StudyId study) {
+  const std::span<const StudyTrial> trials = storage.trials(study);
+  return std::ranges::any_of(trials, could_not_start) &&
+         std::ranges::all_of(trials, [](const StudyTrial& trial) {
+           return !is_finished(trial.state) || could_not_start(trial);
+         });
 }
 
 }  // namespace
@@ -97,8 +109,9 @@ void run_tuning(const TuneStudy& tune, TunerOptions options, const TunePlanner& 
     throw Interrupted{};
   }
   if (view.best.empty())
-    throw Error(ErrorKind::kInfeasible, {},
-                format("no trial is complete{}", summary.reason.empty() ? "" : ": " + summary.reason),
+    throw Error(none_could_start(*storage, storage->open_study(options.study)) ? ErrorKind::kEnvironment
+                                                                               : ErrorKind::kInfeasible,
+                {}, format("no trial is complete{}", summary.reason.empty() ? "" : ": " + summary.reason),
                 options.keep_logs ? format("the logs are in {}", options.trials_folder.string()) : "");
 }
 

@@ -7,6 +7,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 #include "nadi/job_health/job_health.h"
+#include "nadi/plan/plan_file.h"
 #include "nadi/scheduler/job_folder.h"
 
 namespace nadi {
@@ -51,6 +52,13 @@ WatchedJob find_watched_job(const std::vector<std::string>& words, const std::fi
       job.title = file ? format("job {} ({})", job.id, file->name) : "job " + job.id;
     }
     if (file && job.asked.empty()) job.asked = asked_settings(*file);
+    if (file && !file->plan.empty()) {
+      try {
+        job.predicted_step = read_plan_file(file->plan).predicted.step_time;
+      } catch (const Error&) {
+        job.predicted_step.reset();  // the plan may be gone when the logs are looked at
+      }
+    }
   }
   if (job.title.empty()) {
     for (const std::filesystem::path& folder : job.folders)

@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "nadi/base/units.h"
 #include "nadi/job_log/setting_comparison.h"
 #include "nadi/scheduler/scheduler.h"
 
@@ -19,6 +21,7 @@ struct WatchedJob {
   std::string scheduler_problem = {};  // why nobody can be asked: the folder is read all the same
   std::string id = {};                 // for the scheduler
   std::vector<AskedSetting> asked = {};
+  std::optional<Nanoseconds> predicted_step = {};  // by the plan of the job, where it has one
 };
 
 // Each word is a folder, or an id whose folder lies in `outputs`; an id without a folder is one of Slurm's.

@@ -6,11 +6,19 @@
 
 namespace nadi {
 
+namespace {
+
+// From Ctrl-C to the plans that were found by then. The search asks every few milliseconds; on a machine that
+// is busy with other things that may take a while.
+constexpr std::chrono::milliseconds kLongestEnd{5000};
+
+}  // namespace
+
 WatchedSearch::WatchedSearch(const PlanQuestion& question, SearchOptions options, Console& console)
     : question_(question),
       options_(std::move(options)),
       console_(console),
-      hold_(console.interruption, "the best plans so far"),
+      hold_(console.interruption, "the best plans so far", kLongestEnd),
       line_(std::in_place, console, "parts of the space", steady_clock()) {
   options_.stop = [this] { return console_.interrupted(); };
   options_.progress = [this](const SearchProgress& progress) {

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <set>
 
+#include "nadi/base/format.h"
+
 namespace nadi {
 
 namespace {
@@ -19,11 +21,12 @@ class CommunicationFinder {
       : source_(source), kineto_(source.link.kineto), graph_(graph), groups_(groups), report_(report) {}
 
   std::vector<CommunicationNode> find(const std::vector<HostCommunication>& on_host) {
-    for (const auto& [node, record] : on_host) add(node, record);
+    find_handles();
+    for (const auto& [node, record, annotation] : on_host) add(node, record, annotation);
     for (const LinkedLane& lane : graph_.lanes) {
       if (!lane.device) continue;
       for (std::uint32_t node = lane.begin; node < lane.end; ++node)
-        if (role(node) == EventRole::kCommunicationKernel) add(node, record_around(node));
+        if (role(node) == EventRole::kCommunicationKernel) add_kernel(node);
     }
     if (kineto_.events.size() == 0) add_host_nodes();
     count_records_without_op();
@@ -39,26 +42,49 @@ class CommunicationFinder {
     return is_event ? source_.link.roles.of(graph_.row[node]) : EventRole::kPlain;
   }
 
+  // The numbers that old host's traces have in place of groups' names.
+  void find_handles() {
+    if (source_.host == nullptr) return;
+    const Trace& nodes = source_.host->nodes;
+    for (std::size_t row = 0; row < nodes.size(); ++row) {
+      if (event_role(nodes.name(row)) != EventRole::kCommunicationRecord) continue;
+      CommunicationFacts facts;
+      add_inputs(facts, nodes, row);
+      if (facts.group_handle && communication_kind(facts.name)) handles_.insert(*facts.group_handle);
+    }
+  }
+
   // Of a host's trace without a profile.
   void add_host_nodes() {
     for (std::uint32_t node = 0; node < graph_.size(); ++node)
       if (graph_.kind[node] == LinkedKind::kHostNode &&
           event_role(source_.host->nodes.name(graph_.row[node])) == EventRole::kCommunicationRecord)
-        add(node, node);
+        add(node, node, kNoNode);
   }
 
-  std::uint32_t record_around(std::uint32_t node) const {
-    std::uint32_t around = graph_.parent[node];
-    while (around != kNoNode && role(around) != EventRole::kCommunicationRecord)
-      around = graph_.parent[around];
-    return around;
+  void add_kernel(std::uint32_t node) {
+    const std::uint32_t annotation = around(node, EventRole::kDeviceCommunication);
+    add(node, around(node, EventRole::kCommunicationRecord),
+        annotation == kNoNode ? kNoNode : graph_.row[annotation]);
   }
 
-  CommunicationFacts facts_of(std::uint32_t node, std::uint32_t record) const {
+  // The innermost node of that role around a node, or kNoNode.
+  std::uint32_t around(std::uint32_t node, EventRole wanted) const {
+    std::uint32_t found = graph_.parent[node];
+    while (found != kNoNode && role(found) != wanted) found = graph_.parent[found];
+    return found;
+  }
+
+  // Profiles of PyTorch up to 2.1 say the kind and the tensors in the annotation around the launch
+  // (nccl:all_to_all, with shapes), and nothing in record_param_comms. `annotation`: its row, or kNoNode.
+  CommunicationFacts facts_of(std::uint32_t node, std::uint32_t record, std::uint32_t annotation) const {
     CommunicationFacts facts;
     if (graph_.kind[node] != LinkedKind::kHostNode) add_attributes(facts, kineto_.events, graph_.row[node]);
+    if (record != kNoNode) add_event(facts, record);
+    if (annotation != kNoNode) add_annotation(facts, kineto_.events, annotation);
     if (record == kNoNode) return facts;
-    add_event(facts, record);
+    if (!facts.size() && graph_.kind[record] == LinkedKind::kHost)
+      add_shapes(facts, kineto_.events, graph_.row[record]);
     if (!facts.size() && graph_.parent[record] != kNoNode) {
       // The op around it has the tensors, and says nothing else that the record does not.
       CommunicationFacts around;
@@ -81,8 +107,11 @@ class CommunicationFinder {
     }
   }
 
-  void add(std::uint32_t node, std::uint32_t record) {
-    const CommunicationFacts facts = facts_of(node, record);
+  void add(std::uint32_t node, std::uint32_t record, std::uint32_t annotation) {
+    CommunicationFacts facts = facts_of(node, record, annotation);
+    // The number of a group tells it from the others of its rank; where there is one, it is all ranks.
+    if (facts.group.empty() && facts.group_handle && handles_.size() > 1)
+      facts.group = format("{}", *facts.group_handle);
     const bool is_kernel = graph_.kind[node] == LinkedKind::kDevice;
     if (is_kernel && record != kNoNode) with_op_.insert(record);
     std::optional<CommunicationKind> kind = communication_kind(facts.name);
@@ -97,6 +126,7 @@ class CommunicationFinder {
     found.node = node;
     found.kind = *kind;
     found.size = facts.size().value_or(Bytes{});
+    if (!facts.size() && kind->collective != CollectiveType::kBarrier) ++report_.unknown_sizes;
     found.name = facts.name;
     found.dtype = facts.dtype;
     found.group_name = facts.group;
@@ -170,7 +200,7 @@ class CommunicationFinder {
         if (role(node) != EventRole::kCommunicationRecord || with_op_.contains(node) ||
             on_host.contains(node))
           continue;
-        if (communication_kind(facts_of(node, node).name)) ++report_.without_device_op;
+        if (communication_kind(facts_of(node, node, kNoNode).name)) ++report_.without_device_op;
       }
     }
   }
@@ -195,6 +225,7 @@ class CommunicationFinder {
   std::vector<CommunicationNode> found_;
   std::set<std::uint32_t> with_op_;  // records around the launch of a kernel
   std::set<std::string> unknown_groups_;
+  std::set<std::int64_t> handles_;  // of groups without a name
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "nadi/base/json.h"
 #include "nadi/trace/collective_table.h"
+#include "nadi/trace/communication_kernels.h"
 #include "nadi/trace/trace.h"
 
 namespace nadi {
@@ -157,6 +158,7 @@ void add_inputs(CommunicationFacts& facts, const Trace& trace, std::size_t row) 
   if (!facts.input) facts.input = bytes_of(values[0]);
   if (trace.name(row) != "record_param_comms") return;
   // Tensors, sequence number, (group, description), rank or peer, name, ...; without tensors for "wait".
+  // Before PyTorch 2.1 a number stands in place of the pair.
   for (std::size_t i = 0; i + 2 < values.size(); ++i) {
     const Json& pair = values[i];
     if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string()) continue;
@@ -166,6 +168,51 @@ void add_inputs(CommunicationFacts& facts, const Trace& trace, std::size_t row) 
     if (facts.name.empty() && values[i + 2].is_string()) facts.name = values[i + 2].get<std::string>();
     return;
   }
+  for (std::size_t i = 0; i + 3 < values.size(); ++i) {
+    const bool is_old = values[i].is_number_integer() && values[i + 1].is_number_integer() &&
+                        values[i + 2].is_number_integer() && values[i + 3].is_string();
+    if (!is_old) continue;
+    if (!facts.group_handle) facts.group_handle = values[i + 1].get<std::int64_t>();
+    if (!facts.peer) facts.peer = values[i + 2].get<std::int64_t>();
+    if (facts.name.empty()) facts.name = values[i + 3].get<std::string>();
+    return;
+  }
+}
+
+void add_shapes(CommunicationFacts& facts, const Trace& trace, std::size_t row) {
+  if (facts.input) return;
+  const Json shapes = Json::parse(trace.inputs(row).shapes, nullptr, /*allow_exceptions=*/false);
+  const Json types = Json::parse(trace.inputs(row).types, nullptr, /*allow_exceptions=*/false);
+  if (!shapes.is_array() || !types.is_array() || shapes.size() != types.size()) return;
+  Bytes total;
+  bool found = false;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (!types[i].is_string() || !shapes[i].is_array()) continue;
+    // A type that is empty, "Scalar" or "TensorList" is none of a tensor whose shape is said.
+    const std::optional<std::int64_t> bytes = element_bytes(types[i].get<std::string>());
+    if (!bytes) continue;
+    Bytes tensor{*bytes};
+    bool is_shape = true;
+    for (const Json& length : shapes[i]) {
+      is_shape = is_shape && length.is_number_integer() && length.get<std::int64_t>() >= 0;
+      if (is_shape)
+        tensor = Bytes{checked_multiply(tensor.count(), length.get<std::int64_t>(), "the size of a message")};
+    }
+    if (!is_shape) continue;
+    if (facts.dtype.empty()) facts.dtype = types[i].get<std::string>();
+    total += tensor;
+    found = true;
+  }
+  if (found) facts.input = total;
+}
+
+void add_annotation(CommunicationFacts& facts, const Trace& trace, std::size_t row) {
+  const std::string_view name = trace.name(row);
+  const std::size_t colon = name.find(':');
+  if (facts.name.empty() && colon != std::string_view::npos) facts.name = name.substr(colon + 1);
+  constexpr std::string_view kNccl = "nccl";  // ncclAllReduce
+  if (facts.name.empty() && name.starts_with(kNccl)) facts.name = name.substr(kNccl.size());
+  add_shapes(facts, trace, row);
 }
 
 std::optional<CommunicationKind> communication_kind(std::string_view name) {
@@ -182,10 +229,10 @@ std::optional<CommunicationKind> communication_kind(std::string_view name) {
 }
 
 std::optional<CommunicationKind> kernel_kind(std::string_view kernel) {
-  const std::size_t nccl = kernel.find("Kernel_");
-  return nccl == std::string_view::npos
-             ? std::nullopt
-             : communication_kind(kernel.substr(nccl + std::string_view("Kernel_").size()));
+  const std::optional<CommunicationKernel> known = find_communication_kernel(kernel);
+  if (known && known->collective)
+    return CommunicationKind{.type = NodeType::kCommColl, .collective = *known->collective};
+  return std::nullopt;
 }
 
 std::optional<std::int64_t> element_bytes(std::string_view dtype) {

@@ -29,6 +29,8 @@ struct CommunicationFacts {
   std::optional<std::int64_t> elements = {};  // of the rank's own input
   std::optional<std::int64_t> result_elements = {};
   std::optional<Bytes> input = {};  // from tensors
+  // PyTorch up to 2.0 has in place of the group's name a number that other ranks do not share.
+  std::optional<std::int64_t> group_handle = {};
   std::string group = {};
   std::string group_description = {};
   std::vector<std::int64_t> ranks = {};  // of the group; empty: not known, or too many to be written down
@@ -48,6 +50,10 @@ void add_attributes(CommunicationFacts& facts, const Trace& trace, std::size_t r
 // The inputs of record_param_comms, or of the op around it: tensors and, of the former, the group, the peer
 // and the name.
 void add_inputs(CommunicationFacts& facts, const Trace& trace, std::size_t row);
+// The shapes of an annotation's tensors, or of those of record_param_comms: "Input Dims" and "Input type".
+void add_shapes(CommunicationFacts& facts, const Trace& trace, std::size_t row);
+// The name of an annotation, without its backend: "nccl:all_to_all" says "all_to_all".
+void add_annotation(CommunicationFacts& facts, const Trace& trace, std::size_t row);
 
 // COMM_COLL with its kind, COMM_SEND or COMM_RECV.
 struct CommunicationKind {
@@ -57,7 +63,8 @@ struct CommunicationKind {
 // From PyTorch's name of it ("all_to_allv"), or what comes behind "ncclDevKernel_" in the name of a kernel.
 // Nothing for "wait" and the like, and for what is not known.
 std::optional<CommunicationKind> communication_kind(std::string_view name);
-// From the name of the kernel; nothing where that does not say: ncclDevKernel_SendRecv(...).
+// From the name of the kernel (communication_kernels.h); nothing where that does not say:
+// ncclDevKernel_SendRecv(...).
 std::optional<CommunicationKind> kernel_kind(std::string_view kernel);
 
 // "Float" and "float" -> 4; nothing for an unknown one.

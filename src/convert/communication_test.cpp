@@ -81,6 +81,77 @@ TEST(Communication, AKernelAloneIsKnownByItsName) {
   EXPECT_EQ(converted.nodes.type(converted.row(kSendRecv)), NodeType::kComp);
 }
 
+// PyTorch 1.12 to 2.0: record_param_comms says nothing, the annotation has the kind and the tensors.
+void communicate_as_of_old(Profile& profile, std::int64_t start, int correlation, std::string_view kernel,
+                           std::string_view annotation, std::string_view tensors) {
+  profile.op("record_param_comms", {.start = start, .length = 20},
+             R"("Input Dims": [[], [], []], "Input type": ["TensorList", "Scalar", ""])");
+  profile.annotation(annotation, {.start = start + 2, .length = 15}, tensors);
+  profile.call("cudaLaunchKernel", {.start = start + 5, .length = 5}, correlation);
+  profile.kernel(kernel, {.start = start + 12, .length = 50}, correlation, 20);
+}
+
+TEST(Communication, AnAnnotationAroundALaunchSaysKindAndSize) {
+  Profile profile;
+  constexpr std::string_view kAllToAll = "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*)";
+  constexpr std::string_view kSum = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)";
+  communicate_as_of_old(profile, 0, 1, kAllToAll, "nccl:all_to_all",
+                        R"("Input Dims": [[16, 384]], "Input type": ["long int"])");
+  communicate_as_of_old(profile, 100, 2, kSum, "nccl:all_reduce",
+                        R"("Input Dims": [[100], [5]], "Input type": ["c10::BFloat16", "c10::BFloat16"])");
+  const Converted converted = convert(profile);
+  EXPECT_EQ(converted.nodes.type(converted.row(kAllToAll)), NodeType::kCommColl);
+  EXPECT_EQ(converted.number(kAllToAll, "comm_type"), static_cast<int>(CollectiveType::kAllToAll));
+  EXPECT_EQ(converted.number(kAllToAll, "comm_size"), 16 * 384 * 8);
+  EXPECT_EQ(converted.number(kSum, "comm_type"), static_cast<int>(CollectiveType::kAllReduce));
+  EXPECT_EQ(converted.number(kSum, "comm_size"), 105 * 2);
+  EXPECT_EQ(converted.text(kSum, "pg_name"), "0");
+  EXPECT_EQ(converted.report().collectives, 2);
+  EXPECT_EQ(converted.report().unknown_communication, 0);
+  EXPECT_EQ(converted.report().unknown_sizes, 0);
+}
+
+TEST(Communication, KernelsOfOtherLibrariesAreKnownByName) {
+  Profile profile;
+  constexpr std::string_view kDispatch = "void deep_ep::intranode::dispatch<8, 768>(int4*)";
+  profile.call("cudaLaunchKernel", {.start = 0, .length = 5}, 1);
+  profile.kernel(kDispatch, {.start = 10, .length = 5}, 1);
+  const Converted converted = convert(profile);
+  EXPECT_EQ(converted.number(kDispatch, "comm_type"), static_cast<int>(CollectiveType::kAllToAll));
+  EXPECT_EQ(converted.report().unknown_sizes, 1);
+}
+
+// Gloo before PyTorch 2.1: an annotation on the host, and nothing around it. Beside GPU work, too.
+TEST(Communication, CallsOfGlooAreCommunication) {
+  Profile profile;
+  profile.op("c10d::allreduce_", {.start = 0, .length = 100});
+  profile.annotation("gloo:all_reduce", {.start = 60, .length = 30},
+                     R"("Input Dims": [[256]], "Input type": ["float"])");
+  profile.annotation("gloo:broadcast", {.start = 200, .length = 30},
+                     R"("Input Dims": [[2, 2]], "Input type": ["double"])");
+  profile.call("cudaLaunchKernel", {.start = 300, .length = 5}, 1);
+  profile.kernel("gemm", {.start = 310, .length = 5}, 1);
+  const Converted converted = convert(profile);
+  EXPECT_EQ(converted.nodes.type(converted.row("gloo:all_reduce")), NodeType::kCommColl);
+  EXPECT_EQ(converted.number("gloo:all_reduce", "comm_size"), 1024);
+  EXPECT_EQ(converted.number("gloo:all_reduce", "is_cpu_op"), 0);
+  EXPECT_EQ(converted.number("gloo:broadcast", "comm_type"), static_cast<int>(CollectiveType::kBroadcast));
+  EXPECT_EQ(converted.number("gloo:broadcast", "comm_size"), 32);
+  EXPECT_EQ(converted.report().collectives, 2);
+}
+
+// Its record without attributes, as PyTorch 2.0 writes it: the annotation in it says what was sent.
+TEST(Communication, ARecordOfGlooTakesWhatItsAnnotationSays) {
+  Profile profile;
+  profile.op("record_param_comms", {.start = 0, .length = 100});
+  profile.annotation("gloo:all_gather", {.start = 10, .length = 80},
+                     R"("Input Dims": [[10]], "Input type": ["int"])");
+  const Converted converted = convert(profile);
+  EXPECT_EQ(converted.number("record_param_comms", "comm_type"),
+            static_cast<int>(CollectiveType::kAllGather));
+  EXPECT_EQ(converted.number("record_param_comms", "comm_size"), 40);
+}
+
 TEST(Communication, MessagesHaveBothEndsAndACountingTag) {
   Profile profile;
   const std::string group = R"("dtype": "Float", "In msg nelems": 8, "Process Group Name": "2", )"

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "nadi/pytorch/kineto_trace.h"
@@ -11,6 +13,9 @@
 namespace nadi {
 
 inline constexpr std::size_t kKinetoCategoryCount = static_cast<std::size_t>(KinetoCategory::kOther) + 1;
+
+// What told which event is which node of the host's trace.
+enum class MatchedBy : std::uint8_t { kRecordFunction, kExternalId, kOrder };
 
 struct ConversionReport {
   // Nodes of the host's trace, where there is one.
@@ -20,10 +25,16 @@ struct ConversionReport {
   std::uint64_t unmatched_events =
       0;  // ops and annotations of the profile that the host's trace does not have
   std::uint64_t removed_dependencies = 0;  // on nodes that the host's trace does not have
+  MatchedBy matched_by = MatchedBy::kRecordFunction;
+  std::uint64_t places = 0;  // in which the host's trace fits the profile, where that is more than one
 
   // Events of the profile by category: those that became nodes, and those that did not.
   std::array<std::uint64_t, kKinetoCategoryCount> taken = {};
   std::array<std::uint64_t, kKinetoCategoryCount> dropped = {};
+  // By the name that the file gives them: device ops whose category is none of a GPU's, and events of no
+  // known kind, which are dropped.
+  std::map<std::string, std::uint64_t> device_categories = {};
+  std::map<std::string, std::uint64_t> unknown_categories = {};
 
   // Device ops, by how their launch was found.
   std::uint64_t by_correlation = 0;
@@ -53,6 +64,7 @@ struct ConversionReport {
       0;                                // kernels of a communication library of which nothing more is known
   std::uint64_t without_device_op = 0;  // collectives that launched nothing: there was nobody to talk to
   std::uint64_t unknown_groups = 0;     // process groups whose members are not known
+  std::uint64_t unknown_sizes = 0;      // collectives and messages whose size is not said: comm_size 0
 
   // Kernels, copies and memsets whose work was asked for: what they do is known, or nothing tells it.
   std::uint64_t with_work = 0;

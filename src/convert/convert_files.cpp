@@ -95,12 +95,10 @@ class Conversion {
   void convert_chakra(std::size_t i) {
     const fs::path& path = input_.chakra[i];
     progress_.begin(path);
-    ChakraReadOptions reading;
+    ChakraReadOptions reading{.memory = options_.memory};
     reading.progress = progress_.within_file();
-    if (options_.lenient) {
-      reading.damaged_records = DamagedRecords::kSkip;
-      reading.missing_parents = MissingParents::kDrop;
-    }
+    if (options_.lenient) reading.damaged_records = DamagedRecords::kSkip;
+    if (!options_.strict) reading.missing_parents = MissingParents::kDrop;
     TraceFileReport read;
     Trace trace = read_any_trace(path, reading, &read);
     const std::int64_t rank =
@@ -156,6 +154,7 @@ class Conversion {
     const auto kineto =
         std::make_shared<const KinetoTrace>(read_kineto(path, {.damage = damage(),
                                                                .time_unit = options_.time_unit,
+                                                               .memory = options_.memory,
                                                                .attributes = true,
                                                                .progress = progress_.within_file()}));
     std::shared_ptr<const HostTrace> host;
@@ -188,6 +187,7 @@ class Conversion {
     progress_.begin(input_.hosts[i]);
     return std::make_shared<const HostTrace>(read_host_trace(
         input_.hosts[i], {.damage = damage(),
+                          .memory = options_.memory,
                           .attributes = !options_.simulate_only || options_.num_ops,  // shapes are among them
                           .progress = progress_.within_file()}));
   }
@@ -230,6 +230,12 @@ class Conversion {
 
   void check_pair(const ConversionSource& source, const ConversionReport& report) const {
     // A profile that began late may have no ops.
+    if (report.matched == 0 && report.places > 1)
+      throw input_error(
+          {.file = source.host->file},
+          format("the ops of this trace lie in {} places of {}, and neither file says which is meant",
+                 report.places, source.kineto->file),
+          "record both files over the same steps, or with PyTorch 2.2 or later, which numbers ops in both");
     if (report.matched == 0 && report.host_nodes > 0 && report.unmatched_events > 0)
       throw input_error({.file = source.host->file},
                         format("no node of this trace is an op of {}", source.kineto->file),

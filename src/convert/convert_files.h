@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "nadi/base/memory_limit.h"
 #include "nadi/base/units.h"
 #include "nadi/convert/conversion_report.h"
 #include "nadi/convert/convert_input.h"
@@ -28,7 +29,9 @@
 namespace nadi {
 
 struct ConvertOptions {
-  bool lenient = false;        // skip damaged records and count them
+  MemoryLimit memory = {};  // for each file
+  bool lenient = false;     // skip damaged records and count them
+  bool strict = false;  // refuse dependencies on nodes that are not in the file, which are dropped otherwise
   bool simulate_only = false;  // keep only the attributes that simulators read
   bool num_ops = false;  // give kernels num_ops and tensor_size from recorded shapes; not for Chakra traces
   KinetoTimeUnit time_unit = KinetoTimeUnit::kMicroseconds;  // of the times in a profile

@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 void add_file(ConvertInput& input, const fs::path& file) {
   switch (content_kind(file)) {
     case FileKind::kKineto:
+    case FileKind::kSqlite:  // of Nsight Systems; its reader says so if it is not
       input.devices.push_back(file);
       return;
     case FileKind::kPytorchHost:

@@ -82,6 +82,7 @@ class Selection {
       const bool becomes_node = wanted[row] && kineto.category[row] != KinetoCategory::kPythonFunction;
       if (!becomes_node) {
         ++report.dropped[static_cast<std::size_t>(kineto.category[row])];
+        if (kineto.category[row] == KinetoCategory::kOther) ++report.unknown_categories[named_category(row)];
         continue;
       }
       device_work = device_work || is_device_work(kineto.category[row]);
@@ -99,6 +100,12 @@ class Selection {
   Nanoseconds last;
 
  private:
+  // As the file spells it: only what Kineto does not write for GPUs is kept.
+  std::string named_category(std::uint32_t row) const {
+    const auto text = kineto_.events.find_attribute(row, "cat");
+    return std::string(text ? text->string().value_or("") : "");
+  }
+
   bool is_of_process(std::uint32_t row) const {
     if (!process_) return true;
     const KinetoLane& lane = kineto_.lanes[kineto_.lane[row]];
@@ -135,6 +142,17 @@ class Selection {
   IdTable calls_;  // of the process, by correlation
   bool is_empty_ = true;
 };
+
+// The first device that the profile lists: "NVIDIA H100 80GB HBM3"; "" where it lists none.
+std::string device_name(const KinetoTrace& kineto) {
+  const auto member =
+      std::ranges::find(kineto.members, "deviceProperties", &std::pair<std::string, std::string>::first);
+  if (member == kineto.members.end()) return "";
+  const Json devices = Json::parse(member->second, nullptr, /*allow_exceptions=*/false);
+  if (!devices.is_array() || devices.empty() || !devices[0].is_object()) return "";
+  const auto name = devices[0].find("name");
+  return name != devices[0].end() && name->is_string() ? name->get<std::string>() : "";
+}
 
 // "nadi rank 3": how Nadi names the processes of its runs.
 std::optional<std::int64_t> rank_in_name(std::string_view name) {
@@ -243,6 +261,18 @@ void ConvertedTrace::find_steps(const EventRoles& roles) {
 
 void ConvertedTrace::count() {
   report_.nodes = order_.size();
+  if (const auto cat = kineto_->events.text_number("cat")) {
+    for (std::uint32_t node = 0; node < graph_.size(); ++node) {
+      if (graph_.kind[node] != LinkedKind::kDevice) continue;
+      const auto text = kineto_->events.find_attribute(graph_.row[node], *cat);
+      const std::string name(text ? text->string().value_or("") : "");
+      // "Kernel" of 2021 and the like are GPUs' categories, spelt differently.
+      if (!name.empty() && kineto_category(name) != KinetoCategory::kOther &&
+          device_of_category(name).empty())
+        continue;
+      if (!name.empty()) ++report_.device_categories[name];
+    }
+  }
   for (std::uint32_t node = 0; node < graph_.size(); ++node) {
     const std::uint32_t launch = graph_.launch[node];
     const std::uint32_t before = graph_.before[node];
@@ -266,6 +296,12 @@ GlobalMetadata ConvertedTrace::metadata() const {
   if (options_.simulate_only && has_profile() && !host_is_device_)
     metadata.attributes.add_text("host_durations", "exclusive");
   metadata.attributes.add_int64("rank", source_.rank);
+  for (const auto& [category, count] : report_.device_categories)
+    if (const std::string_view kind = device_of_category(category);
+        !kind.empty() && metadata.attributes.find("device_kind") == nullptr)
+      metadata.attributes.add_text("device_kind", kind);
+  if (const std::string name = device_name(*kineto_); !name.empty())
+    metadata.attributes.add_text("device_name", name);
   add_process(metadata);
   return metadata;
 }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "nadi/trace/communication_kernels.h"
+
 namespace nadi {
 
 namespace {
@@ -48,14 +50,16 @@ constexpr std::array kRolesByPrefix{
     RoleEntry{"nccl:", EventRole::kDeviceCommunication},
     RoleEntry{"rccl:", EventRole::kDeviceCommunication},
     RoleEntry{"xccl:", EventRole::kDeviceCommunication},
+    RoleEntry{"hccl:", EventRole::kDeviceCommunication},
+    // NCCL's own ranges, as Nsight Systems records them.
+    RoleEntry{"ncclAll", EventRole::kDeviceCommunication},
+    RoleEntry{"ncclReduce", EventRole::kDeviceCommunication},
+    RoleEntry{"ncclBroadcast", EventRole::kDeviceCommunication},
+    RoleEntry{"ncclSend", EventRole::kDeviceCommunication},
+    RoleEntry{"ncclRecv", EventRole::kDeviceCommunication},
     RoleEntry{"gloo:", EventRole::kHostCommunication},
     RoleEntry{"mpi:", EventRole::kHostCommunication},
     RoleEntry{"ucc:", EventRole::kHostCommunication},
-    RoleEntry{"ncclDevKernel", EventRole::kCommunicationKernel},
-    RoleEntry{"ncclKernel", EventRole::kCommunicationKernel},
-    RoleEntry{"rcclDevKernel", EventRole::kCommunicationKernel},
-    RoleEntry{"void ncclDevKernel", EventRole::kCommunicationKernel},
-    RoleEntry{"void ncclKernel", EventRole::kCommunicationKernel},
 };
 
 // Marks that people set around the phases of a step: "## forward ##", "backward".
@@ -81,6 +85,7 @@ EventRole event_role(std::string_view name) {
   if (known != kRolesByName.end()) return known->role;
   for (const RoleEntry& entry : kRolesByPrefix)
     if (name.starts_with(entry.name)) return entry.role;
+  if (find_communication_kernel(name)) return EventRole::kCommunicationKernel;
   return phase_mark(name).value_or(EventRole::kPlain);
 }
 

@@ -4,6 +4,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/convert/op_order.h"
 #include "nadi/trace/trace_check.h"
 #include "nadi/trace/trace_index.h"
 
@@ -24,11 +25,51 @@ HostMatch::HostMatch(const KinetoTrace& kineto, const HostTrace& host) : kineto_
     if (host.record_function[row] != 0) rows_.set(host.record_function[row], row);
   rows_.finish();
   node_of_.assign(host.nodes.size(), kNoNode);
+  choose_ids();
+}
+
+bool HostMatch::is_op(std::uint32_t event) const {
+  const KinetoCategory category = kineto_->category[event];
+  return category == KinetoCategory::kCpuOp || category == KinetoCategory::kUserAnnotation;
+}
+
+void HostMatch::choose_ids() {
+  constexpr std::size_t kPercentOfSameName = 90;
+  std::size_t same_id = 0, same_name = 0;
+  for (std::uint32_t event = 0; event < kineto_->events.size(); ++event) {
+    if (!is_op(event)) continue;
+    if (kineto_->record_function[event] != 0) return;
+    const std::uint64_t id = kineto_->external_id[event];
+    const std::uint32_t row = id == 0 ? IdTable::kNone : rows_.find(id);
+    if (row == IdTable::kNone) continue;
+    ++same_id;
+    same_name += kineto_->events.name(event) == host_->nodes.name(row);
+  }
+  if (same_name > 0 && same_name * 100 >= same_id * kPercentOfSameName) {
+    by_ = MatchedBy::kExternalId;
+    return;
+  }
+  OpOrder order = match_by_order(*kineto_, *host_);
+  by_ = MatchedBy::kOrder;
+  places_ = order.places;
+  ordered_ = std::move(order.row_of);
 }
 
 std::optional<std::uint32_t> HostMatch::row_of(std::uint32_t event) const {
-  if (host_ == nullptr || kineto_->record_function[event] == 0) return std::nullopt;
-  const std::uint32_t row = rows_.find(kineto_->record_function[event]);
+  if (host_ == nullptr) return std::nullopt;
+  std::uint32_t row = IdTable::kNone;
+  switch (by_) {
+    case MatchedBy::kRecordFunction:
+      if (kineto_->record_function[event] != 0) row = rows_.find(kineto_->record_function[event]);
+      break;
+    case MatchedBy::kExternalId:
+      // Calls of the runtime and kernels have the id of their op.
+      if (kineto_->external_id[event] != 0 && is_op(event)) row = rows_.find(kineto_->external_id[event]);
+      break;
+    case MatchedBy::kOrder:
+      if (ordered_[event] != OpOrder::kNoRow) row = ordered_[event];
+      break;
+  }
   return row == IdTable::kNone ? std::nullopt : std::optional(row);
 }
 
@@ -42,6 +83,8 @@ std::optional<std::uint32_t> HostMatch::matched_row(const LinkGraph& graph, std:
 void HostMatch::link(LinkGraph& graph, ConversionReport& report) {
   if (host_ == nullptr) return;
   report.host_nodes = host_->nodes.size();
+  report.matched_by = by_;
+  report.places = places_;
   for (std::uint32_t node = 0; node < graph.size(); ++node) {
     if (graph.kind[node] != LinkedKind::kHost) continue;
     const KinetoCategory category = kineto_->category[graph.row[node]];

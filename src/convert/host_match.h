@@ -1,5 +1,7 @@
-// Matches nodes of the host's trace with events of the profile: the two have the same
-// record-function id ("rf_id", "Record function id").
+// Matches nodes of the host's trace with events of the profile. The two have the same record-function id
+// ("rf_id", "Record function id"). Profiles of PyTorch 1.12 to 2.1 do not say theirs: there "External id" is
+// the same as rf_id where most of the ops so matched have the same name, and else names and order tell
+// (op_order.h).
 #pragma once
 
 #include <cstdint>
@@ -33,11 +35,16 @@ class HostMatch {
 
  private:
   std::optional<std::uint32_t> matched_row(const LinkGraph& graph, std::uint32_t node) const;
+  bool is_op(std::uint32_t event) const;
+  void choose_ids();
   void link_parents(LinkGraph& graph, ConversionReport& report) const;
 
   const KinetoTrace* kineto_ = nullptr;
   const HostTrace* host_ = nullptr;
+  MatchedBy by_ = MatchedBy::kRecordFunction;
+  std::size_t places_ = 0;              // see OpOrder
   IdTable rows_;                        // of the host's trace, by record-function id
+  std::vector<std::uint32_t> ordered_;  // kOrder: OpOrder::row_of
   std::vector<std::uint32_t> node_of_;  // by row of the host's trace
 };
 

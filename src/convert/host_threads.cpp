@@ -37,12 +37,13 @@ class ThreadLinker {
     Nanoseconds end = kForever;
     EventRole role = EventRole::kPlain;
     TrainingPhase phase = TrainingPhase::kUnknown;
-    bool nested = false;         // something has been nested in it
-    Nanoseconds accounted = {};  // its own time is accounted for until here
-    Nanoseconds moved = {};      // own time behind nested events that counts in its duration
-    Nanoseconds waiting = {};    // own time behind nested events that does not count anywhere yet
-    bool on_host = false;        // of communication: the host carries it out
-    bool elsewhere = false;      // of communication: a device does, or the host in the background
+    bool nested = false;                 // something has been nested in it
+    Nanoseconds accounted = {};          // its own time is accounted for until here
+    Nanoseconds moved = {};              // own time behind nested events that counts in its duration
+    Nanoseconds waiting = {};            // own time behind nested events that does not count anywhere yet
+    bool on_host = false;                // of communication: the host carries it out
+    bool elsewhere = false;              // of communication: a device does, or the host in the background
+    std::uint32_t annotation = kNoNode;  // of communication: the row of its backend's annotation
   };
   struct Module {
     Nanoseconds end;
@@ -78,18 +79,24 @@ class ThreadLinker {
     }
     Frame& around = frames_.back();
     const bool overlaps = end > around.end && end - around.end > kClockSlack;
-    if (role == EventRole::kHostCommunication && around.role == EventRole::kCommunicationRecord) {
+    const bool on_host = role == EventRole::kHostCommunication;
+    // Backends of the host before PyTorch 2.1 have an annotation and no record around it.
+    const bool recorded = around.role == EventRole::kCommunicationRecord;
+    if (on_host && recorded) {
       around.on_host = !overlaps;
+      around.annotation = row;
       if (!overlaps) {
         drop(row);
         return;
       }
       around.elsewhere = true;
-      result_.communication.push_back({.node = graph_.size(), .record = around.node});
     }
     if (role == EventRole::kDeviceCommunication) around.elsewhere = true;
     if (overlaps) {
-      add_event(row, role, around, end - start);
+      const std::uint32_t node = add_event(row, role, around, end - start);
+      if (on_host)
+        result_.communication.push_back(
+            {.node = node, .record = recorded ? around.node : kNoNode, .annotation = row});
       ++report_.background;
       return;
     }
@@ -98,6 +105,7 @@ class ThreadLinker {
     around.nested = true;
     around.accounted = end;
     last_ = add_event(row, role, around, Nanoseconds{});
+    if (on_host) result_.communication.push_back({.node = last_, .record = kNoNode, .annotation = row});
     frames_.push_back(
         {.node = last_, .end = end, .role = role, .phase = graph_.phase[last_], .accounted = start});
   }
@@ -118,7 +126,8 @@ class ThreadLinker {
         break;
       case EventRole::kCommunicationRecord:
         if (frame.on_host || (!frame.elsewhere && !source_.device_work))
-          result_.communication.push_back({.node = frame.node, .record = frame.node});
+          result_.communication.push_back(
+              {.node = frame.node, .record = frame.node, .annotation = frame.annotation});
         break;
       default:
         break;

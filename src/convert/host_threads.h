@@ -48,8 +48,9 @@ struct SyncCall {
 
 // Annotations of communication that the host itself carries out.
 struct HostCommunication {
-  std::uint32_t node = 0;    // which took the time
-  std::uint32_t record = 0;  // record_param_comms, which says what was sent; may be the same
+  std::uint32_t node = 0;              // which took the time
+  std::uint32_t record = kNoNode;      // record_param_comms, which says what was sent; may be the same
+  std::uint32_t annotation = kNoNode;  // the row of the backend's annotation (gloo:all_reduce)
 };
 
 struct HostThreads {

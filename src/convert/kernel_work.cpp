@@ -83,6 +83,8 @@ KernelWork::KernelWork(const KernelWorkSource& source) : work_(source.graph.size
       continue;
     }
     op_of[node] = ops.op_of(node);
+    // The op around it did work that nothing tells: not that of an op further out, either.
+    if (op_of[node] != kNoNode && !ops.op(op_of[node]).work.known) op_of[node] = kNoNode;
     if (op_of[node] != kNoNode) ops.op(op_of[node]).nanoseconds += lasted(node);
     ++(op_of[node] != kNoNode ? known_ : unknown_);
   }

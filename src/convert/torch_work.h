@@ -7,8 +7,11 @@
 //     much for both of their gradients;
 //   - attention 4 per element of the queries and position of the keys, whether it is causal or not, and 2.5
 //     times as much backward, where the scores are computed once more;
-//   - lookups (embeddings, the loss of the right class) one for each element that they touch, which is read
-//     and written, however large the table is;
+//   - lookups (embeddings, indexing, gathering and scattering, the loss of the right class, writes into a KV
+//     cache) one for each element that they touch, which is read and written, however large the table is;
+//   - what reads a part of a table or of a KV cache that no shape tells (paged attention, FBGEMM's
+//   embeddings)
+//     is `known` to be unknown: neither the table nor the op around it says what was touched;
 //   - any other op one for each element of its largest tensor, or of its longest list of tensors.
 // Memory: each tensor of inputs and outputs once. Where outputs were not recorded, one as large as the
 // largest input.
@@ -26,6 +29,7 @@ namespace nadi {
 struct TorchWork {
   Flops flops;
   Bytes bytes;
+  bool known = true;  // false: the op did work of which the shapes do not tell how much
 };
 
 // Nothing where no tensor has a shape. The texts are JSON, as in the traces of PyTorch's host (types

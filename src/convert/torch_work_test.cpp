@@ -117,5 +117,35 @@ TEST(TorchWork, TooMuchIsTheMostThereIs) {
   EXPECT_EQ(work->flops.count(), std::numeric_limits<std::int64_t>::max());
 }
 
+// A lookup touches rows, not the table: 8 rows of 64 floats, read and written, and the indices.
+TEST(TorchWork, LookupsTouchWhatTheyLookUp) {
+  const auto bytes = [](std::string_view name, std::string_view shapes, std::string_view types) {
+    const auto work = torch_work(name, IoInfo{.values = "", .shapes = shapes, .types = types}, IoInfo{});
+    return work ? work->bytes.count() : -1;
+  };
+  constexpr std::int64_t kRows = 2 * 8 * 64 * 4 + 8 * 8;
+  EXPECT_EQ(bytes("aten::index_select", "[[1000000, 64], [], [8]]", R"(["float", "Scalar", "long int"])"),
+            kRows);
+  EXPECT_EQ(bytes("aten::embedding_bag", "[[1000000, 64], [8], [2]]", R"(["float", "long int", "long int"])"),
+            kRows);
+  EXPECT_EQ(bytes("aten::gather", "[[1000000, 64], [], [8, 1]]", R"(["float", "Scalar", "long int"])"),
+            2 * 8 * 4 + 8 * 8);
+  // Two tokens of 8 heads of 128 go into a cache of a gigabyte.
+  EXPECT_EQ(bytes("_C_cache_ops::reshape_and_cache_flash",
+                  "[[2, 8, 128], [2, 8, 128], [30000, 16, 8, 128], [30000, 16, 8, 128], [2]]",
+                  R"(["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "long int"])"),
+            2 * 2 * (2 * 8 * 128) * 2 + 2 * 8);
+}
+
+TEST(TorchWork, PagesAndTablesInOneTensorAreKnownToBeUnknown) {
+  for (const std::string_view name : {"vllm::unified_attention_with_output", "_rocm_C::paged_attention",
+                                      "fbgemm::split_embedding_codegen_lookup_rowwise_adagrad_function"}) {
+    const auto work =
+        torch_work(name, IoInfo{.values = "", .shapes = "[[100, 4]]", .types = R"(["float"])"}, IoInfo{});
+    ASSERT_TRUE(work) << name;
+    EXPECT_FALSE(work->known) << name;
+  }
+}
+
 }  // namespace
 }  // namespace nadi

@@ -22,6 +22,8 @@
 #include <thread>
 #include <vector>
 
+#include "nadi/base/resource_shortage.h"
+
 namespace nadi {
 
 template <typename Item>
@@ -32,18 +34,15 @@ class OrderedWorkers {
 
   OrderedWorkers(int threads, Work work)
       : work_(std::move(work)), capacity_(kItemsPerThread * static_cast<std::size_t>(threads)) {
-    for (int i = 0; i < threads; ++i) threads_.emplace_back([this, i] { run(i); });
+    try {
+      for (int i = 0; i < threads; ++i) start_thread(threads_, [this, i] { run(i); });
+    } catch (...) {
+      end();
+      throw;
+    }
   }
 
-  ~OrderedWorkers() {
-    {
-      const std::lock_guard lock(mutex_);
-      waiting_.clear();
-      ended_ = true;
-    }
-    work_came_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
+  ~OrderedWorkers() { end(); }
 
   OrderedWorkers(const OrderedWorkers&) = delete;
   OrderedWorkers& operator=(const OrderedWorkers&) = delete;
@@ -74,6 +73,16 @@ class OrderedWorkers {
 
  private:
   static constexpr std::size_t kItemsPerThread = 3;
+
+  void end() {
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.clear();
+      ended_ = true;
+    }
+    work_came_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
 
   struct Job {
     std::unique_ptr<Item> item;

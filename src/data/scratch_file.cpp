@@ -11,15 +11,20 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/resource_shortage.h"
 
 namespace nadi {
 namespace {
 
 Error scratch_error(const std::filesystem::path& folder, std::string_view action) {
+  const int problem = errno;
+  if (const auto shortage = resource_shortage(problem, format("{} a temporary file in this folder", action),
+                                              {.file = folder.string()}))
+    return *shortage;
   return Error{ErrorKind::kEnvironment,
                {.file = folder.string()},
                format("cannot {} a temporary file in this folder: {}", action,
-                      std::generic_category().message(errno))};
+                      std::generic_category().message(problem))};
 }
 
 int open_without_name(const std::filesystem::path& folder) {

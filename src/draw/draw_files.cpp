@@ -102,7 +102,8 @@ class Drawing {
 
   std::optional<NodeLinkGraph> read_graph() const {
     if (files_.size() != 1 || content_kind(files_[0]) != FileKind::kNodeLink) return std::nullopt;
-    return read_node_link(files_[0], {.damage = options_.lenient ? JsonDamage::kSkip : JsonDamage::kRefuse});
+    return read_node_link(files_[0], {.memory = options_.memory,
+                                      .damage = options_.lenient ? JsonDamage::kSkip : JsonDamage::kRefuse});
   }
 
   void for_each_trace(const std::function<void(const Trace& trace, std::int64_t rank)>& take) {
@@ -110,13 +111,18 @@ class Drawing {
       for (const RankTrace& rank : traces_of(*graph, reading())) take(rank.trace, rank.rank);
       return;
     }
-    read_run(files_, {.lenient = options_.lenient, .progress = options_.progress, .note = options_.note},
+    read_run(files_,
+             {.memory = options_.memory,
+              .lenient = options_.lenient,
+              .strict = options_.strict,
+              .progress = options_.progress,
+              .note = options_.note},
              [&](const ReadRank& rank) { take(rank.trace, rank.rank); });
   }
 
   ChakraReadOptions reading() const {
     ChakraReadOptions reading;
-    if (options_.lenient) reading.missing_parents = MissingParents::kDrop;
+    if (!options_.strict) reading.missing_parents = MissingParents::kDrop;
     return reading;
   }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "nadi/base/atomic_file.h"
+#include "nadi/base/memory_limit.h"
 #include "nadi/base/number_ranges.h"
 
 namespace nadi {
@@ -52,7 +53,9 @@ struct DrawOptions {
   bool communication = false;  // communication, and a box for what is between two
   bool tensors = true;
   std::optional<bool> all_passes = {};  // every micro-batch and decode step; nothing: all but in pictures
-  bool lenient = false;
+  MemoryLimit memory = {};              // for each file
+  bool lenient = false;                 // skip damaged records
+  bool strict = false;  // refuse dependencies on nodes that are not there, which are dropped otherwise
   std::chrono::seconds limit{60};  // for the program that lays pictures out
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};
   std::function<void()> wait = {};  // called while that program runs; may throw to stop

@@ -6,6 +6,8 @@
 #include <omp.h>
 #endif
 
+#include "nadi/base/resource_shortage.h"
+
 namespace nadi {
 
 int default_threads() {
@@ -17,6 +19,7 @@ int default_threads() {
 
 void set_threads([[maybe_unused]] int threads) {
 #ifdef _OPENMP
+  expect_threads(threads - 1);  // OpenMP would end the program
   omp_set_dynamic(0);
   omp_set_num_threads(threads);
 #endif

@@ -15,7 +15,7 @@ namespace nadi {
 // How many threads an engine uses when the user did not say: one per core that the process may run on.
 int default_threads();
 
-// To be called by the thread that will run kernels, before the first.
+// By the thread that will run kernels, before the first. Error (environment) where threads are short.
 void set_threads(int threads);
 
 // Below this many elements a loop takes about as long as waking the threads (2 to 5 us); measured by

@@ -78,8 +78,11 @@ class Generator::State {
                                              .math = options.math})),
         loaded_(engine_->load(program())) {
     engine_->bind();
-    if (!options.weights.empty())
-      unused_ = ShardedState(*engine_, world_, programs_).load_weights(options.weights);
+    if (!options.weights.empty()) {
+      ShardedState state(*engine_, world_, programs_);
+      unused_ = state.load_weights(options.weights, options.verify);
+      notes_ = state.notes();
+    }
     engine_->initialize(options.seed);
     if (!engine_->has_input(loaded_, "sampling")) return;
     const std::array sampling{static_cast<float>(options.temperature), static_cast<float>(options.top_k),
@@ -139,6 +142,7 @@ class Generator::State {
   const std::unique_ptr<Engine> engine_;
   const ProgramHandle loaded_;
   std::vector<std::string> unused_ = {};
+  std::vector<std::string> notes_ = {};
   std::vector<ExecutedStep> recorded_ = {};
 
  private:
@@ -259,6 +263,10 @@ std::span<const ExecutedStep> Generator::recorded() const {
 
 void Generator::forget_recorded() {
   state_->recorded_.clear();
+}
+
+const std::vector<std::string>& Generator::weight_notes() const {
+  return state_->notes_;
 }
 
 const std::vector<std::string>& Generator::unused_weights() const {

@@ -33,6 +33,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nadi/base/checked_memory.h"
 #include "nadi/engine/engine_memory.h"
 #include "nadi/engine/make_engine.h"
 #include "nadi/graph/dtype.h"
@@ -61,6 +62,7 @@ struct GeneratorOptions {
   int threads = 0;                     // 0: one per core
   double slowdown = 1;                 // computes that many times slower, for experiments with mixed speeds
   std::filesystem::path weights = {};  // Hugging Face folder; empty: random ones
+  Verify verify = Verify::kYes;        // whether they are checked against their checksums
   std::optional<TokenId> end_token = {};  // a prompt ends with it
   // Only tokens below this one are generated: a tokenizer may have fewer than the model has room for. 0: any.
   std::int64_t token_limit = 0;
@@ -132,6 +134,8 @@ class Generator {
   void forget_recorded();
   // Names in the weights' files that the model does not have.
   const std::vector<std::string>& unused_weights() const;
+  // What a user should know of the files with the weights.
+  const std::vector<std::string>& weight_notes() const;
   std::string remark() const;  // of the engine, for the user; empty: none
 
  private:

@@ -46,6 +46,10 @@ class ChunkedInput {
   // Bytes from position() to the end, where that is known beforehand: not for pipes and compressed files.
   std::optional<std::uint64_t> remaining() const;
 
+  // Bytes of the input as it lies on disk, compressed or not: for limits that depend on it (memory_limit.h).
+  // Nothing for a pipe.
+  std::optional<std::uint64_t> file_bytes() const { return size_; }
+
   // What lies ahead of position(): at least `wanted` bytes, unless the input ends before that. Valid until
   // the next call of ahead() or read().
   std::string_view ahead(std::size_t wanted) {

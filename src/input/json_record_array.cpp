@@ -172,6 +172,7 @@ bool JsonRecordArray::take(Token open, Token close) {
       place.byte = static_cast<std::int64_t>(start) + (location - text);
     refusal = input_error(std::move(place), simdjson::error_message(error.error()));
   } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kInput) throw;
     refusal = error;
   }
   const JsonScan scan = scan_json_value({text + *open, *close + 1 - *open}, {.final = true});

@@ -227,6 +227,7 @@ void DocumentReader::give_member(std::string_view name, std::string_view json, s
   } catch (const simdjson::simdjson_error& error) {
     reading_.refused(input_error({}, simdjson::error_message(error.error())), byte);
   } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kInput) throw;
     reading_.refused(error, byte);
   }
 }

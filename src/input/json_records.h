@@ -46,7 +46,7 @@ class JsonRecordTaker {
 
   // A record of the array with that number in JsonRecordOptions::arrays: all of it, never a part. Its texts
   // are valid during the call. simdjson's exceptions mean damage; an Error (input) means that the record is
-  // JSON, but not acceptable. In both cases the record must have no effect.
+  // JSON, but not acceptable. In both cases the record must have no effect. Any other Error ends the reading.
   virtual void record(std::size_t array, JsonObject& record, std::uint64_t byte) = 0;
 
   // Another document follows in the same file: forget everything.

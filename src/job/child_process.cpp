@@ -12,6 +12,8 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/resource_shortage.h"
+#include "nadi/job/process_keeper.h"
 
 namespace nadi {
 namespace {
@@ -24,7 +26,9 @@ struct Pipe {
 };
 
 Error system_error(std::string_view what) {
-  return environment_error(format("cannot {}: {}", what, std::generic_category().message(errno)));
+  const int problem = errno;
+  return resource_shortage(problem, what)
+      .value_or(environment_error(format("cannot {}: {}", what, std::generic_category().message(problem))));
 }
 
 Pipe make_pipe() {
@@ -56,23 +60,23 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 struct ChildStart {
   char** words;
   char** environment;
-  int input, output, errors;
+  int input, output, errors, report;  // report -1: none
   pid_t parent;
   bool new_session;
   int death_signal;
 };
 
 // In the child, where another thread of the parent may have held any lock: only calls that take none.
-[[noreturn]] void become(const ChildStart& start) {
-  if (start.new_session)
-    setsid();
-  else
-    setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, start.death_signal);
-  if (getppid() != start.parent) _exit(kCannotExecute);  // it died before the line above
+[[noreturn]] void execute(const ChildStart& start) {
   dup2(start.input, STDIN_FILENO);
   dup2(start.output, STDOUT_FILENO);
   dup2(start.errors, STDERR_FILENO);
+  if (start.report >= 0) {
+    // The same number would stay as it is, and be closed by execve().
+    const int spare = start.report == kReportDescriptor ? dup(start.report) : start.report;
+    dup2(spare, kReportDescriptor);
+    if (spare != start.report) close(spare);
+  }
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -84,9 +88,19 @@ struct ChildStart {
   _exit(kCannotExecute);
 }
 
+[[noreturn]] void become(const ChildStart& start) {
+  if (start.new_session)
+    setsid();
+  else
+    setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, start.death_signal);
+  if (getppid() != start.parent) _exit(kCannotExecute);  // it died before the line above
+  execute(start);
+}
+
 }  // namespace
 
-ChildProcess::ChildProcess(const ChildOptions& options) {
+ChildProcess::ChildProcess(const ChildOptions& options) : kept_(!options.kept.empty()) {
   check(!options.words.empty(), "a child process without a program");
   std::vector<std::string> words = options.words;
   std::vector<std::string> environment = merged_environment(options.environment);
@@ -95,25 +109,32 @@ ChildProcess::ChildProcess(const ChildOptions& options) {
   const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
   Pipe out = make_pipe();
   Pipe err = make_pipe();
+  Pipe report;
+  if (options.with_report) report = make_pipe();
   const ChildStart start{.words = const_cast<char**>(word_pointers.data()),
                          .environment = const_cast<char**>(environment_pointers.data()),
                          .input = nothing.get(),
                          .output = out.write.get(),
                          .errors = err.write.get(),
+                         .report = report.write.get(),
                          .parent = getpid(),
                          .new_session = options.new_session,
                          .death_signal = options.death_signal};
   pid_ = fork();
   if (pid_ < 0) throw system_error("start another process");
+  if (pid_ == 0 && kept_)
+    keep_program({.parent = start.parent, .group = options.kept, .death_signal = options.death_signal},
+                 [&] { execute(start); });
   if (pid_ == 0) become(start);
-  if (!options.new_session) setpgid(pid_, pid_);  // whoever is first; so it holds when we go on
+  if (!options.new_session && !kept_) setpgid(pid_, pid_);  // whoever is first; so it holds when we go on
   out_ = LineStream(std::move(out.read));
   err_ = LineStream(std::move(err.read));
+  if (options.with_report) report_ = LineStream(std::move(report.read));
 }
 
 ChildProcess::~ChildProcess() {
   if (poll_end()) return;
-  kill(pid_, SIGKILL);
+  end_all();
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
@@ -125,6 +146,10 @@ const std::optional<EndStatus>& ChildProcess::poll_end() {
 
 void ChildProcess::send_signal(int signal) {
   if (!poll_end()) kill(pid_, signal);
+}
+
+void ChildProcess::end_all() {
+  if (!poll_end()) kill(pid_, kept_ ? SIGUSR1 : SIGKILL);
 }
 
 }  // namespace nadi

@@ -5,7 +5,7 @@
 //
 // The child has nothing to read, begins with no signals blocked, and dies with us. A program that cannot be
 // executed says so in its standard error and ends with exit code 127. The destructor kills a child that still
-// runs; what the child started itself is for process_tree.h.
+// runs; what the child started itself is for process_tree.h, or for a keeper.
 #pragma once
 
 #include <sys/types.h>
@@ -22,11 +22,17 @@ namespace nadi {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
+inline constexpr int kReportDescriptor = 3;
+
 struct ChildOptions {
   std::vector<std::string> words;  // the program's path, and its arguments
   Environment environment = {};    // added to that of this process
   bool new_session = false;        // of its own; else only a process group of its own
   int death_signal = 9;            // what it gets when we die: SIGKILL
+  bool with_report = false;        // it has a third pipe to us, its descriptor kReportDescriptor
+  // Not "": a keeper (process_keeper.h) with a control group of this name ends all that the child starts,
+  // when that has ended, when end_all() asks for it, and when we die; pid() is the keeper's.
+  std::string kept = {};
 };
 
 class ChildProcess {
@@ -40,16 +46,21 @@ class ChildProcess {
   pid_t pid() const { return pid_; }
   LineStream& out() { return out_; }
   LineStream& err() { return err_; }
+  LineStream& report() { return report_; }  // closed without ChildOptions::with_report
 
   // How it ended; nothing while it runs.
   const std::optional<EndStatus>& poll_end();
-  // Nothing happens when it has ended.
+  // Nothing happens when it has ended. Of a kept child: SIGTERM, SIGINT or SIGHUP, for its process group.
   void send_signal(int signal);
+  // Of a kept child: SIGKILL for it and for all that it has started. Others: for the child.
+  void end_all();
 
  private:
   pid_t pid_ = -1;
+  bool kept_ = false;
   LineStream out_;
   LineStream err_;
+  LineStream report_;
   std::optional<EndStatus> end_;
 };
 

@@ -44,6 +44,16 @@ TEST(ChildProcess, HandsOverOutputAndExitCode) {
   EXPECT_THAT(ended.err, ElementsAre("two"));
 }
 
+TEST(ChildProcess, MayReportThroughAThirdPipe) {
+  ChildProcess child({.words = {"/bin/sh", "-c", "echo line >&3"}, .with_report = true});
+  std::vector<std::string> lines;
+  while (child.report().is_open()) {
+    child.report().read([&](std::string_view line) { lines.emplace_back(line); });
+    poll(nullptr, 0, 1);
+  }
+  EXPECT_THAT(lines, ElementsAre("line"));
+}
+
 TEST(ChildProcess, TellsSignals) {
   EXPECT_EQ(run_script("kill -9 $$").status, EndStatus{.signal = SIGKILL});
 }

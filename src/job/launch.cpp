@@ -4,8 +4,12 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "nadi/base/error.h"
@@ -18,6 +22,7 @@
 #include "nadi/job/process_tree.h"
 #include "nadi/job/rank_board.h"
 #include "nadi/job/rank_supervisor.h"
+#include "nadi/job/rank_watch.h"
 
 namespace nadi {
 namespace {
@@ -40,6 +45,52 @@ enum class JobPhase {
   kLeaving,      // supervisors may go; mpirun ends by itself
 };
 
+// Sees from a thread of its own that the launcher does not come back from handing on output: a pipe is full
+// that nobody reads.
+class OutputGuard {
+ public:
+  using Milliseconds = std::chrono::milliseconds;
+  OutputGuard(Milliseconds timeout, std::function<void(bool stopped)> stuck)
+      : timeout_(timeout), stuck_(std::move(stuck)), thread_([this] { run(); }) {}
+  ~OutputGuard() {
+    {
+      const std::lock_guard lock(mutex_);
+      leaving_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+  OutputGuard(const OutputGuard&) = delete;
+  OutputGuard& operator=(const OutputGuard&) = delete;
+
+  void came_back() { turns_.fetch_add(1, std::memory_order_relaxed); }
+  void stop() { stopping_.store(true, std::memory_order_relaxed); }
+
+ private:
+  void run() {
+    constexpr Milliseconds kLook{200};
+    std::uint64_t seen = 0;
+    Milliseconds idle{0};
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock, kLook, [&] { return leaving_; })) {
+      const std::uint64_t turns = turns_.load(std::memory_order_relaxed);
+      idle = turns == std::exchange(seen, turns) ? idle + kLook : Milliseconds(0);
+      const bool stopping = stopping_.load(std::memory_order_relaxed);
+      const bool stuck = (timeout_.count() > 0 && idle >= timeout_) || (stopping && idle >= kStopPatience);
+      if (stuck) return stuck_(stopping);
+    }
+  }
+
+  const Milliseconds timeout_;
+  const std::function<void(bool)> stuck_;
+  std::atomic<std::uint64_t> turns_ = 0;
+  std::atomic<bool> stopping_ = false;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool leaving_ = false;
+  std::thread thread_;
+};
+
 class Job {
  public:
   Job(const LaunchRequest& request, LaunchListener& listener, const std::filesystem::path& mpirun)
@@ -48,32 +99,46 @@ class Job {
         contacts_(spans_hosts(request) ? Reach::kEveryHost : Reach::kThisHost),
         mpirun_(mpirun_command(request, mpirun, contacts_.contact())),
         board_(request.ranks),
+        watch_(request.ranks),
         sockets_(static_cast<std::size_t>(request.ranks)) {}
 
   ~Job() {
+    guard_.reset();
     for (auto& socket : sockets_) socket.reset();
     mpirun_.send_signal(SIGKILL);
     while (!mpirun_.poll_end()) poll(nullptr, 0, 1);
+    end_processes();
+    if (request_.nodes != nullptr) request_.nodes->end_daemons(request_.patience.leave);
+  }
+
+  LaunchResult run(const std::function<bool()>& stop_asked) {
+    if (request_.output_stuck)
+      guard_.emplace(request_.comm_timeout, [this](bool stopped) {
+        end_processes();
+        request_.output_stuck(stopped);
+      });
+    while (phase_ != JobPhase::kLeaving || !(mpirun_.poll_end() && mpirun_is_silent())) {
+      wait();
+      read_all();
+      watch_.tick(now());
+      if (guard_) guard_->came_back();
+      if (phase_ == JobPhase::kLeaving && now() >= deadline_) break;
+      if (phase_ == JobPhase::kRunning && (stop_asked() || stopped_elsewhere())) stop();
+      advance();
+    }
+    return {.stopped = stopped_, .hung_at_stop = hung_at_stop_, .failure = failure_};
+  }
+
+ private:
+  // On this machine. Supervisors on others end their ranks when the connection closes.
+  void end_processes() {
     const std::string mark = format("{}={}", kContactVariable, contacts_.contact());
     const auto ours = [&](const ProcessInfo& process) {
       return process.session == mpirun_.pid() || started_with(process.pid, mark);
     };
     end_descendants(ours, request_.patience.kill);
-    if (request_.nodes != nullptr) request_.nodes->end_daemons(request_.patience.leave);
   }
 
-  LaunchResult run(const std::function<bool()>& stop_asked) {
-    while (phase_ != JobPhase::kLeaving || !(mpirun_.poll_end() && mpirun_is_silent())) {
-      wait();
-      read_all();
-      if (phase_ == JobPhase::kLeaving && now() >= deadline_) break;
-      if (phase_ == JobPhase::kRunning && (stop_asked() || stopped_elsewhere())) stop();
-      advance();
-    }
-    return {.stopped = stopped_, .failure = failure_};
-  }
-
- private:
   void wait() {
     std::vector<pollfd> entries;
     const auto add = [&](int descriptor) {
@@ -108,6 +173,7 @@ class Job {
       socket->read([&](std::string_view line) { hear(rank, line); });
       if (!socket->is_open())
         board_.ended(rank, {.status = std::nullopt, .asked = phase_ > JobPhase::kBlaming});
+      if (board_.has_ended(rank)) watch_.ended(rank);
     }
     for (LineStream* stream : {&mpirun_.out(), &mpirun_.err()})
       stream->read([&](std::string_view line) { hear_mpirun(line); });
@@ -128,6 +194,12 @@ class Job {
   bool lost_node() const { return request_.nodes != nullptr && !request_.nodes->lost().empty(); }
 
   void hear(int rank, std::string_view line) {
+    if (line.starts_with("beat ")) {
+      if (const auto beat = parse_beat(line.substr(5)); beat && beat->rank == rank) watch_.heard(*beat);
+      return;
+    }
+    if (line.starts_with("state ")) return hear_state(rank, line.substr(6));
+    if (!watch_.beat(rank)) watch_.moved(rank);  // what it prints is its only sign of life
     if (line.starts_with("out ")) {
       listener_.rank_printed(rank, OutputKind::kOut, line.substr(4));
     } else if (line.starts_with("err ")) {
@@ -135,12 +207,26 @@ class Job {
       listener_.rank_printed(rank, OutputKind::kErr, line.substr(4));
     } else if (line.starts_with("started ")) {
       board_.started(rank, std::string(line.substr(8)));
+      watch_.started(rank);
       // Orders that were given before it could hear them.
       if (phase_ == JobPhase::kTerminating) order(rank, "terminate");
       if (phase_ > JobPhase::kTerminating) order(rank, "kill");
     } else if (const auto end = parse_end(line)) {
       board_.ended(rank, *end);
     }
+  }
+
+  // "T 1200": of a rank that says nothing. One that never has is a program that knows of no beats: it gets on
+  // while it computes.
+  void hear_state(int rank, std::string_view text) {
+    if (text.size() < 3) return;
+    watch_.state(rank, text[0]);
+    std::int64_t computed = 0;
+    std::from_chars(text.data() + 2, text.data() + text.size(), computed);
+    std::int64_t& before = computed_ms_[static_cast<std::size_t>(rank)];
+    constexpr std::int64_t kLeastMs = 5;  // between two looks, which are a second apart
+    if (!watch_.beat(rank) && computed - before >= kLeastMs) watch_.moved(rank);
+    before = computed;
   }
 
   void hear_mpirun(std::string_view line) {
@@ -150,6 +236,8 @@ class Job {
 
   void stop() {
     stopped_ = true;
+    stopped_at_ = watch_.now();
+    if (guard_) guard_->stop();
     // Where nothing has begun, nothing has to be saved.
     const bool begun = board_.any_started();
     if (!begun) mpirun_.send_signal(SIGTERM);
@@ -164,6 +252,8 @@ class Job {
         if (board_.all_good()) return leave();
         if (board_.any_failed() || board_.all_ended() || mpirun_.poll_end() || lost_node())
           enter(JobPhase::kBlaming, request_.patience.blame);
+        else if (request_.comm_timeout.count() > 0 && watch_.idle() >= request_.comm_timeout)
+          end_hang();
         return;
       case JobPhase::kBlaming:
         if (!over && !board_.all_ended()) return;
@@ -174,7 +264,11 @@ class Job {
       case JobPhase::kTerminating:
         if (gone()) return leave();
         hurry_stragglers();
-        if (!over) return;
+        if (hangs_at_stop()) {
+          hung_at_stop_ = watch_.report();
+        } else if (!over) {
+          return;
+        }
         enter(JobPhase::kKilling, request_.patience.kill);
         order_all("kill");
         return;
@@ -185,6 +279,20 @@ class Job {
         return;
     }
     unreachable();
+  }
+
+  // Who hangs has nothing to save, and does not listen.
+  void end_hang() {
+    failure_ = LaunchFailure{.hang = watch_.report()};
+    write_collectives(*failure_->hang, request_.collectives_folder);
+    enter(JobPhase::kKilling, request_.patience.kill);
+    order_all("kill");
+  }
+
+  // Who saves may take its time, and a disk, too.
+  bool hangs_at_stop() const {
+    return stopped_ && watch_.now() - stopped_at_ >= kStopPatience && watch_.idle() >= kStopPatience &&
+           !watch_.at_disk();
   }
 
   // Ranks save together: when one has ended, the others have little left to do, or wait for it in vain.
@@ -241,12 +349,18 @@ class Job {
   LaunchSocketListener contacts_;
   ChildProcess mpirun_;
   RankBoard board_;
+  HangWatch watch_;
+  std::vector<std::int64_t> computed_ms_ =
+      std::vector<std::int64_t>(static_cast<std::size_t>(request_.ranks));
   std::vector<std::optional<LaunchSocket>> sockets_;  // by rank; nothing before it said hello
   JobPhase phase_ = JobPhase::kRunning;
   TimePoint deadline_ = TimePoint::max();
   std::optional<TimePoint> first_end_;  // of a rank that was to stop
   bool stopped_ = false;
+  std::chrono::milliseconds stopped_at_{0};  // of the watch
+  std::optional<HangReport> hung_at_stop_;
   std::optional<LaunchFailure> failure_;
+  std::optional<OutputGuard> guard_;
 };
 
 }  // namespace
@@ -260,6 +374,9 @@ LaunchRequest request_for_self(int ranks, const std::vector<std::string>& words)
 }
 
 std::string LaunchFailure::to_string() const {
+  if (hang)
+    return format("no rank has made progress for {} s: the ranks were ended",
+                  (hang->idle.count() + 500) / 1000);
   if (!lost_node.empty()) return format("the launch of {} is gone", lost_node);
   if (!rank)
     return status ? format("mpirun ended with {}", status->to_string()) : "mpirun has ended the ranks";
@@ -270,6 +387,7 @@ std::string LaunchFailure::to_string() const {
 }
 
 bool LaunchFailure::may_go_away() const {
+  if (hang) return true;
   if (!rank) return false;
   const int code = status.value_or(EndStatus{}).exit_code;
   return code != 2 && code != 3 && code != 5;

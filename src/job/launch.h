@@ -9,6 +9,9 @@
 // the failed rank is known for certain, lines are never torn, and ranks on other hosts can be ended, too.
 // When the process of launch() dies, the connections close and the supervisors end their ranks.
 //
+// A job that hangs is ended: when no rank has got on for comm_timeout (hang_watch.h), when the output is not
+// taken for so long, and, within seconds, when it was to stop and does not get on.
+//
 // While a job runs, the calling process adopts the job's orphans; when launch() returns, or throws, nothing
 // that it has started is left. It never ends a process that is not of this job. One job at a time.
 #pragma once
@@ -22,6 +25,7 @@
 #include <vector>
 
 #include "nadi/job/child_process.h"
+#include "nadi/job/hang_watch.h"
 
 namespace nadi {
 
@@ -48,6 +52,12 @@ struct LaunchRequest {
   LaunchMeeting* nodes = nullptr;            // or the launches on other machines that have met with this one
   Environment environment = {};              // added to that of every rank
   LaunchPatience patience = {};
+  std::chrono::milliseconds comm_timeout{0};       // without progress of any rank; 0: for ever
+  std::filesystem::path collectives_folder = ".";  // where the requests of ranks that hang are written
+  // Called on another thread when the listener has not come back for comm_timeout, or for seconds after a
+  // stop (`stopped`): somebody does not take the output. All processes of the job have been killed. It has to
+  // end the process, since nothing else can.
+  std::function<void(bool stopped)> output_stuck = {};
 };
 
 // `nadi <words>` on `ranks` ranks, by this same program, whose main() knows kSupervisorWord.
@@ -70,6 +80,7 @@ struct LaunchFailure {
   std::optional<int> rank = {};          // nothing: the job failed and no rank did
   std::string host = {};                 // the rank's, where there are several
   std::optional<EndStatus> status = {};  // of the rank, or of mpirun; nothing: lost
+  std::optional<HangReport> hang = {};   // nobody got on, and all were killed
   std::string lost_node = {};            // "node 1 on b": its launch is gone, and nothing is known of ranks
   bool out_of_memory = false;            // the kernel ended the rank because memory ran out
   std::vector<std::string> last_lines = {};  // of the rank's standard error
@@ -84,8 +95,9 @@ struct LaunchFailure {
 };
 
 struct LaunchResult {
-  bool stopped = false;                       // because stop_asked() said so
-  std::optional<LaunchFailure> failure = {};  // the first
+  bool stopped = false;                         // because stop_asked() said so
+  std::optional<HangReport> hung_at_stop = {};  // the ranks did not get on then, and were killed
+  std::optional<LaunchFailure> failure = {};    // the first
 
   // What the launching program should end with: 0; 130 when it was stopped; the failed rank's exit code, or
   // where it has none 4 when memory ran out and else 1.

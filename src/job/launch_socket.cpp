@@ -144,31 +144,35 @@ LaunchSocketListener::LaunchSocketListener(Reach reach)
 }
 
 std::vector<LaunchSocketListener::Arrival> LaunchSocketListener::accept() {
-  for (;;) {
+  const auto now = std::chrono::steady_clock::now();
+  for (std::size_t came = 0; came < kMostStrangers; ++came) {
     Descriptor connection(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection.is_open()) break;
-    strangers_.emplace_back(std::move(connection));
+    strangers_.push_back({LaunchSocket(std::move(connection)), now});
   }
   std::vector<Arrival> arrivals;
   const std::string hello = format("{}{} ", kHello, secret_);
-  for (LaunchSocket& stranger : strangers_) {
+  for (auto& [stranger, since] : strangers_) {
     std::optional<std::string> said;
     stranger.read([&](std::string_view line) { said = std::string(line); });
-    if (!said) continue;
-    if (said->starts_with(hello)) {
+    if (!said) {
+      if (now - since > kHelloPatience) stranger.close();
+    } else if (said->starts_with(hello)) {
       stranger.send(kWelcome);
       arrivals.push_back({std::move(stranger), said->substr(hello.size())});
     } else {
       stranger.close();
     }
   }
-  std::erase_if(strangers_, [](const LaunchSocket& stranger) { return !stranger.is_open(); });
+  std::erase_if(strangers_, [](const Stranger& stranger) { return !stranger.socket.is_open(); });
+  if (strangers_.size() > kMostStrangers)
+    strangers_.erase(strangers_.begin(), strangers_.end() - static_cast<std::ptrdiff_t>(kMostStrangers));
   return arrivals;
 }
 
 std::vector<int> LaunchSocketListener::waiting() const {
   std::vector<int> descriptors;
-  for (const LaunchSocket& stranger : strangers_) descriptors.push_back(stranger.descriptor());
+  for (const Stranger& stranger : strangers_) descriptors.push_back(stranger.socket.descriptor());
   return descriptors;
 }
 

@@ -9,9 +9,13 @@
 // The first line of a supervisor is a greeting with a secret that only processes of this job know. The other
 // side is gone when is_open() is false after read(); a host that died is noticed within half a minute.
 //
+// Who floods the launcher with connections costs it little: of those that have not said the secret only the
+// newest kMostStrangers are kept, for kHelloPatience, and each may say one short line.
+//
 // Limitation: IPv4.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +47,9 @@ enum class Reach {
 
 class LaunchSocketListener {
  public:
+  static constexpr std::size_t kMostStrangers = 256;
+  static constexpr std::chrono::seconds kHelloPatience{10};
+
   // Error (environment) when there is no network to listen on.
   explicit LaunchSocketListener(Reach reach);
 
@@ -66,7 +73,11 @@ class LaunchSocketListener {
   Descriptor listening_;
   std::string secret_;
   std::string contact_;
-  std::vector<LaunchSocket> strangers_;
+  struct Stranger {
+    LaunchSocket socket;
+    std::chrono::steady_clock::time_point since;
+  };
+  std::vector<Stranger> strangers_;  // in the order in which they came
 };
 
 // Tries the addresses in turn. Error (environment) when none of them answers as the launcher.

@@ -165,6 +165,35 @@ TEST_F(Launch, AsksRanksToStopAndWaitsForThem) {
   for (int rank = 0; rank < 2; ++rank) EXPECT_THAT(recorder_.out[rank], Contains("saved"));
 }
 
+// A rank that is stopped does not hear SIGTERM, and has nothing to save.
+TEST_F(Launch, KillsRanksThatDoNotGetOnWhenTheyAreToStop) {
+  int ready = 0;  // both, so that none is asked before it ignores that
+  recorder_.on_line = [&](int, std::string_view line) { stop_ = stop_ || (line == "ready" && ++ready == 2); };
+  const auto start = steady_clock::now();
+  const LaunchResult result = run(2, "trap '' TERM; echo ready; kill -STOP $$");
+  EXPECT_TRUE(result.stopped);
+  ASSERT_TRUE(result.hung_at_stop);
+  EXPECT_EQ(result.exit_code(), 130);
+  EXPECT_THAT(result.hung_at_stop->lines, ElementsAre("ranks 0-1 are stopped by a signal (SIGSTOP)"));
+  EXPECT_LT(steady_clock::now() - start, kPromised);
+}
+
+// Rank 0 computes for 3 s, which is more than the timeout: as long as one gets on, the others may wait.
+TEST_F(Launch, EndsRanksOfWhichNoneGetsOn) {
+  const TemporaryFolder folder;
+  LaunchRequest what = request(
+      2, "[ $R = 0 ] && for ((end = SECONDS + 3; SECONDS < end;)); do :; done; echo computed; sleep 60");
+  what.comm_timeout = milliseconds(2500);
+  what.collectives_folder = folder.path();
+  const LaunchResult result = run(what);
+  ASSERT_TRUE(result.failure && result.failure->hang);
+  EXPECT_EQ(result.exit_code(), 1);
+  EXPECT_THAT(recorder_.out[0], ElementsAre("computed"));
+  EXPECT_THAT(result.failure->to_string(), testing::HasSubstr("no rank has made progress for "));
+  EXPECT_THAT(result.failure->hang->lines, ElementsAre("ranks 0-1 show no sign of life"));
+  EXPECT_EQ(result.failure->hang->file, folder.path() / "collectives.json");
+}
+
 TEST_F(Launch, StopsBeforeAnythingHasStarted) {
   stop_ = true;
   const auto start = steady_clock::now();

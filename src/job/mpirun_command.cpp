@@ -68,6 +68,27 @@ void add_nodes(const LaunchRequest& request, std::vector<std::string>& words) {
   if (request.nodes->share_a_machine()) words.insert(words.end(), {"--mca", "btl", "^vader"});
 }
 
+// On one machine nothing needs the network: mpirun and the ranks listen on the loopback interface alone, and
+// the ranks not at all, since they have shared memory. What the user has set in Open MPI's own variables
+// counts.
+void stay_on_this_machine(std::vector<std::string>& words) {
+  struct Setting {
+    const char *name, *value;
+  };
+  constexpr std::array kSettings{Setting{"oob_tcp_if_include", "lo"},
+                                 Setting{"btl", "^tcp,ofi,openib,usnic,uct"},
+                                 Setting{"btl_tcp_if_include", "lo"}};
+  for (const Setting& setting : kSettings) {
+    const std::string name = setting.name;
+    // Both forms of one choice exclude each other.
+    const std::string other = name.ends_with("include") ? name.substr(0, name.size() - 7) + "exclude" : name;
+    if (std::getenv(("OMPI_MCA_" + name).c_str()) != nullptr ||
+        std::getenv(("OMPI_MCA_" + other).c_str()) != nullptr)
+      continue;
+    words.insert(words.end(), {"--mca", name, setting.value});
+  }
+}
+
 }  // namespace
 
 bool spans_hosts(const LaunchRequest& request) {
@@ -94,7 +115,10 @@ ChildOptions mpirun_command(const LaunchRequest& request, const std::filesystem:
   if (request.nodes != nullptr) add_nodes(request, words);
   if (!request.hosts.empty()) words.insert(words.end(), {"--host", request.hosts});
   if (!request.hostfile.empty()) words.insert(words.end(), {"--hostfile", request.hostfile.string()});
-  if (!spans_hosts(request)) words.emplace_back("--oversubscribe");  // than cores; else mpirun refuses
+  if (!spans_hosts(request)) {
+    words.emplace_back("--oversubscribe");  // than cores; else mpirun refuses
+    stay_on_this_machine(words);
+  }
   if (geteuid() == 0) {
     environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
     environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

@@ -8,6 +8,7 @@
 
 #include "nadi/job/launch.h"
 #include "nadi/job/rank_supervisor.h"
+#include "nadi/testing/temporary_variable.h"
 
 namespace nadi {
 namespace {
@@ -28,9 +29,11 @@ LaunchRequest request() {
 
 TEST(MpirunCommand, OnOneHostTakesMoreRanksThanCores) {
   const ChildOptions options = mpirun_command(request(), "/usr/bin/mpirun", "secret@127.0.0.1:1");
-  EXPECT_THAT(options.words, ElementsAre("/usr/bin/mpirun", "-n", "4", "--bind-to", "none", "-x", "NADI_SLOW",
-                                         "-x", "NADI_LAUNCHER", "--oversubscribe", "/bin/nadi", "launch-rank",
-                                         "/bin/nadi", "train", "gpt2"));
+  EXPECT_THAT(options.words,
+              ElementsAre("/usr/bin/mpirun", "-n", "4", "--bind-to", "none", "-x", "NADI_SLOW", "-x",
+                          "NADI_LAUNCHER", "--oversubscribe", "--mca", "oob_tcp_if_include", "lo", "--mca",
+                          "btl", "^tcp,ofi,openib,usnic,uct", "--mca", "btl_tcp_if_include", "lo",
+                          "/bin/nadi", "launch-rank", "/bin/nadi", "train", "gpt2"));
   EXPECT_THAT(options.words, Not(Contains(testing::HasSubstr("secret"))))
       << "everybody may read command lines";
   EXPECT_THAT(options.environment,
@@ -38,6 +41,15 @@ TEST(MpirunCommand, OnOneHostTakesMoreRanksThanCores) {
   if (geteuid() == 0) {
     EXPECT_THAT(options.environment, Contains(Pair("OMPI_ALLOW_RUN_AS_ROOT", "1")));
   }
+}
+
+TEST(MpirunCommand, WhatTheUserSetsOfOpenMpiCounts) {
+  const TemporaryVariable btl("OMPI_MCA_btl", "tcp,self");
+  const TemporaryVariable interfaces("OMPI_MCA_oob_tcp_if_exclude", "eth0");
+  const std::vector<std::string> words = mpirun_command(request(), "mpirun", "s@h:1").words;
+  EXPECT_THAT(words, Not(Contains("btl")));
+  EXPECT_THAT(words, Not(Contains("oob_tcp_if_include")));
+  EXPECT_THAT(words, IsSupersetOf({"btl_tcp_if_include", "lo"}));
 }
 
 TEST(MpirunCommand, OnSeveralHostsCarriesTheEnvironment) {

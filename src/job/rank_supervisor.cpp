@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "nadi/base/error.h"
@@ -18,7 +19,9 @@
 #include "nadi/job/free_memory.h"
 #include "nadi/job/launch_socket.h"
 #include "nadi/job/process_tree.h"
+#include "nadi/job/progress_meter.h"
 #include "nadi/job/rank_board.h"
+#include "nadi/job/rank_watch.h"
 #include "nadi/job/usable_cores.h"
 
 namespace nadi {
@@ -28,6 +31,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kEndPatience{2000};  // for what the rank left behind to go
 constexpr int kNoTimeLimit = -1;
+constexpr int kLookMs = 1000;                // at a rank that says nothing
+constexpr milliseconds kUsualSilence{2500};  // of one that is well: it speaks once a second
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -63,7 +68,10 @@ class Supervisor {
   }
 
   void run() {
-    while (!rank_.poll_end()) step(kNoTimeLimit);
+    while (!rank_.poll_end()) {
+      step(kLookMs);
+      report_state();
+    }
     const bool out_of_memory =
         !asked_ && rank_.poll_end()->signal == SIGKILL && count_memory_kills() > memory_kills_before_;
     // Their output, and the ends of the pipes that they hold, come with their end.
@@ -77,16 +85,31 @@ class Supervisor {
 
  private:
   void step(int milliseconds_at_most) {
-    std::array<pollfd, 4> entries{{{.fd = signals_.get(), .events = POLLIN, .revents = 0},
+    std::array<pollfd, 5> entries{{{.fd = signals_.get(), .events = POLLIN, .revents = 0},
                                    {.fd = socket_.descriptor(), .events = POLLIN, .revents = 0},
                                    {.fd = rank_.out().descriptor(), .events = POLLIN, .revents = 0},
-                                   {.fd = rank_.err().descriptor(), .events = POLLIN, .revents = 0}}};
+                                   {.fd = rank_.err().descriptor(), .events = POLLIN, .revents = 0},
+                                   {.fd = rank_.report().descriptor(), .events = POLLIN, .revents = 0}}};
     poll(entries.data(), entries.size(), milliseconds_at_most);
     rank_.out().read([&](std::string_view line) { socket_.send(format("out {}", line)); });
     rank_.err().read([&](std::string_view line) { socket_.send(format("err {}", line)); });
+    rank_.report().read([&](std::string_view line) {
+      spoke_ = std::chrono::steady_clock::now();
+      socket_.send(format("beat {}", line));
+    });
     take_signals();
     if (socket_.is_open()) socket_.read([&](std::string_view order) { obey(order); });
     if (!socket_.is_open()) ask(SIGKILL);
+  }
+
+  // A rank that is stopped, or is no program of ours, is looked at from outside.
+  void report_state() {
+    const auto now = std::chrono::steady_clock::now();
+    if ((spoke_ && now - *spoke_ < kUsualSilence) || now - looked_ < milliseconds(kLookMs)) return;
+    looked_ = now;
+    const char state = process_state(rank_.pid());
+    const auto computed = std::chrono::duration_cast<milliseconds>(computed_by(rank_.pid()));
+    if (state != '\0') socket_.send(format("state {} {}", state, computed.count()));
   }
 
   void take_signals() {
@@ -113,6 +136,8 @@ class Supervisor {
   LaunchSocket socket_;
   std::int64_t memory_kills_before_ = count_memory_kills();
   ChildProcess rank_;
+  std::optional<std::chrono::steady_clock::time_point> spoke_;
+  std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
   bool asked_ = false;
   bool terminated_ = false;
   bool bye_ = false;
@@ -136,8 +161,10 @@ int supervise_rank(const std::vector<std::string>& command) {
     if (contact.empty() || rank.empty() || command.empty())
       throw usage_error(format("'{}' is what 'nadi launch' starts under mpirun", kSupervisorWord));
     const int ranks_on_host = std::max(1, number_in("OMPI_COMM_WORLD_LOCAL_SIZE", 1));
+    Environment environment = rank_environment(usable_cores(), ranks_on_host);
+    environment.emplace_back(kBeatsVariable, format("{}", kReportDescriptor));
     Supervisor supervisor(connect_to_launcher(contact, rank),
-                          {.words = command, .environment = rank_environment(usable_cores(), ranks_on_host)});
+                          {.words = command, .environment = environment, .with_report = true});
     supervisor.run();
     return 0;  // launch() has heard how the rank ended; mpirun need not
   } catch (const Error& error) {

@@ -5,6 +5,10 @@
 //   supervisor: hello <secret> <rank>         launcher: welcome
 //               started <host>
 //               out <line>, err <line>                  terminate     SIGTERM for the rank
+//               beat <line>                                           what the rank says: rank_beat.h
+//               state <letter> <ms>                                   of a rank that says nothing: its
+//               process
+//                                                                     is R, S, D, T ..., and computed so long
 //                                                       kill          SIGKILL
 //               end exit 3 [oom] [asked]                bye           the supervisor may end
 //

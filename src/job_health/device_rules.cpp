@@ -144,6 +144,27 @@ void find_idle_gpus(const JobObservation& seen, const HealthLimits& limits, Heal
   findings.push_back(std::move(one));
 }
 
+std::optional<BusyGpus> busy_gpus(const JobLog& log, seconds span) {
+  constexpr float kBusyPercent = 80;
+  BusyGpus busy{.least_percent = 100};
+  for (const NodeLog& node : log.nodes)
+    for (const DeviceLog& device : node.devices) {
+      if (device.kind != DeviceLog::Kind::kGpu) continue;
+      ++busy.gpus;
+      const std::vector<const DeviceSample*> newest = newest_samples(device, span);
+      if (newest.size() < kLeastSamples) return std::nullopt;
+      for (const DeviceSample* sample : newest) {
+        if (sample->utilisation.value_or(0) < kBusyPercent) return std::nullopt;
+        busy.least_percent = std::min<double>(busy.least_percent, *sample->utilisation);
+      }
+      if (busy.evidence.place.empty())
+        busy.evidence = {.place = place_of_samples(node),
+                         .text = format("{}: {} in each of the last {} samples", device_text(node, device),
+                                        percent_text(device.last.utilisation), newest.size())};
+    }
+  return busy.gpus == 0 ? std::nullopt : std::optional(busy);
+}
+
 void find_device_trouble(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings) {
   HealthFinding throttled{.rule = HealthRule::kThrottledGpu, .severity = HealthSeverity::kWarning};
   HealthFinding hot{.rule = HealthRule::kHotGpu, .severity = HealthSeverity::kWarning};

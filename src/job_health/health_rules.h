@@ -20,6 +20,15 @@ void find_device_trouble(const JobObservation& seen, const HealthLimits& limits,
                          HealthFindings& findings);  // heat, clocks, memory
 void find_requeue(const JobObservation& seen, const HealthLimits& limits, HealthFindings& findings);
 
+// GPUs that have computed without a pause for a while, at the end of their samples.
+struct BusyGpus {
+  std::size_t gpus = 0;      // all of the job
+  double least_percent = 0;  // the lowest sample of any
+  HealthEvidence evidence = {};
+};
+// Nothing when one of them had a pause in the last `span`, or there are too few samples.
+std::optional<BusyGpus> busy_gpus(const JobLog& log, std::chrono::seconds span);
+
 // "n060.out:12"
 std::string place_of(const LogFile& file, std::int64_t line);
 // "n060", "n060 and n061", "n060, n061 and 6 others"

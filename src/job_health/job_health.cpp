@@ -9,6 +9,12 @@
 
 namespace nadi {
 
+std::chrono::seconds start_patience(std::optional<Nanoseconds> predicted_step) {
+  const std::chrono::seconds usual = HealthLimits{}.startup;
+  if (!predicted_step) return usual;
+  return std::max(usual, std::chrono::seconds(predicted_step->count() / 1'000'000'000 * kStartSteps));
+}
+
 std::string_view to_string(HealthRule rule) {
   switch (rule) {
     case HealthRule::kNotRunning:

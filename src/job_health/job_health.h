@@ -24,8 +24,10 @@ namespace nadi {
 struct HealthLimits {
   double stall_factor = 10;  // no progress for so many times the usual time between two lines ...
   std::chrono::seconds least_stall{120};  // ... and at least so long
-  std::chrono::seconds startup{600};      // until the first iteration, GPUs may be idle and progress missing
-  std::chrono::seconds idle_time{60};     // GPUs are idle for longer
+  // Until the first iteration GPUs may be idle and progress missing; so long a checkpoint or an evaluation
+  // may take that the log tells of.
+  std::chrono::seconds startup{600};
+  std::chrono::seconds idle_time{60};  // GPUs are idle for longer
   double idle_percent = 5;
   double hot_degrees = 87;  // below where data-centre GPUs lower their clocks
   double memory_share = 0.98;
@@ -33,6 +35,11 @@ struct HealthLimits {
   std::chrono::seconds history{86400};
   double slow_factor = 1.2;  // of the median of nodes with the same work
 };
+
+// The time until the first iteration that fits a job whose plan predicts so long a step: the default, or what
+// kStartSteps steps take where that is longer.
+inline constexpr int kStartSteps = 20;
+std::chrono::seconds start_patience(std::optional<Nanoseconds> predicted_step);
 
 struct JobObservation {
   const JobLog& log;

@@ -413,6 +413,69 @@ TEST_F(JobHealth, NoFirstIteration) {
   EXPECT_THAT(found(HealthRule::kNoProgress), IsEmpty()) << "still loading";
 }
 
+// What a script prints before its program starts is no output: the job has not begun.
+TEST_F(JobHealth, SettingsOfTheScriptAreNoOutput) {
+  const std::string settings = "SLURM_RESTART_COUNT: 0\nJOB_ID: 5\nNODE_RANK: 0\nWORLD_SIZE: 4\n";
+  write("n1.out", settings);
+  write("n1.err", "");
+  status_ = running(1200);
+  auto findings = found(HealthRule::kNoProgress);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].severity, HealthSeverity::kProblem);
+  EXPECT_EQ(findings[0].text, "no iteration yet, 20 min after the start, and nothing is being written");
+  EXPECT_EQ(findings[0].evidence[1].text, "settings of the script, and nothing of its program");
+  // Loading that tells of itself may take long: a warning. When it falls silent, a problem.
+  write("n1.out", settings + "loading checkpoint from /data/step_100\n", kNow - 30);
+  findings = found(HealthRule::kNoProgress);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].severity, HealthSeverity::kWarning);
+  write("n1.out", settings + "loading checkpoint from /data/step_100\n", kNow - 700);
+  write("n1.err", "", kNow - 1200);
+  EXPECT_EQ(found(HealthRule::kNoProgress).at(0).severity, HealthSeverity::kProblem);
+}
+
+// Without a scheduler the sampler says since when: 101 samples, 10 s apart.
+TEST_F(JobHealth, BusyGpusWithoutAnIterationAreNoWork) {
+  write("n1.out", "NODE_RANK: 0\n");
+  write("n1.gpu", samples(101, 100));
+  auto findings = found(HealthRule::kNoProgress);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].severity, HealthSeverity::kProblem);
+  EXPECT_EQ(
+      findings[0].text,
+      "no iteration yet, 16 min after the start, and nothing is being written, while its GPU is busy: a rank "
+      "may be missing from a collective");
+  write("n1.gpu", samples(51, 100));
+  EXPECT_THAT(found(HealthRule::kNoProgress), IsEmpty()) << "500 s";
+  // Nor after some iterations: 1 s each, and none for 300 s.
+  write("n1.out", log_line(10, 1000) + log_line(11, 1000), kNow - 300);
+  status_ = running();
+  findings = found(HealthRule::kNoProgress);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].text, HasSubstr("was the last, while its GPU is busy"));
+}
+
+TEST_F(JobHealth, APauseOfWhichTheLogTellsIsProgress) {
+  const std::string steps = log_line(10, 1000) + log_line(11, 1000);
+  status_ = running();
+  for (const char* told : {"saving checkpoint at iteration 11 to run\n", "Evaluating iter 3/10\n",
+                           "saved run/checkpoint-11\n"}) {
+    SCOPED_TRACE(told);
+    write("n1.out", steps + told, kNow - 400);
+    EXPECT_THAT(found(HealthRule::kNoProgress), IsEmpty());
+    write("n1.out", steps + told, kNow - 700);
+    EXPECT_THAT(found(HealthRule::kNoProgress), SizeIs(1)) << "not for ever";
+  }
+  write("n1.out", steps, kNow - 400);
+  EXPECT_THAT(found(HealthRule::kNoProgress), SizeIs(1));
+}
+
+TEST(StartPatience, FollowsThePlan) {
+  EXPECT_EQ(start_patience(std::nullopt), seconds(600));
+  EXPECT_EQ(start_patience(Nanoseconds{1'000'000'000}), seconds(600)) << "20 steps of 1 s are less";
+  EXPECT_EQ(start_patience(Nanoseconds{60'000'000'000}), seconds(1200)) << "20 steps of 60 s";
+}
+
 // ---- loss ----
 
 TEST_F(JobHealth, LossIsNotANumber) {
@@ -469,6 +532,20 @@ TEST_F(JobHealth, StagesAndOtherGpusAreNotSlower) {
   timers_ = timers_of({100, 100, 180, 180, 200, 200, 205, 205});
   write("n1.gpu", "[0] NVIDIA T4 | 49'C,   0 % |     0 / 15000 MB |\n");
   EXPECT_THAT(found(HealthRule::kSlowNode), IsEmpty()) << "a mixed cluster";
+}
+
+TEST_F(JobHealth, NodesOfEarlierStartsAreNotSlower) {
+  const auto lines = [](double time) {
+    return log_line(10, 9000) + log_line(20, time) + log_line(30, time) + log_line(40, time);
+  };
+  const std::string first = "SLURM_RESTART_COUNT: 0\n", second = "SLURM_RESTART_COUNT: 1\n";
+  // n0 was slow in the first start, and is in the second no more; n1 took part in the first alone.
+  write("n0.out", first + lines(1500) + second + lines(1000));
+  write("n1.out", first + lines(1500));
+  write("n2.out", second + lines(1000));
+  EXPECT_THAT(found(HealthRule::kSlowNode), IsEmpty());
+  write("n2.out", second + lines(1500));
+  EXPECT_THAT(found(HealthRule::kSlowNode), SizeIs(1));
 }
 
 TEST_F(JobHealth, SlowerByTheirOwnLines) {

@@ -30,6 +30,7 @@ std::string ending_text(const JobStatus& status) {
                                                                      : "failed");
   if (status.exit_code && *status.exit_code != 0) text += format(" with exit code {}", *status.exit_code);
   if (status.signal && *status.signal != 0) text += format(", by signal {}", *status.signal);
+  if (status.death) text += ": " + status.death->text();
   return text;
 }
 
@@ -37,6 +38,9 @@ std::string ending_text(const JobStatus& status) {
 void find_unknown_end(const JobObservation& seen, const JobProgress& progress, HealthFindings& findings) {
   const bool explained = std::ranges::any_of(
       seen.log.errors, [](const ErrorGroup& group) { return group.sort != ErrorSort::kError; });
+  std::optional<RankDeath> death;
+  for (const std::filesystem::path& folder : seen.log.folders)
+    if (!death) death = find_rank_death(folder);
   HealthFinding finding{
       .rule = HealthRule::kNotRunning,
       .severity = HealthSeverity::kWarning,
@@ -44,7 +48,10 @@ void find_unknown_end(const JobObservation& seen, const JobProgress& progress, H
                      progress.iteration > 0
                          ? format("at iteration {} of {}", progress.iteration, progress.iterations)
                          : std::string("without an iteration"),
-                     explained ? "see what stderr says" : "how is not known")};
+                     death       ? death->text()
+                     : explained ? "see what stderr says"
+                                 : "how is not known")};
+  if (death) finding.evidence.push_back({.place = death->place, .text = death->line});
   finding.evidence.push_back(
       {.place = "",
        .text = format("the newest trace of it is of {}, {} ago", spoken_date(*progress.ended_about),
@@ -106,6 +113,8 @@ void find_state(const JobObservation& seen, const HealthLimits& limits, HealthFi
     case JobState::kNodeFailed:
     case JobState::kPreempted:
       finding.text = ending_text(status);
+      if (status.death)
+        finding.evidence.push_back({.place = status.death->place, .text = status.death->line});
       break;
   }
   findings.push_back(std::move(finding));

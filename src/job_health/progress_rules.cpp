@@ -6,6 +6,7 @@
 // node, which may be in another time zone: one that is off by quarters of an hour from the file's own time
 // does not count.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "nadi/base/format.h"
@@ -82,6 +83,81 @@ bool is_known(const std::optional<JobStatus>& status) {
   return status && status->state != JobState::kUnknown;
 }
 
+// A collective that waits for a rank which never comes keeps GPUs at 100 %.
+std::string busy_text(const BusyGpus& busy) {
+  return format(", while {} busy: a rank may be missing from a collective",
+                busy.gpus == 1 ? "its GPU is" : format("its {} GPUs are", busy.gpus));
+}
+
+// What the last line of a log says that the job does between iterations; "" where it says nothing of it.
+std::string told_pause(const NodeLog& node) {
+  constexpr std::array<std::string_view, 6> kPauses{"saving checkpoint", "loading checkpoint", "evaluating",
+                                                    "Evaluating",        "validation loss",    "saved "};
+  for (std::size_t i = node.out.tail.size(); i-- > 0;) {
+    const std::string& line = node.out.tail[i];
+    if (line.find_first_not_of(" \r") == std::string::npos) continue;
+    for (const std::string_view pause : kPauses)
+      if (line.find(pause) != std::string::npos) return std::string(pause);
+    return "";
+  }
+  return "";
+}
+
+// Since the job last started; nothing when nobody knows. Without a scheduler the sampler does, which starts
+// with the job: of the first start, since it does not mark others.
+std::optional<seconds> since_start(const JobObservation& seen, bool known_to_run) {
+  if (known_to_run) return seen.status->elapsed;
+  if (is_known(seen.status)) return std::nullopt;  // it waits, or has ended: others say so
+  std::optional<std::int64_t> first, last;
+  for (const NodeLog& node : seen.log.nodes) {
+    if (node.starts.size() > 1) return std::nullopt;
+    for (const DeviceLog& device : node.devices) {
+      if (device.samples.empty() || !device.samples.front().time || !device.last.time) continue;
+      first = std::min(first.value_or(*device.samples.front().time), *device.samples.front().time);
+      last = std::max(last.value_or(*device.last.time), *device.last.time);
+    }
+  }
+  return first ? std::optional(seconds(*last - *first)) : std::nullopt;
+}
+
+// The settings that a script prints before it starts its program are no output of the program.
+bool only_settings(const NodeLog& node) {
+  return node.out.lines <= static_cast<std::int64_t>(node.settings.size()) + node.settings_left_out;
+}
+
+// No iteration since the start.
+void find_no_beginning(const JobObservation& seen, const HealthLimits& limits, bool known_to_run,
+                       HealthFindings& findings) {
+  const std::optional<seconds> elapsed = since_start(seen, known_to_run);
+  if (!elapsed || *elapsed <= limits.startup || seen.log.nodes.empty()) return;
+  HealthFinding finding{.rule = HealthRule::kNoProgress,
+                        .severity = HealthSeverity::kWarning,
+                        .text = format("no iteration yet, {} after the start", spoken_duration(*elapsed)),
+                        .evidence = {{.place = "",
+                                      .text = format("first iterations are expected within {}",
+                                                     spoken_duration(limits.startup))}}};
+  // What loads, compiles or downloads says so from time to time; what hangs is silent.
+  bool printed = false;
+  std::int64_t written = 0;
+  for (const NodeLog& node : seen.log.nodes) {
+    const bool settings_alone = only_settings(node);
+    printed = printed || !settings_alone || node.err.lines > static_cast<std::int64_t>(node.starts.size());
+    written = std::max({written, settings_alone ? 0 : node.out.modified, node.err.modified});
+    if (settings_alone && node.out.lines > 0 && finding.evidence.size() < 8)
+      finding.evidence.push_back({.place = place_of(node.out, node.out.lines),
+                                  .text = "settings of the script, and nothing of its program"});
+  }
+  const bool silent = !printed || seen.now - sys_seconds(seconds(written)) > limits.startup;
+  const auto busy = busy_gpus(seen.log, limits.idle_time);
+  if (silent) finding.text += ", and nothing is being written";
+  if (busy) {
+    finding.text += busy_text(*busy);
+    finding.evidence.push_back(busy->evidence);
+  }
+  if (silent || busy) finding.severity = HealthSeverity::kProblem;
+  findings.push_back(std::move(finding));
+}
+
 }  // namespace
 
 std::optional<sys_seconds> last_activity(const JobLog& log) {
@@ -149,22 +225,11 @@ void find_stall(const JobObservation& seen, const HealthLimits& limits, HealthFi
   const bool known_to_run = seen.status && seen.status->state == JobState::kRunning;
   if (node == nullptr || !node->newest ||
       node->points.back().start + 1 < static_cast<int>(node->starts.size())) {
-    // No iteration since the start. Only Slurm knows since when.
-    if (!known_to_run || seen.status->elapsed <= limits.startup || seen.log.nodes.empty()) return;
-    const auto newest = last_activity(seen.log);
-    const bool silent = newest && seen.now - *newest > limits.startup;
-    findings.push_back(
-        {.rule = HealthRule::kNoProgress,
-         .severity = HealthSeverity::kWarning,
-         .text = format("no iteration yet, {} after the start{}", spoken_duration(seen.status->elapsed),
-                        silent ? ", and nothing is being written" : ""),
-         .evidence = {
-             {.place = "",
-              .text = format("first iterations are expected within {}", spoken_duration(limits.startup))}}});
+    find_no_beginning(seen, limits, known_to_run, findings);
     return;
   }
   if (!progress.last_seen) return;
-  const seconds silence = seen.now - *progress.last_seen;
+  seconds silence = seen.now - *progress.last_seen;
   const LineTimes times = line_times(*node);
   seconds usual = times.iteration ? whole_seconds(Nanoseconds{times.iteration->count() * times.interval})
                                   : times.longest_pause;
@@ -173,6 +238,11 @@ void find_stall(const JobObservation& seen, const HealthLimits& limits, HealthFi
                seconds(static_cast<std::int64_t>(static_cast<double>(usual.count()) * limits.stall_factor)));
   // Evaluation and checkpoints: a pause that has been there before is normal.
   limit = std::max(limit, times.longest_pause * 3 / 2);
+  // So is one for a checkpoint or an evaluation that the log tells of, as long as the start may take.
+  if (const std::string pause = told_pause(*node); !pause.empty()) {
+    limit = std::max(limit, limits.startup);
+    silence = std::min(silence, seconds(seen.now - sys_seconds(seconds(node->out.modified))));
+  }
   if (silence <= limit) return;
   const bool ended = seen.status && has_ended(seen.status->state);
   if (ended) return;  // the rule of the state speaks
@@ -192,6 +262,10 @@ void find_stall(const JobObservation& seen, const HealthLimits& limits, HealthFi
         {.place = "",
          .text = format("usually {} per iteration and {} between lines; limit {}",
                         to_string(*times.iteration), spoken_duration(usual), spoken_duration(limit))});
+  if (const auto busy = busy_gpus(seen.log, limits.idle_time)) {
+    finding.text += busy_text(*busy);
+    finding.evidence.push_back(busy->evidence);
+  }
   finding.nodes = {node->name};
   findings.push_back(std::move(finding));
 }

@@ -4,7 +4,8 @@
 // tells a slow node is the time that its ranks compute: the timers forward-compute and backward-compute of
 // each rank, where the log has them. Ranks of one pipeline stage do the same work (Megatron numbers ranks
 // with the pipeline slowest); nodes with another kind of GPU are not compared. Where every node prints lines
-// of its own and its own times, the medians of these are compared.
+// of its own and its own times, the medians of these are compared. After a requeue only nodes of the newest
+// start are: those of earlier ones did other iterations, and may have been left out for a reason.
 #include <algorithm>
 #include <map>
 
@@ -80,7 +81,8 @@ bool judge_timers(const JobObservation& seen, const HealthLimits& limits, Health
   // Ranks of a node are neighbours: with NODE_RANK and equal nodes, rank / (ranks of a node) is the node.
   std::map<std::int64_t, const NodeLog*> by_place;
   for (const NodeLog& node : seen.log.nodes)
-    if (const PrintedSetting* const place = node.find_setting("NODE_RANK"))
+    if (const PrintedSetting* const place = node.find_setting("NODE_RANK");
+        place && is_of_newest_start(seen.log, node))
       if (const auto number = number_in<std::int64_t>(place->value)) by_place.emplace(*number, &node);
   const auto nodes = printed_number(seen.log, "NNODES", "");
   if (!nodes || *world % *nodes != 0) return false;
@@ -114,8 +116,11 @@ void find_slow_nodes(const JobObservation& seen, const HealthLimits& limits, Hea
   constexpr std::size_t kWarmUp = 1, kLeastLines = 3, kNewest = 64;
   std::map<std::string, std::vector<NodeTime>> kinds;
   for (const NodeLog& node : seen.log.nodes) {
+    if (node.points.empty() || !is_of_newest_start(seen.log, node)) continue;
     std::vector<double> seconds;
-    for (std::size_t i = node.points.size(); i-- > kWarmUp && seconds.size() < kNewest;)
+    const int start = node.points.back().start;
+    for (std::size_t i = node.points.size();
+         i-- > kWarmUp && seconds.size() < kNewest && node.points[i - 1].start == start;)
       if (const auto mean = node.points[i].mean())
         seconds.push_back(static_cast<double>(mean->count()) * 1e-9);
     if (seconds.size() >= kLeastLines)

@@ -4,7 +4,7 @@
 //   2. Who wrote the line says what it is: a level ("ERROR", "[E ...", "W1116 ..."), a warning's class. The
 //   first such mark
 //      of the line counts.
-//   3. Fixed phrases of crashes, of memory, of missing files.
+//   3. The words of error_words.h: of crashes, of memory, of missing files.
 //   4. The word "error" as a name of a Python exception ("RuntimeError"), or before a colon and a text, or
 //   behind the name
 //      of a library ("CUDA error").
@@ -16,6 +16,7 @@
 
 #include "nadi/base/ascii.h"
 #include "nadi/base/error.h"
+#include "nadi/job_log/error_words.h"
 #include "nadi/job_log/log_text.h"
 #include "nadi/job_log/stderr_pieces.h"
 
@@ -37,36 +38,30 @@ std::size_t find_word(std::string_view lower, std::string_view word, std::size_t
   return npos;
 }
 
-template <std::size_t kCount>
-bool has_any(std::string_view lower, const std::array<std::string_view, kCount>& phrases) {
-  return std::ranges::any_of(phrases, [&](std::string_view phrase) { return lower.find(phrase) != npos; });
+// Where the words of a sort are hinted at.
+constexpr StderrTopic topic_of(ErrorSort sort) {
+  return sort == ErrorSort::kMemory  ? StderrTopic::kMemory
+         : sort == ErrorSort::kCrash ? StderrTopic::kCrash
+                                     : StderrTopic::kPhrase;
 }
 
-constexpr std::array<std::string_view, 6> kMemoryPhrases{
-    "out of memory", "oom-kill", "oom_kill", "std::bad_alloc", "outofmemoryerror", "cannot allocate memory"};
-constexpr std::array<std::string_view, 8> kCrashPhrases{
-    "segmentation fault", "core dumped",      "bus error", "floating point exception",
-    "(sigsegv)",          "terminate called", "(sigkill)", "fatal python error"};
-constexpr std::array<std::string_view, 13> kErrorPhrases{
-    "no such file or directory",  "permission denied",
-    "command not found",          "cannot open shared object",
-    "no space left on device",    "connection refused",
-    "connection reset by peer",   "connection closed by remote",
-    "assertion failed",           "assertion `",
-    "watchdog caught collective", "failed (exitcode",
-    "input/output error"};
+bool has_words(std::string_view lower, ErrorSort sort) {
+  return std::ranges::any_of(kErrorWords, [&](const ErrorWords& words) {
+    return words.sort == sort && lower.find(words.text) != npos;
+  });
+}
 
 // A phrase without a piece of its topic would never be looked for.
+static_assert(std::ranges::all_of(kErrorWords, [](const ErrorWords& words) {
+  return find_pieces(words.text).has(topic_of(words.sort));
+}));
 template <std::size_t kCount>
 constexpr bool all_have(StderrTopic topic, const std::array<std::string_view, kCount>& phrases) {
   for (const std::string_view phrase : phrases)
     if (!find_pieces(phrase).has(topic)) return false;
   return true;
 }
-static_assert(all_have(StderrTopic::kMemory, kMemoryPhrases));
-static_assert(all_have(StderrTopic::kCrash, kCrashPhrases));
 static_assert(all_have(StderrTopic::kCrash, std::array<std::string_view, 2>{"killed", "aborted"}));
-static_assert(all_have(StderrTopic::kPhrase, kErrorPhrases));
 static_assert(all_have(StderrTopic::kPhrase, std::array<std::string_view, 1>{": not found"}));
 static_assert(all_have(StderrTopic::kError,
                        std::array<std::string_view, 4>{"error", "exception", "fatal", "critical"}));
@@ -75,10 +70,11 @@ static_assert(all_have(StderrTopic::kWarning,
 static_assert(all_have(StderrTopic::kEnding,
                        std::array<std::string_view, 4>{"*** ", "job step aborted", "forcing job termination",
                                                        ": terminated"}));
-static_assert(all_have(StderrTopic::kTraceback,
-                       std::array<std::string_view, 1>{"traceback (most recent call last)"}));
+constexpr std::string_view kTracebackWords = "traceback (most recent call last)";
+static_assert(all_have(StderrTopic::kTraceback, std::array<std::string_view, 1>{kTracebackWords}));
 
-// "W1116 19:43:06.123" of glog and of newer versions of PyTorch: a letter, four digits, a space.
+// "W1116 19:43:06.123" of glog and of newer versions of PyTorch: a letter, month and day, a space. PyTorch
+// writes months below 10 with one digit.
 char glog_level(std::string_view text) {
   if (text.starts_with('[')) text.remove_prefix(1);
   if (text.size() < 3) return 0;
@@ -90,9 +86,10 @@ char glog_level(std::string_view text) {
     const std::size_t dot = text.find(".cpp:");
     return dot != npos && close != npos && dot < close ? level : char{0};
   }
-  for (std::size_t i = 1; i <= 4; ++i)
-    if (i >= text.size() || !is_digit(text[i])) return 0;
-  return text.size() > 5 && text[5] == ' ' ? level : char{0};
+  std::size_t digits = 0;
+  while (1 + digits < text.size() && is_digit(text[1 + digits])) ++digits;
+  return (digits == 3 || digits == 4) && 1 + digits < text.size() && text[1 + digits] == ' ' ? level
+                                                                                             : char{0};
 }
 
 // Where the line says that it is a warning, or not even that.
@@ -239,7 +236,7 @@ StderrLine classify_stderr(std::string_view line) {
   std::array<char, kLooked> lowered;  // NOLINT: filled below
   std::ranges::transform(text, lowered.begin(), to_lower);
   const std::string_view lower(lowered.data(), text.size());
-  if (pieces.has(StderrTopic::kTraceback) && lower.starts_with("traceback (most recent call last)"))
+  if (pieces.has(StderrTopic::kTraceback) && lower.find(kTracebackWords) != npos)
     return StderrLine::kTracebackStart;
   // Sentences of Python between two tracebacks.
   if (lower.starts_with("during handling of the above exception") ||
@@ -248,11 +245,11 @@ StderrLine classify_stderr(std::string_view line) {
   if (pieces.has(StderrTopic::kEnding) && is_ending(lower)) return StderrLine::kEnding;
   if (level == 'W' || level == 'I') return level == 'W' ? StderrLine::kWarning : StderrLine::kOther;
 
-  const bool memory = pieces.has(StderrTopic::kMemory) && has_any(lower, kMemoryPhrases);
+  const bool memory = pieces.has(StderrTopic::kMemory) && has_words(lower, ErrorSort::kMemory);
   std::size_t warning = npos;
   if (pieces.has(StderrTopic::kWarning)) {
     // NCCL has no level above WARN: failures of the device are written with it.
-    if (lower.find("nccl warn") != npos && lower.find("failure") != npos)
+    if (lower.find("nccl warn") != npos && (memory || lower.find("failure") != npos))
       return memory ? StderrLine::kMemory : StderrLine::kError;
     if (lower.find("deprecat") != npos) return StderrLine::kWarning;
     warning = warning_mark(lower);
@@ -262,7 +259,7 @@ StderrLine classify_stderr(std::string_view line) {
     return lower.substr(warning).starts_with("warn") ? StderrLine::kWarning : StderrLine::kOther;
   if (memory) return StderrLine::kMemory;
   if (pieces.has(StderrTopic::kCrash)) {
-    if (has_any(lower, kCrashPhrases)) return StderrLine::kCrash;
+    if (has_words(lower, ErrorSort::kCrash)) return StderrLine::kCrash;
     for (const std::string_view word : {"killed", "aborted"}) {
       // "Killed" alone, or as a shell says it: "run.sh: line 3: 4711 Killed    python train.py".
       const std::size_t at = find_word(lower, word);
@@ -276,7 +273,8 @@ StderrLine classify_stderr(std::string_view line) {
   }
   if (error != npos || level == 'E' || level == 'F') return StderrLine::kError;
   // Shells: "script.sh: line 56: exec: nsys: not found".
-  if (pieces.has(StderrTopic::kPhrase) && (has_any(lower, kErrorPhrases) || lower.ends_with(": not found")))
+  if (pieces.has(StderrTopic::kPhrase) &&
+      (has_words(lower, ErrorSort::kError) || lower.ends_with(": not found")))
     return StderrLine::kError;
   return StderrLine::kOther;
 }

@@ -67,6 +67,75 @@ TEST(StderrLines, Errors) {
             StderrLine::kEnding);
 }
 
+// As programs of today print them.
+TEST(StderrLines, WordsOfCrashesMemoryAndLaunchers) {
+  for (const std::string_view line : {
+           "run.sh: line 3:  4711 Illegal instruction     (core dumped) ./train",
+           "Illegal instruction",
+           "corrupted double-linked list",
+           "corrupted size vs. prev_size while consolidating",
+           "double free or corruption (!prev)",
+           "free(): invalid pointer",
+           "malloc(): unaligned tcache chunk detected",
+           "munmap_chunk(): invalid pointer",
+           "*** stack smashing detected ***: terminated",
+           "panic: runtime error: invalid memory address or nil pointer dereference",
+           "[ib-vm-61:343042:0:345015] Caught signal 11 (Segmentation fault: invalid permissions for mapped "
+           "object at address 0x1454012e46c0)",
+           "[9e379b1f2389:01615] *** Process received signal ***",
+           "[9e379b1f2389:01615] Signal: Segmentation fault (11)",
+           "mpirun noticed that process rank 0 with PID 21183 on node host01 exited on signal 9 (Killed).",
+           "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+           "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)",
+           "E0131 09:05:00.123000 17 torch/distributed/elastic/agent.py:7] Signal 9 (SIGKILL) received by "
+           "PID 4711",
+           "srun: error: n1: task 3: Aborted (core dumped)",
+           "[n061:4711:0:4711] Caught signal 7 (Bus error: nonexistent physical address)",
+       })
+    EXPECT_EQ(classify_stderr(line), StderrLine::kCrash) << line;
+  for (
+      const std::string_view line : {
+          "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 10.01 GiB. GPU 0 has a total "
+          "capacity "
+          "of 14.75 GiB of which 4.39 GiB is free.",
+          "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB.",
+          "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+          "RuntimeError: [enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory: you "
+          "tried to allocate 4294967296 bytes.",
+          "ng30903:3063028:3066152 [3] include/alloc.h:178 NCCL WARN Cuda failure 'out of memory'",
+          "ng30903:3063028:3066152 [3] include/alloc.h:185 NCCL WARN Failed to CUDA calloc 6291456 bytes",
+          "srun: error: n1: task 2: Out Of Memory",
+          "slurmstepd: error: Detected 1 oom_kill event in StepId=12.0. Some of the step tasks have been OOM "
+          "Killed.",
+          "MemoryError",
+          "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 30.0 GiB for an array",
+      })
+    EXPECT_EQ(classify_stderr(line), StderrLine::kMemory) << line;
+  for (const std::string_view line : {
+           "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD",
+           "Primary job  terminated normally, but 1 process returned a non-zero exit code.",
+           "torch.distributed.DistBackendError: NCCL error in: "
+           "../torch/csrc/distributed/c10d/NCCLUtils.hpp:219, "
+           "unhandled cuda error (run with NCCL_DEBUG=INFO for details), NCCL version 2.18.5",
+           "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting "
+           "prematurely.",
+           "../aten/src/ATen/native/cuda/Loss.cu:250: nll_loss_forward: block: [0,0,0], thread: [3,0,0] "
+           "Assertion "
+           "`t >= 0 && t < n_classes` failed.",
+           "RuntimeError: CUDA error: device-side assert triggered",
+           "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx( handle`",
+           "[rank0]:[E131 09:05:00.123456789 ProcessGroupNCCL.cpp:1375] [PG ID 0 PG GUID 0(default_pg) Rank "
+           "0] "
+           "First PG on this rank that detected no heartbeat of its watchdog.",
+           "[rank0]:[F131 09:05:00.123456789 ProcessGroupNCCL.cpp:1557] [PG ID 0 PG GUID 0 Rank 0] "
+           "Terminating "
+           "the process: Heartbeat monitor timed out",
+           "[rank1]:[E131 09:05:00.1 ProcessGroupNCCL.cpp:629] [Rank 1] Watchdog caught collective operation "
+           "timeout: WorkNCCL(SeqNum=29, OpType=ALLREDUCE) ran for 600038 milliseconds before timing out.",
+       })
+    EXPECT_EQ(classify_stderr(line), StderrLine::kError) << line;
+}
+
 TEST(StderrLines, WarningsAndOthersAreNone) {
   for (const std::string_view line : {
            "/opt/x.py:12: UserWarning: torch.error is an alias; errors: 3, error: see the manual",
@@ -91,6 +160,13 @@ TEST(StderrLines, WarningsAndOthersAreNone) {
            "warning: cache/vocab.json: not found",
            "",
            "warning: could not find the fault file",
+           "received signal 15, saving a checkpoint",
+           "installing a handler for signals",
+           "the status is written to out/_status.json",
+           "instructions per second: 12",
+           "interrupted by the user, resuming",
+           "calloc arena 3",
+           "heartbeat every 60 s",
        })
     EXPECT_TRUE(classify_stderr(line) == StderrLine::kOther || classify_stderr(line) == StderrLine::kWarning)
         << line << " is taken for " << static_cast<int>(classify_stderr(line));
@@ -119,6 +195,41 @@ TEST(ErrorReader, TracebacksAreOneErrorEach) {
   EXPECT_EQ(node.errors[0].line, 4);
   EXPECT_EQ(node.errors[0].file, "n060.err");
   EXPECT_EQ(node.errors[0].text, "ValueError: the batch of 6 does not divide");
+}
+
+TEST(ErrorReader, ATracebackMayStandOnOneLine) {
+  const NodeLog node = read_stderr(
+      "Traceback (most recent call last): File \"a.py\", line 3, in f raise ValueError: no such layer\n"
+      "{\"exc\": \"Traceback (most recent call last):\\n  File \\\"a.py\\\", line 3\\nKeyError: 'lr'\\n\"}\n"
+      "2026/01/31 09:05:00 Traceback (most recent call last): torch.OutOfMemoryError: CUDA out of memory\n");
+  ASSERT_THAT(node.errors, SizeIs(3));
+  EXPECT_EQ(node.errors[0].text, "ValueError: no such layer");
+  EXPECT_EQ(node.errors[0].sort, ErrorSort::kTraceback);
+  EXPECT_EQ(node.errors[1].text, "KeyError: 'lr'");
+  EXPECT_EQ(node.errors[2].sort, ErrorSort::kMemory);
+}
+
+TEST(ErrorReader, ATracebackWithoutItsLastLineIsAnError) {
+  NodeLog node{.name = "n1"};
+  node.err.path = "n1.err";
+  ErrorReader reader;
+  for (const std::string_view line :
+       {"Traceback (most recent call last):", "  File \"a.py\", line 3, in <module>",
+        "  File \"b.py\", line 12, in step"}) {
+    ++node.err.lines;
+    reader.line(node, line);
+  }
+  EXPECT_THAT(node.errors, IsEmpty()) << "more may come";
+  reader.settle(node);
+  ASSERT_THAT(node.errors, SizeIs(1));
+  EXPECT_EQ(node.errors[0].text, "Traceback without its last line: File \"b.py\", line 12, in step");
+  EXPECT_EQ(node.errors[0].line, 1);
+  // It came after all.
+  reader.line(node, "RuntimeError: x");
+  ASSERT_THAT(node.errors, SizeIs(1));
+  EXPECT_EQ(node.errors[0].text, "RuntimeError: x");
+  reader.settle(node);
+  EXPECT_THAT(node.errors, SizeIs(1));
 }
 
 TEST(ErrorReader, InterleavedTracebacksOfRanks) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "nadi/base/natural_order.h"
+#include "nadi/base/resource_shortage.h"
 #include "nadi/job_log/error_reader.h"
 #include "nadi/job_log/line_follower.h"
 #include "nadi/job_log/out_reader.h"
@@ -183,16 +184,16 @@ bool JobFollower::refresh(const RefreshOptions& options) {
   {
     std::vector<std::thread> others;
     std::vector<std::exception_ptr> failures(threads);
-    for (std::size_t i = 1; i < threads; ++i)
-      others.emplace_back([&, i] {
-        try {
-          work(false);
-        } catch (...) {
-          failures[i] = std::current_exception();
-          stopped = true;
-        }
-      });
     try {
+      for (std::size_t i = 1; i < threads; ++i)
+        start_thread(others, [&, i] {
+          try {
+            work(false);
+          } catch (...) {
+            failures[i] = std::current_exception();
+            stopped = true;
+          }
+        });
       work(true);
     } catch (...) {
       failures[0] = std::current_exception();
@@ -214,6 +215,14 @@ bool JobFollower::refresh(const RefreshOptions& options) {
       node.err.finish(log.err,
                       [&](std::string_view line, std::int64_t) { node.error_reader.line(log, line); });
     }
+  }
+  // A traceback without an end that nothing was added to since the last look is one whose end will not come.
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const bool quiet = std::ranges::none_of(
+        tasks, [&](const Task& task) { return task.node == i && task.kind == FileKind::kErr; });
+    const std::size_t before = log_.nodes[i].errors.size();
+    if (!stopped && (quiet || options.unfinished_lines)) nodes_[i]->error_reader.settle(log_.nodes[i]);
+    changed = changed || log_.nodes[i].errors.size() != before;
   }
   log_.size = Bytes{size};
   log_.read = Bytes{size - std::max<std::int64_t>(unread - done, 0)};

@@ -51,6 +51,16 @@ std::int64_t lines_of(const NodeLog& node) {
 
 }  // namespace
 
+bool is_of_newest_start(const JobLog& log, const NodeLog& node) {
+  const auto restarts_of = [](const NodeLog& one) {
+    return one.starts.empty() ? std::nullopt : one.starts.back().restarts;
+  };
+  const auto own = restarts_of(node);
+  return !own || std::ranges::none_of(log.nodes, [&](const NodeLog& other) {
+    return other.folder == node.folder && restarts_of(other).value_or(0) > *own;
+  });
+}
+
 const NodeLog* iteration_node(const JobLog& log) {
   const NodeLog* best = nullptr;
   for (const NodeLog& node : log.nodes)

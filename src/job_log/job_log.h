@@ -50,6 +50,10 @@ std::vector<IterationPoint> iterations_of(const JobLog& log);
 // The node whose lines iterations_of() mostly has; nullptr when no node prints iterations.
 const NodeLog* iteration_node(const JobLog& log);
 
+// Whether the node took part in the newest start of the job, by Slurm's count of restarts: after a requeue
+// the job may be on other nodes. True where the files do not mark their starts.
+bool is_of_newest_start(const JobLog& log, const NodeLog& node);
+
 // The line of the point (the last, where several are merged) with the blocks of timers behind it, all forms.
 // At most 64 MiB of the file are looked at; what is cut there is counted in `damaged_lines` where that is
 // given. Error (input) when the file has changed since.

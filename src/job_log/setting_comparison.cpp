@@ -138,7 +138,9 @@ std::vector<SettingRow> compare_settings(const JobLog& log, const std::vector<As
     rows[place->second].asked = setting.value;  // the last wish counts, as in a shell
     rows[place->second].where = setting.where;
   }
-  for (const NodeLog& node : log.nodes)
+  for (const NodeLog& node : log.nodes) {
+    // What nodes of an earlier start had, others may have otherwise now: their number, where they meet.
+    if (!is_of_newest_start(log, node)) continue;
     for (const PrintedSetting& setting : node.settings) {
       const std::string_view name = canonical(setting.name);
       auto place = places.find(name);
@@ -160,6 +162,7 @@ std::vector<SettingRow> compare_settings(const JobLog& log, const std::vector<As
                                .file = node.out.path.filename().string(),
                                .line = setting.line});
     }
+  }
   for (SettingRow& row : rows) {
     const SettingAlias* const alias = alias_of(row.name);
     const bool of_job = alias != nullptr && alias->of_job;

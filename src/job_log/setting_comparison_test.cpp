@@ -23,6 +23,21 @@ const SettingRow& row_of(const std::vector<SettingRow>& rows, std::string_view n
   throw std::out_of_range(std::string(name));
 }
 
+// n1 was left out of the second start, in which n3 is the second node.
+TEST(SettingComparison, NodesOfEarlierStartsAreNotCompared) {
+  JobLog log;
+  log.nodes = {node_with("n1", {{"MASTER_ADDR", "n1", 2}}), node_with("n2", {{"MASTER_ADDR", "n2", 9}}),
+               node_with("n3", {{"MASTER_ADDR", "n2", 2}})};
+  log.nodes[0].starts = {{.line = 1, .restarts = 0}};
+  log.nodes[1].starts = {{.line = 1, .restarts = 0}, {.line = 8, .restarts = 1}};
+  log.nodes[2].starts = {{.line = 1, .restarts = 1}};
+  EXPECT_FALSE(is_of_newest_start(log, log.nodes[0]));
+  EXPECT_TRUE(is_of_newest_start(log, log.nodes[1]));
+  EXPECT_FALSE(row_of(compare_settings(log, {}), "MASTER_ADDR").differs);
+  for (NodeLog& node : log.nodes) node.starts = {{.line = 1}};
+  EXPECT_TRUE(row_of(compare_settings(log, {}), "MASTER_ADDR").differs) << "starts are not marked";
+}
+
 TEST(SettingComparison, OneRowForAllNames) {
   JobLog log;
   log.nodes = {

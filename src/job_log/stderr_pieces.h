@@ -25,7 +25,7 @@ struct StderrPiece {
   StderrTopic second = topic, third = topic;
 };
 
-// Two machine words of 64 letters each: as many as fit, and no more.
+// Three machine words of 64 letters each: as many as fit, and no more.
 inline constexpr std::array<StderrPiece, 13> kStderrPieces{{
     {"traceb", StderrTopic::kTraceback},
     {"error", StderrTopic::kError, StderrTopic::kCrash, StderrTopic::kPhrase},
@@ -57,6 +57,23 @@ inline constexpr std::array<StderrPiece, 15> kMoreStderrPieces{{
     {"sser", StderrTopic::kPhrase},
     {"tchd", StderrTopic::kPhrase},
     {"xitc", StderrTopic::kPhrase},
+}};
+
+inline constexpr std::array<StderrPiece, 14> kRareStderrPieces{{
+    {"s_al", StderrTopic::kMemory},
+    {"callo", StderrTopic::kMemory},
+    {"nstr", StderrTopic::kCrash},
+    {"rrup", StderrTopic::kCrash},
+    {"): in", StderrTopic::kCrash},
+    {"oc():", StderrTopic::kCrash},
+    {"mash", StderrTopic::kCrash},
+    {"pani", StderrTopic::kCrash},
+    {"ed th", StderrTopic::kCrash},
+    {"igna", StderrTopic::kCrash},
+    {"mpi_a", StderrTopic::kPhrase},
+    {"n-ze", StderrTopic::kPhrase},
+    {"_stat", StderrTopic::kPhrase},
+    {"rtbe", StderrTopic::kPhrase},
 }};
 
 class StderrPieces {
@@ -114,20 +131,25 @@ class PieceSearch {
   std::array<std::uint64_t, 7> of_topic_{};
   std::uint64_t first_ = 0, last_ = 0;
 };
-static_assert(PieceSearch::bits(kStderrPieces) <= 64 && PieceSearch::bits(kMoreStderrPieces) <= 64);
+static_assert(PieceSearch::bits(kStderrPieces) <= 64 && PieceSearch::bits(kMoreStderrPieces) <= 64 &&
+              PieceSearch::bits(kRareStderrPieces) <= 64);
 
 constexpr StderrPieces find_pieces(std::string_view text) {
-  constexpr PieceSearch kSearch(kStderrPieces), kMoreSearch(kMoreStderrPieces);
-  std::uint64_t state = 0, more = 0, seen = 0, more_seen = 0;
+  constexpr PieceSearch kSearch(kStderrPieces), kMoreSearch(kMoreStderrPieces),
+      kRareSearch(kRareStderrPieces);
+  std::uint64_t state = 0, more = 0, rare = 0, seen = 0, more_seen = 0, rare_seen = 0;
   for (const char letter : text) {
     state = kSearch.next(state, letter);
     more = kMoreSearch.next(more, letter);
+    rare = kRareSearch.next(rare, letter);
     seen |= state;
     more_seen |= more;
+    rare_seen |= rare;
   }
   StderrPieces pieces;
   kSearch.add_topics(seen, pieces);
   kMoreSearch.add_topics(more_seen, pieces);
+  kRareSearch.add_topics(rare_seen, pieces);
   return pieces;
 }
 

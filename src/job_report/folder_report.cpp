@@ -53,6 +53,8 @@ void add_status(const JobStatus& status, const std::string& prefix, ReportedSche
   add("state", status.said.empty() ? std::string(to_string(status.state))
                                    : format("{} ({})", to_string(status.state), status.said));
   add("reason", status.reason);
+  if (status.death)
+    add("cause", format("{}; {}: {}", status.death->text(), status.death->place, status.death->line));
   if (status.exit_code) add("exit code", std::to_string(*status.exit_code));
   if (status.signal && *status.signal != 0) add("signal", std::to_string(*status.signal));
   if (status.submitted) add("submitted", time_text(*status.submitted));

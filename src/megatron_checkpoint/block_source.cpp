@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "nadi/base/checked_memory.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/checkpoint/whole_parameters.h"
@@ -131,12 +132,33 @@ void BlockSource::check_copies(const WholeIndexEntry& entry, const WholeTensor& 
     const std::size_t size = tensor.bytes_of(copy.block);
     const std::size_t part = std::min(size, static_cast<std::size_t>(kComparedBytes));
     if (of_copy.dtype != of_original.dtype || std::memcmp(a, b, part) != 0 ||
-        std::memcmp(a + size - part, b + size - part, part) != 0)
+        std::memcmp(a + size - part, b + size - part, part) != 0) {
+      if (contents_.memory != nullptr) {  // damage of one of them says more
+        contents_.memory->check({a, size});
+        contents_.memory->check({b, size});
+        contents_.memory->check_rest();
+      }
       throw input_error({.file = of_copy.file},
                         format("'{}' differs from '{}' in {}, of which it should be a copy",
                                of_copy.tensor.name, of_original.tensor.name, of_original.file),
                         "the files are of different checkpoints");
+    }
   }
+}
+
+void BlockSource::check_rest() const {
+  if (contents_.memory == nullptr) return;
+  const auto bytes_of = [&](std::size_t number, const WholePiece& piece) {
+    return std::span(start_of(contents_.shards[piece.shard], piece), tensors_[number].bytes_of(piece.block));
+  };
+  for (std::size_t i = 0; i < index_.size(); ++i) {
+    const auto was_read = [&](const WholePiece& piece) {
+      return contents_.memory->was_read(bytes_of(i, piece));
+    };
+    if (index_[i].replicas.empty() || std::ranges::none_of(index_[i].pieces, was_read)) continue;
+    for (const WholePiece& copy : index_[i].replicas) contents_.memory->check(bytes_of(i, copy));
+  }
+  contents_.memory->check_rest();
 }
 
 // Parameters as the model has them, then their optimizer state, then whatever else there is.

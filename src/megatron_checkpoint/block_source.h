@@ -38,6 +38,8 @@ ShardTensor cut_tensor(const ShardTensor& tensor, const TensorBlock& part, const
 // The same blocks of optimizer state: "<parameter>" + suffix.
 ShardTensor with_suffix(ShardTensor tensor, std::string_view suffix);
 
+class TorchFile;
+
 class BlockSource : public WholeModel {
  public:
   static constexpr std::int64_t kComparedBytes = 65536;
@@ -50,7 +52,10 @@ class BlockSource : public WholeModel {
     bool distributed_optimizer = false;       // whether its optimizer was one
     std::string kind;
     std::string file;                                    // for messages
-    std::vector<std::shared_ptr<const void>> keep = {};  // what maps the data
+    std::vector<std::shared_ptr<const void>> keep = {};  // what maps the data, and
+    std::vector<std::shared_ptr<const TorchFile>> archives = {};
+    std::shared_ptr<const CheckedMemory> memory = {};  // watches the data; nullptr: nothing is checked
+    std::vector<std::string> notes = {};
   };
   explicit BlockSource(Contents contents);
 
@@ -60,6 +65,9 @@ class BlockSource : public WholeModel {
   const std::optional<TrainingProgress>& progress() const override { return contents_.progress; }
   std::string kind() const override { return contents_.kind; }
   std::string file() const override { return contents_.file; }
+  std::vector<std::string> notes() const override { return contents_.notes; }
+  const CheckedMemory* memory() const override { return contents_.memory.get(); }
+  void check_rest() const override;
   const std::optional<MegatronSplit>& split() const { return contents_.split; }
   bool distributed_optimizer() const { return contents_.distributed_optimizer; }
 

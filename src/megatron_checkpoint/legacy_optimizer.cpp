@@ -184,7 +184,7 @@ void add_optimizer_shards(const RankFile& rank, const ShardLayout& layout,
   }
   const auto file = std::make_shared<const TorchFile>(
       rank.folder / kDistributedOptimizerFile, TorchFileOptions{.unknown_classes = UnknownClasses::kKeep});
-  contents.keep.push_back(file);
+  contents.archives.push_back(file);
   contents.distributed_optimizer = true;
   const PickleValue buffers = file->root();
   const auto coalesced = buffers.find("buckets_coalesced");

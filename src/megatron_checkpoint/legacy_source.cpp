@@ -5,9 +5,11 @@
 #include <map>
 #include <set>
 
+#include "nadi/base/checked_memory.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/nearest.h"
+#include "nadi/checkpoint/checksum_manifest.h"
 #include "nadi/megatron_checkpoint/iteration_folder.h"
 #include "nadi/megatron_checkpoint/legacy_optimizer.h"
 #include "nadi/megatron_checkpoint/megatron_args.h"
@@ -156,6 +158,8 @@ std::unique_ptr<BlockSource> open_legacy_checkpoint(const std::filesystem::path&
   if (!found || found->form != MegatronForm::kTorch)
     throw input_error({.file = folder.string()},
                       "this is no checkpoint of Megatron-LM in the format 'torch'");
+  if (options.verify == Verify::kYes)
+    if (const auto manifest = ChecksumManifest::read(found->path)) manifest->check_files();
   const RankFiles files = open_rank_files(found->path);
   const RankFile& first = files.ranks.front();
   LegacyFacts known(files);
@@ -175,8 +179,16 @@ std::unique_ptr<BlockSource> open_legacy_checkpoint(const std::filesystem::path&
   for (const RankFile& rank : files.ranks) {
     const std::vector<ShardChunk> chunks = layout.rank(rank.place);
     for (const ShardChunk& chunk : chunks) add_chunk_shards(rank, chunk, contents.shards);
-    contents.keep.push_back(rank.file);
+    contents.archives.push_back(rank.file);
     if (has_optimizer) add_optimizer_shards(rank, layout, chunks, contents);
+  }
+  if (options.verify == Verify::kYes) {
+    const auto memory = std::make_shared<CheckedMemory>();
+    for (const std::shared_ptr<const TorchFile>& file : contents.archives) {
+      file->watch(*memory);
+      if (file->lacks_checksums()) contents.notes.push_back(no_checksums_note(file->file()));
+    }
+    contents.memory = memory;
   }
   return std::make_unique<BlockSource>(std::move(contents));
 }

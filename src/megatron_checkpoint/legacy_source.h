@@ -21,6 +21,7 @@ struct LegacyOptions {
   std::optional<ModelConfig> config = {};      // instead of what `args` say
   std::optional<std::int64_t> iteration = {};  // instead of the newest
   bool optimizer = true;                       // false: weights alone, whatever there is
+  Verify verify = Verify::kYes;  // whether data is checked against its checksums when it is read
 };
 
 std::unique_ptr<BlockSource> open_legacy_checkpoint(const std::filesystem::path& folder,

@@ -25,6 +25,7 @@ namespace nadi {
 struct ReadyBytes {
   std::int64_t offset = 0;  // in the file
   std::string bytes;
+  std::string tensor = {};  // of a safetensors file: of which tensor these are all bytes
 };
 
 // Elements of the blocks, one block after another, each row by row. A block without a tensor's name is as
@@ -33,6 +34,7 @@ struct FilledPlace {
   std::int64_t offset = 0;             // in the file, in bytes
   FileDType dtype = FileDType::kBF16;  // elements of another type are converted
   std::vector<ShardBlock> blocks = {};
+  std::string tensor = {};  // of a safetensors file: which tensor the place is
 
   std::int64_t elements() const {
     std::int64_t sum = 0;
@@ -50,6 +52,9 @@ struct TargetFile {
   // Bytes that are known only when all places are filled, from the CRC-32 of each of them. Not set: there are
   // none, and no checksums are computed.
   std::function<std::vector<ReadyBytes>(std::span<const std::uint32_t>)> ending = {};
+  // A safetensors file: the first ready bytes are its header, places and other ready bytes are tensors. Their
+  // checksums are computed for the list beside the file (checkpoint/checksum_manifest.h).
+  bool safetensors = false;
 };
 
 }  // namespace nadi

@@ -8,6 +8,7 @@
 #include "nadi/base/json.h"
 #include "nadi/base/mapped_file.h"
 #include "nadi/base/nearest.h"
+#include "nadi/checkpoint/checksum_manifest.h"
 
 namespace nadi {
 namespace {
@@ -71,11 +72,16 @@ class TorchDistFolder::Mappings {
   std::map<std::string, MappedFile> files_;
 };
 
-TorchDistFolder::TorchDistFolder(const std::filesystem::path& folder)
+TorchDistFolder::TorchDistFolder(const std::filesystem::path& folder, Verify verify)
     : path_(folder),
       common_(std::make_unique<TorchFile>(folder / kCommonFile,
                                           TorchFileOptions{.unknown_classes = UnknownClasses::kKeep})),
       mappings_(std::make_unique<Mappings>(folder)) {
+  if (verify == Verify::kYes) {
+    if (const auto manifest = ChecksumManifest::read(folder)) manifest->check_files();
+    memory_ = std::make_shared<CheckedMemory>();
+    common_->watch(*memory_);
+  }
   TorchDistMetadata metadata = read_torch_dist_metadata(folder);
   const std::string file = (folder / kTorchDistMetadataFile).string();
   entries_.reserve(metadata.tensors.size());
@@ -96,6 +102,12 @@ TorchDistFolder::TorchDistFolder(const std::filesystem::path& folder)
 
 TorchDistFolder::~TorchDistFolder() = default;
 
+std::vector<std::string> TorchDistFolder::notes() const {
+  std::vector<std::string> notes;
+  for (const std::string& file : without_checksums_) notes.push_back(no_checksums_note(file));
+  return notes;
+}
+
 void TorchDistFolder::open_chunk(const TorchDistTensor& tensor, const TorchDistChunk& chunk,
                                  ChunkedTensor& into) {
   const std::string file = mappings_->path_of(chunk.place);
@@ -115,8 +127,16 @@ void TorchDistFolder::open_chunk(const TorchDistTensor& tensor, const TorchDistC
                       format("byte {}: a chunk of '{}' is {} {}, and .metadata says {} {}",
                              chunk.place.offset, tensor.name, to_string(stored.dtype),
                              stored.shape.to_string(), to_string(tensor.dtype), chunk.box.sizes.to_string()));
+  if (memory_ && stored.storage->crc32)
+    memory_->add({.bytes = stored.storage->bytes,
+                  .name = tensor.name,
+                  .file = file,
+                  .file_offset = stored.storage->file_offset,
+                  .whole = stored.storage->crc32});
+  if (memory_ && archive.lacks_checksums()) without_checksums_.insert(file);
   auto bytes = stored.view();
   if (!bytes) {
+    if (memory_) memory_->check(stored.storage->bytes);
     std::vector<std::byte>& copy = unpacked_.emplace_back(static_cast<std::size_t>(stored.size()));
     stored.read(copy);
     bytes = copy;

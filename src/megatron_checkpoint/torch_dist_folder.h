@@ -18,10 +18,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "nadi/base/checked_memory.h"
 #include "nadi/megatron_checkpoint/torch_dist_metadata.h"
 #include "nadi/torch_file/torch_file.h"
 
@@ -40,7 +42,8 @@ bool is_torch_dist_folder(const std::filesystem::path& folder);
 
 class TorchDistFolder {
  public:
-  explicit TorchDistFolder(const std::filesystem::path& folder);
+  // With kYes, data is checked against the checksums of its archive when it is read through memory().
+  explicit TorchDistFolder(const std::filesystem::path& folder, Verify verify = Verify::kYes);
   ~TorchDistFolder();
 
   const std::filesystem::path& path() const { return path_; }
@@ -51,6 +54,9 @@ class TorchDistFolder {
   const TorchDistEntry* find(std::string_view name) const;                 // nullptr: none of that name
   const TorchDistEntry& at(std::string_view name) const;  // Error (input) with the nearest name
   const std::vector<TorchDistObject>& objects() const { return objects_; }
+  // nullptr: nothing is checked.
+  const std::shared_ptr<CheckedMemory>& memory() const { return memory_; }
+  std::vector<std::string> notes() const;  // files that were saved without checksums
 
  private:
   class Mappings;
@@ -59,6 +65,8 @@ class TorchDistFolder {
   std::filesystem::path path_;
   std::unique_ptr<TorchFile> common_;
   std::unique_ptr<Mappings> mappings_;
+  std::shared_ptr<CheckedMemory> memory_;  // shared with the model that is made of the tensors
+  std::set<std::string> without_checksums_;
   std::vector<std::vector<std::byte>> unpacked_;  // tensors that are not contiguous in their archive
   std::vector<TorchDistEntry> entries_;
   std::map<std::string_view, const TorchDistEntry*> by_name_;

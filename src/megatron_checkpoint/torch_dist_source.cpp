@@ -118,11 +118,12 @@ MegatronSplit split_of_run(const std::optional<PickleValue>& args, std::int64_t 
 }  // namespace
 
 std::unique_ptr<BlockSource> open_torch_dist_checkpoint(const std::filesystem::path& folder,
-                                                        const std::optional<ModelConfig>& config) {
+                                                        const std::optional<ModelConfig>& config,
+                                                        Verify verify) {
   if (!is_torch_dist_folder(folder))
     throw input_error({.file = folder.string()},
                       "the folder has no metadata.json: it is no torch_dist checkpoint");
-  const auto files = std::make_shared<const TorchDistFolder>(folder);
+  const auto files = std::make_shared<const TorchDistFolder>(folder, verify);
   refuse_gathered_optimizer(*files);
   const PickleValue common = files->common();
   const MegatronFacts facts = GlobalFacts(*files).read();
@@ -163,7 +164,9 @@ std::unique_ptr<BlockSource> open_torch_dist_checkpoint(const std::filesystem::p
       .distributed_optimizer = flattened,
       .kind = format("Megatron-LM checkpoint (torch_dist){}", has_optimizer ? " with optimizer" : ""),
       .file = folder.string(),
-      .keep = {files}});
+      .keep = {files},
+      .memory = files->memory(),
+      .notes = files->notes()});
 }
 
 }  // namespace nadi

@@ -22,6 +22,7 @@ namespace nadi {
 
 // `config`: what `args` do not settle, or in place of them.
 std::unique_ptr<BlockSource> open_torch_dist_checkpoint(const std::filesystem::path& folder,
-                                                        const std::optional<ModelConfig>& config = {});
+                                                        const std::optional<ModelConfig>& config = {},
+                                                        Verify verify = Verify::kYes);
 
 }  // namespace nadi

@@ -111,7 +111,8 @@ class ReductionBuilder {
   // Members lie in memory in this order. A tensor of an odd number of elements, as the bias of a vocabulary
   // has, comes last, so that the others begin at round addresses, which kernels of all devices like.
   std::vector<Member> in_memory_order(std::vector<Member> bucket) const {
-    std::ranges::stable_partition(bucket, [&](const Member& member) {
+    // Not that of std::ranges, which clang 14 does not compile: the fuzzers are built with it.
+    std::stable_partition(bucket.begin(), bucket.end(), [&](const Member& member) {
       return builder_.shape(member.parameter).elements() % kRoundExtent == 0;
     });
     return bucket;

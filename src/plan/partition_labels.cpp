@@ -199,6 +199,7 @@ std::vector<RearLabel>& PartitionLabels::open_labels(const RearState& state) {
                   static_cast<std::size_t>(state.layers);
   if (at >= slots_.size()) slots_.resize(std::max(at + 1, 2 * slots_.size()), -1);
   if (slots_[at] < 0) {
+    ++held_;
     slots_[at] = static_cast<std::int32_t>(open_.states.size());
     open_.states.push_back(state);
     open_.labels.emplace_back();
@@ -266,11 +267,21 @@ void PartitionLabels::start(const LabelLimits& limits) {
   close(last);
 }
 
-void PartitionLabels::extend(std::int64_t stage, const LabelLimits& limits) {
+bool PartitionLabels::gives_up(const LabelLimits& limits) {
+  constexpr std::size_t kLooksPerQuestion = 64;
+  // Slots are numbers of four bytes, and are as many as there may be states.
+  constexpr std::size_t kSlotsPerHeld = 16;
+  if (held_ > limits.most_held || slots_.size() > kSlotsPerHeld * limits.most_held) return true;
+  const bool asks = limits.stop != nullptr && *limits.stop && ++looks_ % kLooksPerQuestion == 0;
+  return asks && (*limits.stop)();
+}
+
+bool PartitionLabels::extend(std::int64_t stage, const LabelLimits& limits) {
   const Stage& behind = stages_[static_cast<std::size_t>(stage + 1)];
   const auto kinds = static_cast<std::int32_t>(problem_.kinds.size());
   for (std::size_t i = 0; i < behind.states.size(); ++i) {
     const RearState& next = behind.states[i];
+    if (gives_up(limits)) return false;
     for (std::int32_t k = 0; k < kinds; ++k) {
       if (next.place > 0 && k != next.kind) continue;
       const PartitionStageKind& kind = problem_.kinds[static_cast<std::size_t>(k)];
@@ -301,17 +312,20 @@ void PartitionLabels::extend(std::int64_t stage, const LabelLimits& limits) {
                                    .kind = k,
                                    .place = place,
                                    .layers = static_cast<std::int32_t>(next.layers + l)});
+          const std::size_t before = target->size();
           add(*target,
               {.bound = bound,
                .layers = static_cast<std::int32_t>(l),
                .next_state = static_cast<std::int32_t>(i),
                .next_label = static_cast<std::int32_t>(j)},
               limits.labels);
+          held_ += target->size() - before;
         }
       }
     }
   }
   close(stage);
+  return true;
 }
 
 void PartitionLabels::close(std::int64_t stage) {
@@ -329,15 +343,23 @@ void PartitionLabels::close(std::int64_t stage) {
   std::ranges::fill(slots_, -1);
 }
 
-void PartitionLabels::build(const LabelLimits& limits) {
+bool PartitionLabels::build(const LabelLimits& limits) {
   stages_.assign(static_cast<std::size_t>(problem_.shape.stages), {});
-  if (!find_most(limits)) return;
+  open_ = {};
+  std::ranges::fill(slots_, -1);
+  held_ = 0;
+  if (!find_most(limits)) return true;
   find_least_before(limits);
   for (const PartitionStageKind& kind : problem_.kinds)
     places_ =
         std::max(places_, static_cast<std::int32_t>(std::min(kind.stages_per_block, problem_.shape.stages)));
   start(limits);
-  for (std::int64_t stage = problem_.shape.stages - 2; stage >= 0; --stage) extend(stage, limits);
+  for (std::int64_t stage = problem_.shape.stages - 2; stage >= 0; --stage)
+    if (!extend(stage, limits)) {
+      stages_.assign(static_cast<std::size_t>(problem_.shape.stages), {});
+      return false;
+    }
+  return true;
 }
 
 std::optional<PartitionLabels::Best> PartitionLabels::best() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -56,13 +57,18 @@ struct LabelLimits {
   // Nanoseconds of a step that bounds may be too small by, per stage: they are rounded down to multiples of
   // it, so that those that hardly differ are one.
   std::int64_t grain = 1;
+  // States and labels that may be held, some 100 bytes each. Clusters of a few kinds of nodes have thousands;
+  // the number of states is exponential in the kinds.
+  std::size_t most_held = 4'000'000;
+  const std::function<bool()>* stop = nullptr;  // asked now and then
 };
 
 class PartitionLabels {
  public:
   PartitionLabels(const PartitionProblem& problem, UsedNodes& used) : problem_(problem), used_(used) {}
 
-  void build(const LabelLimits& limits);
+  // False: it was stopped, or there are more labels than may be held. Then there is no best().
+  bool build(const LabelLimits& limits);
 
   struct Stage {
     std::vector<RearState> states;     // ascending
@@ -113,8 +119,10 @@ class PartitionLabels {
   bool is_too_late(const PathBound& bound, std::int64_t before, const LabelLimits& limits) const;
   void find_least_before(const LabelLimits& limits);
   void start(const LabelLimits& limits);
-  void extend(std::int64_t stage, const LabelLimits& limits);
+  bool extend(std::int64_t stage, const LabelLimits& limits);
   void close(std::int64_t stage);
+  // Whether work on a stage must end: there are too many labels, or somebody wants to stop.
+  bool gives_up(const LabelLimits& limits);
   static void add(std::vector<RearLabel>& labels, const RearLabel& label, std::size_t most);
   void coarsen(PathBound& bound, const LabelLimits& limits) const;
 
@@ -125,6 +133,8 @@ class PartitionLabels {
   std::vector<Stage> stages_;
   std::int32_t places_ = 1;  // the most of a block
   std::int64_t bounds_ = 0;
+  std::size_t held_ = 0;   // states and labels, of all stages
+  std::size_t looks_ = 0;  // of gives_up()
   Open open_;
   std::vector<std::int32_t> slots_;  // of open states; -1: not open
 };

@@ -35,13 +35,13 @@ class PartitionSearch {
       return;
     }
     if (effort_.better_than == kNeverEnds) {
-      find_first();
+      if (!find_first()) return;
       if (!answer_.found()) {
         answer_.lower_bound = kNeverEnds;  // the nodes do not suffice
         return;
       }
     } else if (!may_be_better()) {
-      answer_.lower_bound = effort_.better_than;
+      if (!gave_up_) answer_.lower_bound = effort_.better_than;
       return;
     } else if (effort_.labels == 1 || close_enough(answer_.lower_bound)) {
       return;
@@ -94,22 +94,27 @@ class PartitionSearch {
   }
 
   // One bound per state, and only stages that are not much longer than they must be: fast, and near the best.
-  void find_first() {
+  // False: nothing is known, since there are too many states or it was stopped.
+  bool find_first() {
     const std::int64_t longest = std::ranges::max(problem_.costs, {}, &PartitionCosts::both).both();
     for (std::int64_t limit = least_longest_stage();; limit += limit / 8 + 1) {
       limit = std::min(limit, longest);
-      labels_.build({.better_than = effort_.better_than, .longest_stage = limit, .labels = 1});
+      if (!labels_.build({.better_than = effort_.better_than,
+                          .longest_stage = limit,
+                          .labels = 1,
+                          .stop = &effort_.stop}))
+        return false;
       if (const auto first = labels_.best()) {
         evaluate(first->kinds, first->layers);
-        if (answer_.found()) return;
+        if (answer_.found()) return true;
       }
-      if (limit >= longest) return;
+      if (limit >= longest) return true;
     }
   }
 
   // One bound per state, of all that lead there: fast.
   bool may_be_better() {
-    labels_.build({.better_than = effort_.better_than, .labels = 1});
+    gave_up_ = !labels_.build({.better_than = effort_.better_than, .labels = 1, .stop = &effort_.stop});
     const auto first = labels_.best();
     if (!first) return false;
     answer_.lower_bound = first->bound;
@@ -118,7 +123,12 @@ class PartitionSearch {
   }
 
   void prove() {
-    labels_.build({.better_than = best_, .labels = effort_.labels, .grain = best_ / kGrains});
+    // Without labels there is no proof; what was found stays.
+    if (!labels_.build({.better_than = best_,
+                        .labels = effort_.labels,
+                        .grain = best_ / kGrains,
+                        .stop = &effort_.stop}))
+      return;
     const auto first = labels_.best();
     if (!first) {
       answer_.lower_bound = best_;
@@ -241,6 +251,7 @@ class PartitionSearch {
   std::int64_t best_;
   std::int64_t bounds_ = 0;
   bool spent_ = false;
+  bool gave_up_ = false;             // the labels of may_be_better() were not built
   std::vector<std::int32_t> kinds_;  // decided, by stage
   std::vector<std::int64_t> layers_;
   std::vector<PartitionSend> sends_;  // to the stage after

@@ -77,6 +77,23 @@ TEST(PartitionSearch, SaysHowFarItMayBeFromTheBestWhenItsEffortIsSpent) {
   }
 }
 
+// Who stops at once learns nothing, and is told nothing wrong.
+TEST(PartitionSearch, StopsWhereverItIs) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 50; ++i) {
+    PartitionProblem problem = random_partition_problem(random, {});
+    use_reference(problem);
+    const std::int64_t best = best_of_all(problem);
+    if (best == kNeverEnds) continue;
+    for (const std::int64_t better_than : {kNeverEnds, best + 1}) {
+      const PartitionAnswer answer =
+          search_partition(problem, {.better_than = better_than, .stop = [] { return true; }});
+      EXPECT_LE(answer.lower_bound, best);
+      EXPECT_GE(answer.nanoseconds, best);
+    }
+  }
+}
+
 TEST(PartitionSearch, GivesTheSlowDeviceFewerLayers) {
   PartitionProblem problem{.shape = {.stages = 2, .micro_batches = 8},
                            .layers = 9,

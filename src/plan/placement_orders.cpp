@@ -17,6 +17,9 @@ constexpr std::size_t kMostMixes = 8;
 // Steps of a search for one placement that has a make at a place. Placements are found at once unless kinds
 // of nodes hold different numbers of stages.
 constexpr int kMostSteps = 20'000;
+// Steps of going through all of something, which are exponential in the kinds of nodes: a cluster of forty
+// kinds of one node each has 2^40 sets of nodes. Real clusters need some hundreds.
+constexpr int kMostStepsOfAll = 200'000;
 
 // Devices that each node of a kind gives to a stage that takes several nodes.
 std::int32_t devices_given(std::int32_t devices, const StageNeed& need) {
@@ -48,8 +51,12 @@ class StageMixes {
   std::vector<StageMake> all(std::size_t most) {
     most_ = most;
     add(0, need_.ranks);
+    too_many_ = found_.size() > most || steps_ > kMostStepsOfAll;
     return std::move(found_);
   }
+
+  // After all(): it did not list them all.
+  bool too_many() const { return too_many_; }
 
   // What stages of kind a alone leave over, with nodes of kind b.
   std::vector<StageMake> left_over() const {
@@ -77,7 +84,7 @@ class StageMixes {
 
  private:
   void add(std::size_t kind, std::int64_t ranks) {
-    if (found_.size() > most_) return;
+    if (found_.size() > most_ || ++steps_ > kMostStepsOfAll) return;
     if (ranks == 0) {
       if (runs_.size() > 1) {
         found_.push_back({.nodes = runs_});
@@ -98,6 +105,8 @@ class StageMixes {
   std::span<const std::int32_t> nodes_;
   const StageNeed& need_;
   std::size_t most_ = 0;
+  int steps_ = 0;
+  bool too_many_ = false;
   std::vector<std::int32_t> given_;  // by kind; 0: it cannot take part
   std::vector<NodeRun> runs_;
   std::vector<StageMake> found_;
@@ -202,10 +211,11 @@ StageMakes stage_makes(const Cluster& cluster, std::span<const std::int32_t> nod
     result.makes.push_back(std::move(make));
   }
   if (!spans_nodes) return result;
-  std::vector<StageMake> mixes = StageMixes(cluster, nodes, need).all(kMostMixes);
-  if (mixes.size() > kMostMixes) {
+  StageMixes search(cluster, nodes, need);
+  std::vector<StageMake> mixes = search.all(kMostMixes);
+  if (search.too_many()) {
     result.mixes_left_out = true;
-    mixes = StageMixes(cluster, nodes, need).left_over();
+    mixes = search.left_over();
   }
   result.makes.insert(result.makes.end(), mixes.begin(), mixes.end());
   return result;
@@ -231,7 +241,8 @@ std::vector<NodeRun> runs_of(const StageMakes& makes, std::span<const std::int32
 }
 
 std::vector<std::vector<std::int32_t>> covering_orders(const StageMakes& makes,
-                                                       std::span<const std::int32_t> nodes) {
+                                                       std::span<const std::int32_t> nodes,
+                                                       const std::function<bool()>& stop) {
   const std::int64_t stages = makes.need.stages;
   const auto count = makes.makes.size();
   if (!has_devices(makes, nodes)) return {};
@@ -241,6 +252,7 @@ std::vector<std::vector<std::int32_t>> covering_orders(const StageMakes& makes,
   for (std::int32_t make = 0; make < static_cast<std::int32_t>(count); ++make)
     for (std::int64_t stage = 0; stage < stages; ++stage) {
       if (covered[static_cast<std::size_t>(stage) * count + static_cast<std::size_t>(make)]) continue;
+      if (stop && stop()) return {};
       std::vector<std::int32_t> order = search.find(make, stage);
       if (order.empty()) continue;
       for (std::size_t s = 0; s < order.size(); ++s)
@@ -255,8 +267,9 @@ std::vector<std::vector<std::int32_t>> all_orders(const StageMakes& makes,
   std::vector<std::vector<std::int32_t>> orders;
   std::vector<std::int32_t> order, used(nodes.size());
   const auto stages = static_cast<std::size_t>(makes.need.stages);
+  int steps = 0;
   const std::function<void()> extend = [&] {
-    if (orders.size() > most) return;
+    if (orders.size() > most || ++steps > kMostStepsOfAll) return;
     if (order.size() >= stages) {
       orders.emplace_back(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(stages));
       return;
@@ -278,7 +291,7 @@ std::vector<std::vector<std::int32_t>> all_orders(const StageMakes& makes,
     }
   };
   extend();
-  if (orders.size() > most) orders.clear();
+  if (orders.size() > most || steps > kMostStepsOfAll) orders.clear();
   return orders;
 }
 
@@ -324,7 +337,9 @@ std::vector<std::vector<std::int32_t>> node_counts(const StageMakes& makes,
                                                    std::span<const std::int32_t> nodes) {
   std::set<std::vector<std::int32_t>> found;
   std::vector<std::int32_t> used(nodes.size());
+  int steps = 0;
   const std::function<void(std::size_t, std::int64_t)> choose = [&](std::size_t from, std::int64_t stages) {
+    if (++steps > kMostStepsOfAll) return;
     if (stages <= 0) {
       found.insert(used);
       return;
@@ -342,6 +357,7 @@ std::vector<std::vector<std::int32_t>> node_counts(const StageMakes& makes,
     }
   };
   choose(0, makes.need.stages);
+  if (steps > kMostStepsOfAll) found.emplace(nodes.begin(), nodes.end());
   return {found.begin(), found.end()};
 }
 

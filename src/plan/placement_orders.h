@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -46,11 +47,13 @@ StageMakes stage_makes(const Cluster& cluster, std::span<const std::int32_t> nod
 std::vector<NodeRun> runs_of(const StageMakes& makes, std::span<const std::int32_t> make_of_stage);
 
 // Placements that together have every make at every stage where it can be, as far as there are nodes for
-// that, and every two makes that can follow each other: what tables of stages are taken from.
+// that, and every two makes that can follow each other: what tables of stages are taken from. None where
+// `stop` says so on the way.
 std::vector<std::vector<std::int32_t>> covering_orders(const StageMakes& makes,
-                                                       std::span<const std::int32_t> nodes);
+                                                       std::span<const std::int32_t> nodes,
+                                                       const std::function<bool()>& stop = {});
 
-// All placements, in ascending order; empty where they are more than `most`.
+// All placements, in ascending order; empty where they are more than `most`, or too many have to be tried.
 std::vector<std::vector<std::int32_t>> all_orders(const StageMakes& makes,
                                                   std::span<const std::int32_t> nodes, std::size_t most);
 
@@ -59,7 +62,8 @@ std::vector<std::vector<std::int32_t>> all_orders(const StageMakes& makes,
 std::vector<std::vector<std::int32_t>> orders_of_runs(const StageMakes& makes,
                                                       std::span<const std::int32_t> nodes, std::size_t most);
 
-// Numbers of nodes of each kind with which the stages can be placed and of which none can be left out.
+// Numbers of nodes of each kind with which the stages can be placed and of which none can be left out. Where
+// too many have to be tried, those that were found by then, and all nodes.
 std::vector<std::vector<std::int32_t>> node_counts(const StageMakes& makes,
                                                    std::span<const std::int32_t> nodes);
 

@@ -30,6 +30,24 @@ Placement placement_of(const MixedNodes& mixed, const StageNeed& need) {
   return placement;
 }
 
+// Forty kinds of one node each: 2^40 sets of nodes, of which none has 41 devices.
+TEST(StageMakes, ManyKindsOfNodesTakeNoTime) {
+  Cluster cluster = mixed_cluster({.fast = 1, .slow = 0, .fast_devices = 1});
+  const NodeSpec kind = cluster.kinds.front();
+  cluster.kinds.assign(40, kind);
+  const std::vector<std::int32_t> nodes(40, 1);
+  const StageMakes none = stage_makes(cluster, nodes, {.ranks = 41, .tp = 1, .stages = 1});
+  EXPECT_TRUE(none.mixes_left_out);
+  EXPECT_TRUE(none.makes.empty());
+  const StageMakes single = stage_makes(cluster, nodes, {.ranks = 1, .tp = 1, .stages = 20});
+  EXPECT_EQ(single.makes.size(), 40u);
+  EXPECT_TRUE(all_orders(single, nodes, 1000).empty());
+  // Not all sets of 20 nodes; all 40 are named in their place.
+  EXPECT_THAT(node_counts(single, nodes), testing::Contains(nodes));
+  int asked = 0;
+  EXPECT_TRUE(covering_orders(single, nodes, [&] { return ++asked > 1; }).empty());
+}
+
 TEST(OrdersOfRuns, AreAllOrdersWithUpToThreeRunsWhereEveryNodeIsAStage) {
   for (const MixedNodes& mixed : {MixedNodes{.fast = 3, .slow = 2}, MixedNodes{.fast = 4, .slow = 4},
                                   MixedNodes{.fast = 1, .slow = 5}, MixedNodes{.fast = 0, .slow = 3}}) {

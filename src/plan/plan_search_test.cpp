@@ -173,12 +173,18 @@ TEST(PlanSearch, SaysByHowMuchLimitsAreMissed) {
 TEST(PlanSearch, ThatIsStoppedGivesWhatItHas) {
   const PlanQuestion question = question_of(mixed_cluster({}), 4, 4);
   const PlanAnswer whole = search_plans(question, {.top = 1});
-  int asked = 0;
-  const PlanAnswer part = search_plans(question, {.top = 1, .stop = [&] { return ++asked > 1; }});
-  EXPECT_TRUE(part.stopped);
-  ASSERT_FALSE(part.plans.empty());
-  EXPECT_LE(part.lower_bound, best_estimate(question, whole) * (1 + 1e-12));
-  EXPECT_GE(best_estimate(question, part), best_estimate(question, whole));
+  bool had_plans = false;
+  for (int patience = 1; patience < 1'000'000; patience *= 2) {
+    int asked = 0;
+    const PlanAnswer part =
+        search_plans(question, {.top = 1, .threads = 1, .stop = [&] { return ++asked > patience; }});
+    if (!part.stopped) break;
+    EXPECT_LE(part.lower_bound, best_estimate(question, whole) * (1 + 1e-12)) << patience;
+    if (part.plans.empty()) continue;
+    had_plans = true;
+    EXPECT_GE(best_estimate(question, part), best_estimate(question, whole)) << patience;
+  }
+  EXPECT_TRUE(had_plans);
 }
 
 }  // namespace

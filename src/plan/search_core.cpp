@@ -284,7 +284,7 @@ std::vector<SearchCore::Outcome> SearchCore::solve_batch(std::span<const Task> t
   std::vector<Outcome> outcomes(tasks.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&](Worker& worker) {
-    for (std::size_t i = next++; i < tasks.size(); i = next++) {
+    for (std::size_t i = next++; i < tasks.size() && !stops(); i = next++) {
       try {
         outcomes[i] = solve(worker, tasks[i], better_than, care);
       } catch (...) {
@@ -376,8 +376,9 @@ CoreAnswer SearchCore::run(const CoreRequest& request) {
     if (answer.work >= request.work) break;
     std::vector<Task> batch = next_batch(open, grids, request, worst_kept(answer));
     if (batch.empty()) break;
-    const PartitionEffort effort =
-        request.proves ? PartitionEffort{.bounds = kFirstEffort} : PartitionEffort{.bounds = 0, .labels = 1};
+    const PartitionEffort effort = request.proves
+                                       ? PartitionEffort{.bounds = kFirstEffort, .stop = options_.stop}
+                                       : PartitionEffort{.bounds = 0, .labels = 1, .stop = options_.stop};
     std::vector<Outcome> outcomes =
         solve_batch(batch, worst_kept(answer), {.effort = effort, .few_orders = true});
     for (std::size_t i = 0; i < batch.size(); ++i) {

@@ -206,7 +206,8 @@ SettingSearch::Placed SettingSearch::place(const SettingRequest& request) {
   };
   if (placed.makes.makes.empty()) return placed;
   if (request.few_orders && plan.virtual_stages == 1) placed.orders = few_orders(placed.makes, request.nodes);
-  if (placed.orders.empty()) placed.orders = covering_orders(placed.makes, request.nodes);
+  if (placed.orders.empty())
+    placed.orders = covering_orders(placed.makes, request.nodes, request.effort.stop);
   placed.given = given_partition(question_, plan);
   placed.room = stage_room(
       question_, estimator_,

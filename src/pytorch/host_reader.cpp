@@ -2,6 +2,7 @@
 #include <memory>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -13,6 +14,7 @@
 #include "nadi/pytorch/json_number.h"
 #include "nadi/pytorch/process_group_texts.h"
 #include "nadi/pytorch/record_place.h"
+#include "nadi/trace/trace_memory.h"
 
 namespace nadi {
 
@@ -32,7 +34,8 @@ constexpr std::uint64_t kBytesPerHostAttribute = 40;
 
 class HostReader : public JsonRecordTaker {
  public:
-  HostReader(std::string file, const HostReadOptions& options) : options_(options), place_(std::move(file)) {
+  HostReader(MemoryAllowance allowed, std::string file, const HostReadOptions& options)
+      : allowed_(std::move(allowed)), options_(options), place_(std::move(file)) {
     restart();
   }
 
@@ -46,11 +49,13 @@ class HostReader : public JsonRecordTaker {
   bool lenient() const { return options_.damage == JsonDamage::kSkip; }
   void take_groups();
 
+  MemoryAllowance allowed_;
   HostReadOptions options_;
   RecordPlace place_;
   HostTrace trace_;
   std::unique_ptr<HostNodeReader> reader_;
   HostNode node_;
+  std::uint64_t latest_byte_ = 0;  // where the latest node begins
 };
 
 void HostReader::reserve(std::uint64_t bytes) {
@@ -69,6 +74,7 @@ void HostReader::reserve(std::uint64_t bytes) {
 
 void HostReader::restart() {
   trace_ = HostTrace{};
+  latest_byte_ = 0;
   trace_.file = place_.file();
   reader_ = std::make_unique<HostNodeReader>(
       trace_.nodes, place_, HostNodeOptions{.all = options_.attributes, .lenient = lenient()});
@@ -139,6 +145,7 @@ void HostReader::record(std::size_t /*array*/, JsonObject& record, std::uint64_t
                                 .attributes = node_.attributes});
   trace_.record_function.push_back(node_.record_function);
   trace_.thread.push_back(node_.thread);
+  expect_trace_memory(trace_.nodes, allowed_, byte, byte - std::exchange(latest_byte_, byte));
   if (options_.progress && trace_.thread.size() % kHostNodesPerReport == 0) options_.progress(byte);
 }
 
@@ -148,10 +155,16 @@ HostTrace HostReader::finish(JsonRecordCounts counts) {
 }
 
 HostTrace read(ChunkedInput& input, const HostReadOptions& options, std::uint64_t size) {
-  HostReader reader(input.name(), options);
+  const MemoryAllowance allowed = options.memory.for_file(input.name(), input.file_bytes());
+  HostReader reader(allowed, input.name(), options);
   reader.reserve(size);
   JsonRecordCounts counts = read_json_records(
-      input, {.arrays = kHostArrays, .damage = options.damage, .may_be_open = true}, reader);
+      input,
+      {.arrays = kHostArrays,
+       .damage = options.damage,
+       .may_be_open = true,
+       .longest_record = std::min<std::size_t>(kJsonLongestRecord, allowed.longest_record())},
+      reader);
   HostTrace trace = reader.finish(std::move(counts));
   if (trace.schema.empty() && options.damage == JsonDamage::kRefuse)
     throw input_error({.file = trace.file, .byte = 0},

@@ -240,6 +240,17 @@ TEST(HostReader, RefusesAFileThatEndsElsewhere) {
   }
 }
 
+TEST(HostReader, HasALimitOfMemory) {
+  std::string nodes;
+  for (int i = 2; i < 600; ++i)
+    nodes += (i > 2 ? "," : "") + (R"({"id": )" + std::to_string(i) + R"(, "name": "n)" + std::to_string(i) +
+                                   std::string(1000, 'n') + R"(", "ctrl_deps": 1, "attrs": []})");
+  EXPECT_EQ(read(nodes, {.damage = JsonDamage::kSkip, .memory = MemoryLimit(64_MiB)}).nodes.size(), 598u);
+  const Error error =
+      error_of([&] { read(nodes, {.damage = JsonDamage::kSkip, .memory = MemoryLimit(128_KiB)}); });
+  EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+}
+
 TEST(HostReader, TakesTheLastOfSeveralDocuments) {
   const std::string first =
       document(R"({"id": 1, "name": "first", "attrs": [{"name": "x", "type": "int64", "value": 1}]})");

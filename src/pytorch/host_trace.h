@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nadi/base/memory_limit.h"
 #include "nadi/input/json_damage.h"
 #include "nadi/pytorch/kineto_trace.h"
 #include "nadi/trace/trace.h"
@@ -41,7 +42,8 @@ struct HostTrace {
 
 struct HostReadOptions {
   JsonDamage damage = JsonDamage::kRefuse;
-  bool attributes = true;  // false: only what has a column is kept, and what communication ops say
+  MemoryLimit memory = {};  // for the nodes
+  bool attributes = true;   // false: only what has a column is kept, and what communication ops say
   std::function<void(std::uint64_t bytes)> progress = {};  // called now and then with what was read so far
 };
 

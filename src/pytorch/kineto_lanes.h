@@ -43,6 +43,10 @@ class KinetoLanes {
   void name_thread(const LanePlace& place, std::string_view name);
   void name_process(std::int64_t process, std::string_view name);
 
+  // Memory in use, and what finish() is going to make: lanes of one process repeat its name.
+  std::int64_t memory() const { return memory_; }
+  std::int64_t memory_of_lanes() const;
+
   // All lanes with their names. To be called once.
   std::vector<KinetoLane> finish();
 
@@ -69,6 +73,7 @@ class KinetoLanes {
   std::map<std::string, std::int64_t, std::less<>> texts_;
   std::map<LanePlace, std::string> thread_names_;
   std::map<std::int64_t, std::string> process_names_;
+  std::int64_t memory_ = 0;
 };
 
 }  // namespace nadi

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
@@ -17,6 +18,7 @@
 #include "nadi/pytorch/json_number.h"
 #include "nadi/pytorch/kineto_event.h"
 #include "nadi/pytorch/kineto_lanes.h"
+#include "nadi/pytorch/nsys_profile.h"
 #include "nadi/pytorch/process_group_texts.h"
 #include "nadi/pytorch/record_place.h"
 
@@ -46,8 +48,8 @@ struct OpenEvent {
 
 class KinetoReader : public JsonRecordTaker {
  public:
-  KinetoReader(std::string file, const KinetoReadOptions& options)
-      : options_(options), place_(std::move(file)) {
+  KinetoReader(MemoryAllowance allowed, std::string file, const KinetoReadOptions& options)
+      : allowed_(std::move(allowed)), options_(options), place_(std::move(file)) {
     restart();
   }
 
@@ -77,6 +79,9 @@ class KinetoReader : public JsonRecordTaker {
   Nanoseconds time(std::string_view token, std::string_view what) const;
   void add_row(const RowStart& row, Nanoseconds duration, const EventArgValues& args);
 
+  void expect_memory(std::uint64_t byte);
+
+  MemoryAllowance allowed_;
   KinetoReadOptions options_;
   RecordPlace place_;
   KinetoTrace trace_;
@@ -87,7 +92,18 @@ class KinetoReader : public JsonRecordTaker {
   std::vector<Category> categories_;  // by number in category_names_
   std::size_t last_category_ = 0;
   OpenEvents open_;
+  std::int64_t open_memory_ = 0;     // of the events in open_
+  std::int64_t members_memory_ = 0;  // of the document's members
+  std::uint64_t latest_byte_ = 0;    // where the latest event begins
 };
+
+// What an event that has begun takes; the list of its lane counts, too.
+std::int64_t memory_of(const OpenEvent& event) {
+  constexpr std::size_t kLane = 96;
+  return static_cast<std::int64_t>(sizeof event + kLane +
+                                   event.args.attributes.size() * sizeof event.args.attributes[0] +
+                                   event.args.names.size() * sizeof event.args.names[0]);
+}
 
 void KinetoReader::reserve(std::uint64_t bytes) {
   const std::size_t rows = bytes / kBytesPerRow;
@@ -113,6 +129,18 @@ void KinetoReader::restart() {
   categories_ = {Category{}};
   last_category_ = 0;
   open_.clear();
+  open_memory_ = members_memory_ = 0;
+  latest_byte_ = 0;
+}
+
+void KinetoReader::expect_memory(std::uint64_t byte) {
+  constexpr std::uint64_t kEventsPerLook = 256, kLongEvent = 64 << 10;
+  const std::uint64_t latest = byte - std::exchange(latest_byte_, byte);
+  if (trace_.counts.events % kEventsPerLook != 0 && latest < kLongEvent) return;
+  const auto columns = static_cast<std::int64_t>(
+      trace_.category.size() * (sizeof(KinetoCategory) + sizeof(std::uint32_t) + 3 * sizeof(std::uint64_t)));
+  allowed_.expect(trace_.events.memory() + Bytes{columns + lanes_.memory() + open_memory_ + members_memory_},
+                  byte, "the trace");
 }
 
 void KinetoReader::member(std::string_view name, std::string_view json, std::uint64_t byte) {
@@ -141,6 +169,8 @@ void KinetoReader::member(std::string_view name, std::string_view json, std::uin
   } else {
     trace_.members.emplace_back(name, json);
   }
+  members_memory_ += static_cast<std::int64_t>(2 * sizeof(std::string) + name.size() + json.size());
+  allowed_.expect(Bytes{members_memory_}, byte, "what the file says about itself");
 }
 
 // Nothing may change before everything that can be wrong with the event was looked at.
@@ -176,6 +206,7 @@ void KinetoReader::record(std::size_t /*array*/, JsonObject& record, std::uint64
       break;
   }
   ++trace_.counts.events;
+  expect_memory(byte);
   if (options_.progress && trace_.counts.events % kEventsPerReport == 0) options_.progress(byte);
 }
 
@@ -224,6 +255,7 @@ void KinetoReader::begin() {
   open_[place].push_back(
       {.row = {.name = trace_.events.intern(event_.name), .category = named_category(), .start = start},
        .args = event_.args});
+  open_memory_ += memory_of(open_[place].back());
 }
 
 // Ends what has begun last on its lane. Begin and end are two events of the file and one row.
@@ -237,6 +269,7 @@ void KinetoReader::end() {
   }
   OpenEvent& open = lane->second.back();
   if (end < open.row.start) place_.fail(event_.start.data(), "an event ends before it starts");
+  open_memory_ -= memory_of(open);
   open.args.merge(event_.args);
   add_row(open.row, end - open.row.start, open.args);
   lane->second.pop_back();
@@ -266,10 +299,18 @@ std::size_t KinetoReader::category_of(std::string_view name) {
 }
 
 // The category of the event; one with a name that to_string() does not give gets that as an attribute.
+// What has a device and a stream runs on a device, whatever its category is called. Waits and marks on
+// streams of MTIA are events of their own.
 KinetoCategory KinetoReader::named_category() {
   const Category& category = categories_[category_of(event_.category)];
-  if (category.text != 0) args_->add_text("cat", category.text, event_.args);
-  return category.category;
+  if (category.text == 0) return category.category;
+  args_->add_text("cat", category.text, event_.args);
+  if (category.category == KinetoCategory::kKernel &&
+      (event_.name == "event_wait" || event_.name == "event_record"))
+    return KinetoCategory::kSync;
+  const bool on_stream = event_.args.device && event_.args.stream;
+  return category.category == KinetoCategory::kOther && on_stream ? KinetoCategory::kKernel
+                                                                  : category.category;
 }
 
 std::int64_t KinetoReader::lane_number(const EventLaneName& name, std::string_view what) {
@@ -310,6 +351,7 @@ void KinetoReader::add_row(const RowStart& row, Nanoseconds duration, const Even
 
 KinetoTrace KinetoReader::finish(JsonRecordCounts counts) {
   for (const auto& [lane, events] : open_) trace_.counts.other += events.size();
+  allowed_.expect(Bytes{lanes_.memory_of_lanes()}, std::nullopt, "the list of lanes");
   trace_.lanes = lanes_.finish();
   trace_.counts.damage = std::move(counts);
   return std::move(trace_);
@@ -317,10 +359,15 @@ KinetoTrace KinetoReader::finish(JsonRecordCounts counts) {
 
 // `size`: of the text, or what it may be.
 KinetoTrace read(ChunkedInput& input, const KinetoReadOptions& options, std::uint64_t size) {
-  KinetoReader reader(input.name(), options);
+  const MemoryAllowance allowed = options.memory.for_file(input.name(), input.file_bytes());
+  KinetoReader reader(allowed, input.name(), options);
   reader.reserve(size);
-  JsonRecordCounts counts =
-      read_json_records(input, {.arrays = kEventArrays, .damage = options.damage}, reader);
+  JsonRecordCounts counts = read_json_records(
+      input,
+      {.arrays = kEventArrays,
+       .damage = options.damage,
+       .longest_record = std::min<std::size_t>(kJsonLongestRecord, allowed.longest_record())},
+      reader);
   return reader.finish(std::move(counts));
 }
 
@@ -345,6 +392,8 @@ KinetoTrace read_expected(ChunkedInput& input, const KinetoReadOptions& options,
 
 KinetoTrace read_kineto(const std::filesystem::path& path, const KinetoReadOptions& options) {
   ChunkedInput input(path);
+  if (content_kind(input) == FileKind::kSqlite)
+    return read_kineto(nsys_as_kineto(path), path.string(), options);
   return read_expected(input, options, input.remaining().value_or(likely_unpacked_size(path)));
 }
 

@@ -1,5 +1,5 @@
 // Reads a trace of PyTorch's profiler (Kineto), or any file in Chrome's trace format with its complete
-// events: plain, gzip or zstd.
+// events: plain, gzip or zstd; or the SQLite export of Nsight Systems (nsys_profile.h).
 //
 //   const KinetoTrace trace = read_kineto("run_device.json.gz", {.damage = JsonDamage::kSkip});
 //
@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "nadi/base/memory_limit.h"
 #include "nadi/pytorch/kineto_trace.h"
 
 namespace nadi {
@@ -23,6 +24,7 @@ enum class KinetoTimeUnit : std::uint8_t { kMicroseconds, kNanoseconds };
 struct KinetoReadOptions {
   JsonDamage damage = JsonDamage::kRefuse;
   KinetoTimeUnit time_unit = KinetoTimeUnit::kMicroseconds;
+  MemoryLimit memory = {};                                 // for the events
   bool attributes = true;                                  // false: args without a column are passed over
   std::function<void(std::uint64_t bytes)> progress = {};  // called now and then with what was read so far
 };

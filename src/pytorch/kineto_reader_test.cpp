@@ -405,8 +405,54 @@ TEST(KinetoReader, TellsHowFarItIs) {
   EXPECT_LT(bytes[1], events.size());
 }
 
+// Events that began and did not end, lanes that all carry the long name of their process, and plain events.
+TEST(KinetoReader, HasALimitOfMemory) {
+  std::string begun, lanes, events;
+  lanes = R"({"ph": "M", "name": "process_name", "pid": 1, "args": {"name": ")" + std::string(100'000, 'p') +
+          R"("}})";
+  for (int i = 0; i < 600; ++i) {
+    const std::string number = std::to_string(i);
+    begun +=
+        (i > 0 ? "," : "") + (R"({"ph": "B", "name": "b", "ts": 1, "pid": )" + number + R"(, "tid": 1})");
+    lanes += R"(,{"ph": "X", "name": "x", "ts": 1, "dur": 1, "pid": 1, "tid": )" + number + "}";
+    events += (i > 0 ? "," : "") + (R"({"ph": "X", "name": "n)" + number + std::string(1000, 'n') +
+                                    R"(", "ts": 1, "dur": 1, "pid": 1, "tid": 1})");
+  }
+  const KinetoReadOptions enough{.memory = MemoryLimit(200_MiB)};
+  for (const std::string& text : {begun, lanes, events}) read(text, enough);
+  const auto kind_of = [](const std::string& text, Bytes most) {
+    return error_of([&] { read(text, {.damage = JsonDamage::kSkip, .memory = MemoryLimit(most)}); }).kind();
+  };
+  EXPECT_EQ(kind_of(begun, 32_KiB), ErrorKind::kEnvironment);
+  EXPECT_EQ(kind_of(events, 128_KiB), ErrorKind::kEnvironment);
+  // 600 lanes of 100,000 bytes are 60 MB, of a file of 150 kB.
+  const Error error = error_of([&] { read(lanes, {.memory = MemoryLimit(20_MiB)}); });
+  EXPECT_EQ(error.kind(), ErrorKind::kEnvironment);
+  EXPECT_NE(error.message().find("the list of lanes takes 57"), std::string::npos) << error.message();
+}
+
 TEST(KinetoReader, NamesAFileThatIsNotThere) {
   EXPECT_EQ(error_of([] { read_kineto("/nowhere/trace.json"); }).kind(), ErrorKind::kInput);
+}
+
+TEST(KinetoReader, EventsOfAnyDeviceAreDeviceWork) {
+  const KinetoTrace trace = read_kineto(
+      R"({"traceEvents": [
+        {"ph": "X", "cat": "mtia_ccp_events", "name": "fc", "pid": 9, "tid": 4, "ts": 1, "dur": 2, "args": {}},
+        {"ph": "X", "cat": "mtia_ccp_events", "name": "event_wait", "pid": 9, "tid": 4, "ts": 3, "dur": 2, "args": {}},
+        {"ph": "X", "cat": "mtia_runtime", "name": "runFunction", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": {}},
+        {"ph": "X", "cat": "hpu_op", "name": "gemm", "pid": 0, "tid": 1, "ts": 6, "dur": 2, "args": {}},
+        {"ph": "X", "cat": "of_tomorrow", "name": "k", "pid": 0, "tid": 1, "ts": 9, "dur": 2,
+         "args": {"device": 0, "stream": 3}},
+        {"ph": "X", "cat": "cuda_profiler_range", "name": "r", "pid": 0, "tid": 1, "ts": 9, "dur": 2, "args": {}}]})",
+      "t.json");
+  EXPECT_EQ(trace.category,
+            (std::vector{KinetoCategory::kKernel, KinetoCategory::kSync, KinetoCategory::kRuntime,
+                         KinetoCategory::kKernel, KinetoCategory::kKernel, KinetoCategory::kOther}));
+  EXPECT_EQ(trace.events.find_attribute(0, "cat")->string(), "mtia_ccp_events");
+  EXPECT_TRUE(trace.lanes[trace.lane[3]].device);
+  EXPECT_EQ(device_of_category("mtia_ccp_events"), "MTIA");
+  EXPECT_EQ(device_of_category("cuda_runtime"), "");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "nadi/pytorch/kineto_trace.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "nadi/base/error.h"
@@ -39,6 +40,29 @@ std::string_view to_string(KinetoCategory category) {
   unreachable();
 }
 
+std::string_view device_of_category(std::string_view name) {
+  struct DeviceEntry {
+    std::string_view prefix;
+    std::string_view device;
+  };
+  constexpr std::array kDevices{
+      DeviceEntry{"mtia_", "MTIA"},
+      DeviceEntry{"xpu_", "XPU"},
+      DeviceEntry{"hpu_", "HPU"},
+      DeviceEntry{"npu_", "NPU"},
+      DeviceEntry{"mlu_", "MLU"},
+      DeviceEntry{"musa_", "MUSA"},
+      DeviceEntry{"tpu_", "TPU"},
+      DeviceEntry{"ipu_", "IPU"},
+      DeviceEntry{"aiu_", "AIU"},
+      DeviceEntry{"gcu_", "GCU"},
+      DeviceEntry{"privateuse1_", "device"},
+  };
+  const auto* const found = std::ranges::find_if(
+      kDevices, [&](const DeviceEntry& entry) { return name.starts_with(entry.prefix); });
+  return found == kDevices.end() ? std::string_view() : found->device;
+}
+
 // Kineto names a category after the kind of device ("xpu_runtime", "mlu_memcpy"); profilers of 2021 wrote
 // "Operator", "Runtime", "Memcpy".
 KinetoCategory kineto_category(std::string_view name) {
@@ -61,7 +85,8 @@ KinetoCategory kineto_category(std::string_view name) {
   if (is("runtime")) return KinetoCategory::kRuntime;
   if (is("driver")) return KinetoCategory::kDriver;
   if (is("sync")) return KinetoCategory::kSync;
-  return KinetoCategory::kOther;
+  const bool counts = lower.ends_with("counters") || lower.ends_with("range");
+  return !counts && !device_of_category(lower).empty() ? KinetoCategory::kKernel : KinetoCategory::kOther;
 }
 
 }  // namespace nadi

@@ -37,17 +37,20 @@ enum class KinetoCategory : std::uint8_t {
   kPythonFunction,  // python_function
   kRuntime,         // cuda_runtime, hip_runtime, and the like
   kDriver,          // cuda_driver
-  kKernel,          // kernel
-  kMemcpy,          // gpu_memcpy
-  kMemset,          // gpu_memset
-  kGpuAnnotation,   // gpu_user_annotation
-  kSync,            // cuda_sync: what a stream or the host waited for
-  kOverhead,        // overhead
-  kSpan,            // Trace: the profiler's own window
+  kKernel,  // kernel; what runs on devices that are no GPUs (mtia_ccp_events), unless it has a kind below
+  kMemcpy,  // gpu_memcpy
+  kMemset,  // gpu_memset
+  kGpuAnnotation,  // gpu_user_annotation
+  kSync,           // cuda_sync: what a stream or the host waited for
+  kOverhead,       // overhead
+  kSpan,           // Trace: the profiler's own window
   kOther,
 };
 std::string_view to_string(KinetoCategory category);  // as Kineto writes it for CUDA; "" for kOther
 KinetoCategory kineto_category(std::string_view name);
+// The kind of device of a category that Kineto names after one that is no GPU: "MTIA" for "mtia_ccp_events",
+// "XPU", "HPU", "NPU"; "" for all others.
+std::string_view device_of_category(std::string_view name);
 // Runs on a device: kernel, gpu_memcpy, gpu_memset.
 constexpr bool is_device_work(KinetoCategory category) {
   return category == KinetoCategory::kKernel || category == KinetoCategory::kMemcpy ||

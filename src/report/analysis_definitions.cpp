@@ -34,6 +34,9 @@ constexpr TableDefinition kTables[] = {
      "Nodes of the device of all ranks by the kind of work that their names, or those of the ops that "
      "launched them, tell; where nothing ran on a device, ops of the host with the time that is theirs "
      "alone. Durations are added: nodes at the same time count twice."},
+    {"other",
+     "Names of kernels and ops that no pattern knows, and whose launching ops say nothing either, with "
+     "their share of the time of all kinds; --kinds FILE adds patterns."},
     {"lanes",
      "Streams of the device; where nodes name no stream, a lane for each activity, and further ones "
      "for nodes that overlap."},
@@ -184,6 +187,9 @@ constexpr FigureDefinition kFigures[] = {
     {"kinds", "bytes_per_second", "Bytes over the durations of the nodes that say their bytes."},
     {"kinds", "main_op", "The op with the longest time."},
     {"kinds", "work_nodes", "Nodes that say their work."},
+    {"other", "op", "Name of the kernel or op."},
+    {"other", "time_share", "Of the time of all kinds.", "time_ns / sum(kinds.time_ns)"},
+    {"other", "time_ns", "Durations, added."},
     {"lanes", "rank", "Number of the rank."},
     {"lanes", "lane", "The stream or lane."},
     {"lanes", "nodes", "On the lane."},

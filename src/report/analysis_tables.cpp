@@ -180,6 +180,35 @@ ReportTable kind_table(const RunAnalysis& run) {
   return table;
 }
 
+// Of all ranks: the ops of which nothing tells the kind.
+ReportTable unnamed_table(const RunAnalysis& run) {
+  ReportTable table{.name = "other",
+                    .title = "Work of unknown kind",
+                    .note = "names that no pattern knows; the share is of the time of all kinds",
+                    .columns = {{"op", "op", CellKind::kKernel},
+                                {"time_share", "share", CellKind::kShare},
+                                {"time_ns", "time", CellKind::kTime}}};
+  const auto other = std::ranges::find(run.kinds, WorkKind::kOther, &KindRow::kind);
+  if (other == run.kinds.end() || !any_clock(run)) return table;
+  Nanoseconds all;
+  for (const KindRow& row : run.kinds) all += row.time;
+  std::vector<std::pair<std::string, Nanoseconds>> ops(other->ops.begin(), other->ops.end());
+  std::ranges::stable_sort(ops, std::greater{}, &std::pair<std::string, Nanoseconds>::second);
+  for (const auto& [op, lasted] : ops) table.rows.push_back({named(op), share(lasted, all), time(lasted)});
+  return table;
+}
+
+// Whether what is unknown is worth a table beside the verdict.
+bool much_is_unnamed(const RunAnalysis& run) {
+  constexpr std::int64_t kPart = 20;  // one in so many
+  Nanoseconds all, other;
+  for (const KindRow& row : run.kinds) {
+    all += row.time;
+    if (row.kind == WorkKind::kOther) other += row.time;
+  }
+  return other.count() > 0 && other.count() >= all.count() / kPart;
+}
+
 ReportTable lane_table(const RunAnalysis& run) {
   ReportTable table{.name = "lanes",
                     .title = "Lanes of the device",
@@ -342,6 +371,7 @@ std::vector<ReportTable> analysis_tables(const RunAnalysis& run) {
           loss_table(run),
           work_table(run),
           kind_table(run),
+          unnamed_table(run),
           lane_table(run),
           idle_table(run),
           communication_table(run),
@@ -360,8 +390,10 @@ std::vector<ReportTable> analysis_tables(const RunAnalysis& run) {
           critical_phase_table(run)};
 }
 
-std::vector<std::string> summary_table_names(const RunAnalysis& run) {
-  switch (judge(run).limit) {
+namespace {
+
+std::vector<std::string> tables_of(Limit limit) {
+  switch (limit) {
     case Limit::kNothing:
     case Limit::kNotTimed:
       return {"work", "kinds", "ops", "communication"};
@@ -381,6 +413,17 @@ std::vector<std::string> summary_table_names(const RunAnalysis& run) {
       return {"breakdown", "kinds", "idle", "host-ops", "critical-path"};
   }
   unreachable();
+}
+
+}  // namespace
+
+std::vector<std::string> summary_table_names(const RunAnalysis& run) {
+  const Limit limit = judge(run).limit;
+  std::vector<std::string> names = tables_of(limit);
+  // Ops of the host have no kinds to speak of: most of them are calls.
+  const bool on_device = limit != Limit::kHostOnly;
+  if (on_device && much_is_unnamed(run)) names.insert(std::ranges::find(names, "kinds") + 1, "other");
+  return names;
 }
 
 std::vector<std::string> analysis_table_names() {

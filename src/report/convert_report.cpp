@@ -59,6 +59,7 @@ constexpr std::array kCountsAfterEvents{
     Count{"unknown_communication", &ConversionReport::unknown_communication},
     Count{"communication_without_device_op", &ConversionReport::without_device_op},
     Count{"unknown_groups", &ConversionReport::unknown_groups},
+    Count{"unknown_sizes", &ConversionReport::unknown_sizes},
     Count{"device_ops_with_work", &ConversionReport::with_work},
     Count{"device_ops_without_work", &ConversionReport::without_work},
 };
@@ -74,6 +75,9 @@ ConversionReport sum_of(const std::vector<ConvertedFile>& files) {
       sum.taken[i] += report.taken[i];
       sum.dropped[i] += report.dropped[i];
     }
+    if (report.matched > 0) sum.matched_by = std::max(sum.matched_by, report.matched_by);
+    for (const auto& [name, count] : report.device_categories) sum.device_categories[name] += count;
+    for (const auto& [name, count] : report.unknown_categories) sum.unknown_categories[name] += count;
   }
   return sum;
 }
@@ -87,8 +91,21 @@ void print_line(std::ostream& out, std::string_view label, const std::string& te
   out << labelled(format("  {}", label), kColumn, words_of(text), output_width(out));
 }
 
+std::string_view how_matched(MatchedBy by) {
+  switch (by) {
+    case MatchedBy::kRecordFunction:
+      return "";
+    case MatchedBy::kExternalId:
+      return " (by External id, as of PyTorch before 2.2)";
+    case MatchedBy::kOrder:
+      return " (by names and their order: the files have no common ids)";
+  }
+  unreachable();
+}
+
 void print_host(const ConversionReport& report, std::ostream& out) {
-  std::string text = format("{} of {} nodes matched", counted(report.matched), counted(report.host_nodes));
+  std::string text = format("{} of {} nodes matched{}", counted(report.matched), counted(report.host_nodes),
+                            how_matched(report.matched_by));
   if (report.unmatched_host > 0) text += format(", {} without times", counted(report.unmatched_host));
   text += format("; {} of the profile not in the host's trace",
                  counted(report.unmatched_events, "event", "events"));
@@ -96,6 +113,19 @@ void print_host(const ConversionReport& report, std::ostream& out) {
     text += format("; {} on nodes that are not there removed",
                    counted(report.removed_dependencies, "dependency", "dependencies"));
   print_line(out, "host", text);
+}
+
+// "mtia_ccp_events, hpu_op".
+std::string named_list(const std::map<std::string, std::uint64_t>& categories) {
+  std::vector<std::string> names;
+  for (const auto& [name, count] : categories) names.push_back(name.empty() ? "without a category" : name);
+  return joined(names);
+}
+// " (of these 25,677 mtia_ccp_events)".
+std::string named(const std::map<std::string, std::uint64_t>& categories) {
+  std::vector<std::string> names;
+  for (const auto& [name, count] : categories) names.push_back(format("{} {}", counted(count), name));
+  return names.empty() ? "" : format(" (of these {})", joined(names));
 }
 
 void print_events(const ConversionReport& report, std::ostream& out) {
@@ -107,10 +137,13 @@ void print_events(const ConversionReport& report, std::ostream& out) {
     const auto category = static_cast<KinetoCategory>(i);
     taken_count += report.taken[i];
     dropped_count += report.dropped[i];
-    if (report.taken[i] > 0) taken.push_back(format("{} {}", counted(report.taken[i]), to_string(category)));
-    if (report.dropped[i] > 0)
-      dropped.push_back(
-          format("{} {} ({})", counted(report.dropped[i]), to_string(category), dropped_because(category)));
+    if (report.taken[i] > 0)
+      taken.push_back(format("{} {}{}", counted(report.taken[i]), to_string(category),
+                             category == KinetoCategory::kKernel ? named(report.device_categories) : ""));
+    if (report.dropped[i] == 0) continue;
+    const std::string name = category == KinetoCategory::kOther ? named_list(report.unknown_categories)
+                                                                : std::string(to_string(category));
+    dropped.push_back(format("{} {} ({})", counted(report.dropped[i]), name, dropped_because(category)));
   }
   print_line(out, "events", format("{} became nodes: {}", counted(taken_count), joined(taken)));
   if (dropped_count > 0)
@@ -181,6 +214,9 @@ void print_communication(const ConversionReport& report, std::ostream& out) {
   if (report.unknown_groups > 0)
     parts.push_back(
         format("{} of unknown ranks", counted(report.unknown_groups, "process group", "process groups")));
+  if (report.unknown_sizes > 0)
+    parts.push_back(
+        format("{} of unknown size (0 bytes)", counted(report.unknown_sizes, "message", "messages")));
   if (!parts.empty()) print_line(out, "communication", joined(parts));
 }
 

@@ -167,7 +167,13 @@ std::vector<ReportFact> job_facts(const JobStatus& job, JobTime now) {
           {{"state", "state", CellKind::kText},
            state,
            {why.empty() ? format("{} ({})", state, job.said) : format("{} ({}): {}", state, job.said, why)}},
+          shown("cause", job.death ? format("{}; {}: {}", job.death->text(), job.death->place,
+                                            printable(job.death->line))
+                                   : ""),
           told("said", CellKind::kText, job.said),
+          told("cause", CellKind::kText, text_or_none(job.death ? job.death->text() : "")),
+          told("cause_place", CellKind::kText, text_or_none(job.death ? job.death->place : "")),
+          told("cause_line", CellKind::kText, text_or_none(job.death ? job.death->line : "")),
           told("reason", CellKind::kText, text_or_none(job.reason)),
           told("exit_code", CellKind::kCount, integer_or_none(job.exit_code)),
           told("signal", CellKind::kCount, integer_or_none(job.signal)),

@@ -38,13 +38,25 @@ void RankOutput::caught_up() {
   console_.err.flush();
 }
 
-void RankOutput::print_failure(const LaunchFailure& failure, std::string_view out_of_memory_hint) {
+void RankOutput::print_failure(const LaunchFailure& failure, std::string_view hint) {
   console_.err << (console_.colour_err ? "\033[1;31merror:\033[0m " : "error: ") << failure.to_string()
                << '\n';
-  if (failure.out_of_memory) console_.err << "  hint: " << out_of_memory_hint << '\n';
+  if (failure.hang) {
+    for (const std::string& line : failure.hang->lines) console_.err << "  " << line << '\n';
+    if (!failure.hang->file.empty())
+      console_.err << "  the last collectives of every rank: " << failure.hang->file.string() << '\n';
+    if (!failure.hang->file_problem.empty())
+      console_.err << "  the last collectives were not written: " << failure.hang->file_problem << '\n';
+  }
+  if (failure.out_of_memory || failure.hang) console_.err << "  hint: " << hint << '\n';
   if (failure.last_lines.empty() || just_printed(*failure.rank)) return;
   console_.err << "  its last lines:\n";
   for (const std::string& line : failure.last_lines) console_.err << "    " << line << '\n';
+}
+
+void RankOutput::print_hang_at_stop(const HangReport& report) {
+  console_.err << "error: the ranks were to stop, and none made progress: they were killed\n";
+  for (const std::string& line : report.lines) console_.err << "  " << line << '\n';
 }
 
 // JSON is one document: that of rank 0, as rank 0 printed it.

@@ -33,9 +33,11 @@ class RankOutput : public LaunchListener {
   // Nobody reads standard output any more.
   bool reader_gone() const { return reader_gone_; }
 
-  // Which rank failed, and its last lines unless they were printed just before. `out_of_memory_hint` says
-  // what needs less memory.
-  void print_failure(const LaunchFailure& failure, std::string_view out_of_memory_hint);
+  // Which rank failed, and its last lines unless they were printed just before; or why the ranks hang. `hint`
+  // says what helps where memory ran out, or nobody made progress.
+  void print_failure(const LaunchFailure& failure, std::string_view hint);
+  // Of ranks that were to stop, did not make progress, and were killed.
+  void print_hang_at_stop(const HangReport& report);
 
  private:
   void print_out(int rank, std::string_view line);

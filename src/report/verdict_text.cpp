@@ -34,6 +34,8 @@ std::string_view device_of(const RunAnalysis& run) {
   const auto any = [&](bool RankAnalysis::*is) {
     return std::ranges::any_of(run.ranks, [&](const RankAnalysis& rank) { return rank.*is; });
   };
+  for (const RankAnalysis& rank : run.ranks)
+    if (!rank.device_kind.empty()) return rank.device_kind;
   if (any(&RankAnalysis::has_streams)) return "GPU";
   return any(&RankAnalysis::is_own_run) ? "CPU" : "device";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -10,6 +11,8 @@
 
 #include "nadi/base/atomic_folder.h"
 #include "nadi/base/format.h"
+#include "nadi/checkpoint/checkpoint_names.h"
+#include "nadi/checkpoint/checksum_manifest.h"
 #include "nadi/checkpoint/element_conversion.h"
 #include "nadi/checkpoint/pretrained_folder.h"
 #include "nadi/checkpoint/safetensors_reader.h"
@@ -159,7 +162,7 @@ ShardedState::ShardedState(Engine& engine, Communicator& world, const StageProgr
   std::ranges::sort(training_tensors_, by_file);
 }
 
-std::vector<std::string> ShardedState::load_weights(const std::filesystem::path& folder) {
+std::vector<std::string> ShardedState::load_weights(const std::filesystem::path& folder, Verify verify) {
   const auto tensors = state_.tensors();
   std::vector<WantedTensor> wanted;
   std::map<std::size_t, std::size_t> place;  // of a tensor in `wanted`
@@ -168,17 +171,22 @@ std::vector<std::string> ShardedState::load_weights(const std::filesystem::path&
     place[i] = wanted.size();
     wanted.push_back({.name = tensors[i].name, .shape = tensors[i].shape});
   }
-  const PretrainedFolder files(folder);
+  const PretrainedFolder files(folder, "", verify);
   const PretrainedMatch match = files.match(wanted);
   PieceReader reader(engine_);
   for (const LogicalPiece& piece : state_.held_by(world_.rank()))
     if (const auto found = place.find(piece.tensor); found != place.end())
       reader.read(piece, tensors[piece.tensor].shape.elements(), elements_of(*match.tensors[found->second]));
+  files.check_rest();
+  std::ranges::copy(files.notes(), std::back_inserter(notes_));
   return match.unused;
 }
 
-void ShardedState::load_training_tensors(const std::filesystem::path& checkpoint) {
+void ShardedState::load_training_tensors(const std::filesystem::path& checkpoint, Verify verify) {
   const SafetensorsReader file(checkpoint / kTrainingTensorsFile);
+  CheckedMemory memory;
+  if (verify == Verify::kYes)
+    if (const auto manifest = ChecksumManifest::read(checkpoint)) manifest->watch(file, memory);
   const auto tensors = state_.tensors();
   for (const LogicalTensor& tensor : tensors) {
     if (tensor.role == Role::kParameter) continue;
@@ -194,13 +202,14 @@ void ShardedState::load_training_tensors(const std::filesystem::path& checkpoint
   for (const LogicalPiece& piece : state_.held_by(world_.rank())) {
     const LogicalTensor& tensor = tensors[piece.tensor];
     if (tensor.role == Role::kParameter) continue;
-    const WeightTensor saved = weight_tensor(file, file.at(tensor.name));
+    const WeightTensor saved = weight_tensor(file, file.at(tensor.name), &memory);
     reader.read(piece, tensor.shape.elements(), elements_of(saved));
   }
 }
 
 void ShardedState::load_weights(const WholeModel& model) {
   load(model, true);
+  std::ranges::copy(model.notes(), std::back_inserter(notes_));
 }
 
 void ShardedState::load_training_tensors(const WholeModel& model) {
@@ -233,6 +242,7 @@ void ShardedState::load(const WholeModel& model, bool parameters) {
   for (const LogicalPiece& piece : state_.held_by(world_.rank()))
     if (const auto found = sources.find(piece.tensor); found != sources.end())
       reader.read(piece, tensors[piece.tensor].shape.elements(), elements_of(model, *found->second));
+  model.check_rest();
 }
 
 void ShardedState::save_model(const std::filesystem::path& target, const Tokenizer* tokenizer) {
@@ -266,7 +276,9 @@ void ShardedState::save(const std::filesystem::path& target, const Contents& con
     transfer.send_all();
   } else {
     try {
-      AtomicFolder folder(target, {.overwrite = Overwrite::kAllow});
+      AtomicFolder folder(
+          target,
+          {.overwrite = Overwrite::kAllow, .removable = is_of_a_checkpoint, .strangers = Strangers::kKeep});
       write(folder, transfer, contents);
       publish(folder);
     } catch (const Error& error) {
@@ -300,12 +312,19 @@ void ShardedState::write(AtomicFolder& folder, PieceTransfer& transfer, const Co
     return tensors;
   };
   write_config_and_tokenizer(folder, config_, dtype_, contents.tokenizer);
-  folder.write(std::string(entry_of(saved_as_).file),
-               [&](AtomicFile& file) { write_weights(file, saved_as_, to_write(parameters_)); });
-  if (contents.training == nullptr) return;
-  const bool tensors = contents.tensors == OptimizerTensors::kSaved;
-  write_training_state(folder, *contents.training,
-                       tensors ? to_write(training_tensors_) : std::vector<TensorToWrite>{});
+  std::map<std::string, SafetensorsSums> sums;
+  const std::string weights(entry_of(saved_as_).file);
+  folder.write(weights, [&](AtomicFile& file) {
+    if (auto of_file = write_weights(file, saved_as_, to_write(parameters_)))
+      sums.emplace(weights, std::move(*of_file));
+  });
+  if (contents.training != nullptr) {
+    const bool tensors = contents.tensors == OptimizerTensors::kSaved;
+    sums.emplace(kTrainingTensorsFile,
+                 write_training_state(folder, *contents.training,
+                                      tensors ? to_write(training_tensors_) : std::vector<TensorToWrite>{}));
+  }
+  write_checksums(folder, sums);
 }
 
 // Rank 0 says whether it failed, and how; all ranks throw that, or none does.

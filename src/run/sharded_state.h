@@ -21,7 +21,9 @@
 //   });
 //
 // Loading: every rank reads its own part from the folder, which all of them must see. A folder that does not
-// fit the model is found out by all ranks alike, before anything is changed.
+// fit the model is found out by all ranks alike, before anything is changed. Data is checked against its
+// checksums as it is read, by the rank that reads it: Error (input) with the tensor's name on the ranks that
+// meet damage.
 //
 // Saving is collective: rank 0 writes, the others send it their pieces, a few megabytes at a time
 // (sharded_state_transfer.h). The outcome is that of rank 0, the folder's appearance included, and is told to
@@ -38,6 +40,7 @@
 #include <string>
 #include <vector>
 
+#include "nadi/base/checked_memory.h"
 #include "nadi/base/error.h"
 #include "nadi/checkpoint/weight_file.h"
 #include "nadi/graph/dtype.h"
@@ -71,10 +74,13 @@ class ShardedState {
   // This rank's part of every parameter, converted to the engine's element types; padding of the vocabulary
   // is zero. Returns the names in the files that the model has no use for, the same on all ranks. Error
   // (input) when a tensor is missing or has another shape.
-  std::vector<std::string> load_weights(const std::filesystem::path& folder);
+  std::vector<std::string> load_weights(const std::filesystem::path& folder, Verify verify = Verify::kYes);
 
   // Optimizer state and metrics. Error (input) when one is missing or has another shape or type.
-  void load_training_tensors(const std::filesystem::path& checkpoint);
+  void load_training_tensors(const std::filesystem::path& checkpoint, Verify verify = Verify::kYes);
+
+  // What a user should know of the files that were loaded.
+  const std::vector<std::string>& notes() const { return notes_; }
 
   // The same from a model as one whole. A vocabulary may be shorter here than there, where it is padded. Of
   // the metrics only the loss scale is loaded, where the source has one: no step depends on the others.
@@ -112,6 +118,7 @@ class ShardedState {
   DType dtype_;
   WeightFormat saved_as_;
   LogicalState state_;
+  std::vector<std::string> notes_;
   // Numbers of tensors, in the order of the file that they go to.
   std::vector<std::size_t> parameters_, training_tensors_;
 };

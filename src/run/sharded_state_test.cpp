@@ -274,7 +274,7 @@ TEST_F(ShardedStateTest, AModelAloneHasNoTrainingState) {
   Job split(model_of_test(Architecture::kGpt2), {}, {.tp = 2});
   split.fill();
   split.run_well([&](ShardedState& state) { state.save_model(folder_ / "best", nullptr); });
-  EXPECT_EQ(entries(folder_ / "best"), 2);  // config.json and the weights: no tokenizer
+  EXPECT_EQ(entries(folder_ / "best"), 3);  // config.json, the weights, checksums: no tokenizer
   EXPECT_THAT(read_text(folder_ / "best" / "config.json"), Not(HasSubstr("eos_token_id")));
   Job one(model_of_test(Architecture::kGpt2), {}, {});
   one.run_well([&](ShardedState& state) { state.load_weights(folder_ / "best"); });

@@ -1,8 +1,10 @@
 #include "nadi/run/weights.h"
 
+#include <map>
 #include <utility>
 
 #include "nadi/base/atomic_folder.h"
+#include "nadi/checkpoint/checksum_manifest.h"
 #include "nadi/checkpoint/pretrained_folder.h"
 #include "nadi/checkpoint/weight_writer.h"
 #include "nadi/engine/engine.h"
@@ -27,6 +29,7 @@ std::vector<std::string> load_weights(Engine& engine, const std::filesystem::pat
     match.tensors[i]->read(parameters[i]->dtype, bytes);
     engine.write(parameters[i]->name, 0, bytes);
   }
+  files.check_rest();
   return match.unused;
 }
 
@@ -47,8 +50,13 @@ void write_model(AtomicFolder& folder, const Engine& engine, const ModelConfig& 
                        }});
   }
   write_config_and_tokenizer(folder, config, dtype, &tokenizer);
-  folder.write(std::string(entry_of(saved_as).file),
-               [&](AtomicFile& file) { write_weights(file, saved_as, std::move(tensors)); });
+  std::map<std::string, SafetensorsSums> sums;
+  const std::string name(entry_of(saved_as).file);
+  folder.write(name, [&](AtomicFile& file) {
+    if (auto of_file = write_weights(file, saved_as, std::move(tensors)))
+      sums.emplace(name, std::move(*of_file));
+  });
+  write_checksums(folder, sums);
 }
 
 void write_config_and_tokenizer(AtomicFolder& folder, const ModelConfig& config, DType dtype,

@@ -166,8 +166,9 @@ struct JobFile {
   JobProfile profile = {};
   JobRequeue requeue = {};
   JobSweep sweep = {};
-  std::chrono::seconds sample_every{10};  // of GPUs, processors and memory; 0: never
-  std::filesystem::path outputs = {};     // the folder of job folders
+  std::chrono::seconds sample_every{10};   // of GPUs, processors and memory; 0: never
+  std::chrono::seconds comm_timeout{600};  // ranks without progress are ended; 0: never
+  std::filesystem::path outputs = {};      // the folder of job folders
 
   std::int64_t nodes() const;
   std::int64_t ranks() const;

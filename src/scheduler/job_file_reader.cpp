@@ -357,6 +357,7 @@ JobFile read_job_root(const JsonValue& root, const fs::path& folder) {
   if (const auto value = root.find("requeue")) job.requeue = read_requeue(*value);
   if (const auto value = root.find("sweep")) job.sweep = read_sweep(*value);
   if (const auto value = root.find("sample_every")) job.sample_every = seconds_at(*value);
+  if (const auto value = root.find("comm_timeout")) job.comm_timeout = seconds_at(*value);
   job.outputs = folder / kDefaultJobOutputs;
   if (const auto value = root.find("outputs")) job.outputs = path_at(*value, folder);
   return job;

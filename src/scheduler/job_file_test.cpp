@@ -74,7 +74,8 @@ TEST(JobFile, EveryKeyIsReadAndWrittenBack) {
     "profile": {"nsys": {"steps": "10-12", "ranks": "0-2,5"}},
     "requeue": {"before_end": "2 min", "signal": "USR2", "max_restarts": 3, "on_failure": true,
                 "exclude_failed_nodes": true},
-    "sample_every": "5 s", "outputs": "out"})");
+    "sample_every": "5 s", "comm_timeout": "30 min", "outputs": "out"})");
+  EXPECT_EQ(job.comm_timeout, std::chrono::minutes(30));
   EXPECT_EQ(job.run.folder, "/home/me/src");
   EXPECT_EQ(job.outputs, "/home/me/out");
   EXPECT_EQ(job.time, std::chrono::seconds(131400));  // 36 h 30 min

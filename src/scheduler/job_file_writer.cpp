@@ -128,6 +128,7 @@ std::string job_file_text(const JobFile& job) {
     root["sweep"]["at_once"] = job.sweep.at_once;
   }
   root["sample_every"] = seconds_text(job.sample_every);
+  root["comm_timeout"] = seconds_text(job.comm_timeout);
   root["outputs"] = job.outputs.string();
   return dump_json(root);
 }

@@ -66,19 +66,21 @@ std::optional<fs::path> sweep_of_run(const fs::path& folder) {
 
 }  // namespace
 
-void write_job_folder(const JobFile& job, const SubmittedJob& submitted, std::string_view script) {
-  const fs::path& folder = submitted.folder;
+void write_job_files(const JobFile& job, const fs::path& folder, std::string_view script) {
   write_atomically(folder / "job.json", job_file_text(job), Overwrite::kAllow);
   write_atomically(folder / "script.sh", script, Overwrite::kAllow);
+  if (!job.plan.empty()) write_plan_file(read_plan_file(job.plan), folder / "plan.json", Overwrite::kAllow);
+}
+
+void write_job_folder(const JobFile& job, const SubmittedJob& submitted, std::string_view script) {
+  const fs::path& folder = submitted.folder;
+  write_job_files(job, folder, script);
   Json root{{"nadi_submitted", kSubmittedVersion},
             {"scheduler", to_string(submitted.scheduler)},
             {"id", submitted.id},
             {"component_ids", submitted.component_ids},
             {"time", time_text(submitted.time)}};
-  if (!job.plan.empty()) {
-    root["plan"] = job.plan.string();
-    write_plan_file(read_plan_file(job.plan), folder / "plan.json", Overwrite::kAllow);
-  }
+  if (!job.plan.empty()) root["plan"] = job.plan.string();
   write_atomically(folder / "submitted.json", dump_json(root), Overwrite::kAllow);
 }
 

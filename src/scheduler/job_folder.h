@@ -26,8 +26,11 @@ namespace nadi {
 
 inline constexpr std::string_view kDefaultJobOutputs = "jobs";
 
-// Makes the folder, which may be there already (the job may have started), and writes the first three files;
-// the plan, too. Error (environment) where it cannot be written.
+// The files that are known before the job has an id: job.json, script.sh and plan.json. Makes the folder,
+// which may be there already. Error (environment) where it cannot be written.
+void write_job_files(const JobFile& job, const std::filesystem::path& folder, std::string_view script);
+
+// These, and submitted.json, which makes it the folder of a job.
 void write_job_folder(const JobFile& job, const SubmittedJob& submitted, std::string_view script);
 
 // Nothing where the folder has no submitted.json or no job.json; Error (input) where they are damaged. Of a

@@ -9,15 +9,15 @@ namespace nadi {
 
 inline constexpr std::int64_t kJobFileVersion = 1;
 
-inline constexpr std::array<std::string_view, 36> kJobFileKeys = {
-    "$schema",       "nadi_job", "name",           "scheduler",     "run",
-    "plan",          "nodes",    "ranks_per_node", "gpus_per_node", "gpu_type",
-    "cpus_per_rank", "memory",   "partition",      "constraint",    "exclude",
-    "nodelist",      "groups",   "processes",      "mixing",        "mpi",
-    "account",       "qos",      "reservation",    "dependency",    "time",
-    "exclusive",     "options",  "container",      "environment",   "profile",
-    "requeue",       "sweep",    "sample_every",   "outputs",       "master_address",
-    "master_port"};
+inline constexpr std::array<std::string_view, 37> kJobFileKeys = {
+    "$schema",       "nadi_job",    "name",           "scheduler",     "run",
+    "plan",          "nodes",       "ranks_per_node", "gpus_per_node", "gpu_type",
+    "cpus_per_rank", "memory",      "partition",      "constraint",    "exclude",
+    "nodelist",      "groups",      "processes",      "mixing",        "mpi",
+    "account",       "qos",         "reservation",    "dependency",    "time",
+    "exclusive",     "options",     "container",      "environment",   "profile",
+    "requeue",       "sweep",       "sample_every",   "outputs",       "master_address",
+    "master_port",   "comm_timeout"};
 inline constexpr std::array<std::string_view, 6> kJobRunKeys = {"train",   "megatron", "command",
                                                                 "program", "folder",   "setup"};
 inline constexpr std::array<std::string_view, 11> kJobGroupKeys = {

@@ -63,6 +63,12 @@ std::string register_job(const std::string& id, const fs::path& folder) {
   return error ? format("cannot write in {}: {}", registry.string(), error.message()) : "";
 }
 
+void forget_job(const std::string& id) {
+  const fs::path registry = registry_folder();
+  std::error_code ignored;
+  if (!registry.empty()) fs::remove(registry / id, ignored);
+}
+
 std::optional<fs::path> registered_job(const std::string& id) {
   if (id.empty() || id.find('/') != std::string::npos || id[0] == '.') return std::nullopt;
   const fs::path registry = registry_folder();

@@ -19,6 +19,9 @@ namespace nadi {
 // "" where it went well, else why the job cannot be found from other folders.
 std::string register_job(const std::string& id, const std::filesystem::path& folder);
 
+// Nothing happens where it is not registered.
+void forget_job(const std::string& id);
+
 // In place of an id: the local job that was submitted last.
 inline constexpr std::string_view kLastJob = "last";
 

@@ -1,21 +1,26 @@
 #include "nadi/scheduler/local_scheduler.h"
 
+#include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <ctime>
 #include <fstream>
 #include <random>
 #include <sstream>
+#include <system_error>
 #include <thread>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
+#include "nadi/job/descriptor.h"
 #include "nadi/job/find_program.h"
+#include "nadi/job/process_tree.h"
 #include "nadi/scheduler/detached_process.h"
 #include "nadi/scheduler/job_folder.h"
 #include "nadi/scheduler/job_registry.h"
@@ -31,14 +36,20 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 7> kPlainVariables{"PATH",  "HOME", "USER",  "LOGNAME",
                                                           "SHELL", "LANG", "TMPDIR"};
 
-std::vector<std::string> environment_of(const JobEnvironment& wanted) {
+// In the environment of all processes of a job: "NADI_LOCAL_JOB=local-...".
+constexpr std::string_view kJobVariable = "NADI_LOCAL_JOB";
+constexpr std::chrono::seconds kEndPatience{10};
+
+std::vector<std::string> environment_of(const JobEnvironment& wanted, const std::string& id) {
   std::vector<std::string> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry, name = text.substr(0, text.find('='));
+    if (name == kJobVariable) continue;
     const bool named = std::ranges::find(wanted.pass, name) != wanted.pass.end() ||
                        std::ranges::find(kPlainVariables, name) != kPlainVariables.end();
     if (wanted.inherit || named) entries.emplace_back(text);
   }
+  entries.push_back(format("{}={}", kJobVariable, id));
   return entries;
 }
 
@@ -57,6 +68,9 @@ std::string this_user() {
   return entry == nullptr ? format("{}", geteuid()) : entry->pw_name;
 }
 
+constexpr std::string_view kStateFile = "local_state.txt";
+constexpr std::string_view kKilled = "killed";  // how the script ended, by its keeper's word
+
 // The events of local_state.txt; a line that is not whole is the last, and not there yet.
 struct LocalState {
   pid_t pid = 0;
@@ -70,7 +84,7 @@ struct LocalState {
 
 LocalState read_local_state(const fs::path& folder) {
   LocalState state;
-  std::ifstream file(folder / "local_state.txt");
+  std::ifstream file(folder / kStateFile);
   for (std::string line; std::getline(file, line) && !file.eof();) {
     std::istringstream words(line);
     std::string event;
@@ -113,8 +127,9 @@ JobStatus status_of(const SubmittedJob& submitted) {
     status.name = job->name;
     status.limit = job->time;
   }
-  status.said = state.code ? state.how : std::string(to_string(status.state));
-  if (status.state == JobState::kFailed && !state.code) status.reason = "its script was killed";
+  status.said = state.code && state.how != kKilled ? state.how : std::string(to_string(status.state));
+  if (status.state == JobState::kFailed && (!state.code || state.how == kKilled))
+    status.reason = "its script was killed";
   status.exit_code = state.code;
   if (state.code && *state.code > 128 && *state.code < 128 + 65) status.signal = *state.code - 128;
   status.submitted = submitted.time;
@@ -157,6 +172,53 @@ fs::path take_folder(const fs::path& outputs, JobTime now) {
   }
 }
 
+// What a job writes of itself needs no new block of a full disk: the first line has taken one.
+void add_state(const fs::path& folder, const std::string& line, int flags = 0) {
+  const fs::path path = folder / kStateFile;
+  const Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0666));
+  if (!file.is_open() || write(file.get(), line.data(), line.size()) != std::ssize(line))
+    throw environment_error(
+        format("cannot write {}: {}", path.string(), std::generic_category().message(errno)));
+}
+
+// In the keeper, when all has ended. A script that was cancelled before it could do something about it ended
+// by the signal itself.
+void end_state(const fs::path& folder, const EndStatus& end) {
+  if (read_local_state(folder).code) return;
+  try {
+    add_state(folder, format("end {} {} {}\n", end.signal == 0 ? end.exit_code : 128 + end.signal,
+                             end.signal == SIGTERM ? "cancelled" : kKilled,
+                             now_in_seconds().time_since_epoch().count()));
+  } catch (const Error&) {
+    return;  // the script is gone, and that is seen without a word
+  }
+}
+
+// Processes of a job whose script and keeper are both gone; 0 where none is left.
+std::size_t end_leftovers(const std::string& id) {
+  const std::string variable = format("{}={}", kJobVariable, id);
+  return end_processes([&](const ProcessInfo& process) { return started_with(process.pid, variable); },
+                       kEndPatience);
+}
+
+// The folder of a job, and its name among all jobs of this machine, until the job has begun.
+class HalfSubmitted {
+ public:
+  explicit HalfSubmitted(const SubmittedJob& job) : job_(&job) {}
+  HalfSubmitted(const HalfSubmitted&) = delete;
+  HalfSubmitted& operator=(const HalfSubmitted&) = delete;
+  ~HalfSubmitted() {
+    if (job_ == nullptr) return;
+    forget_job(job_->id);
+    std::error_code ignored;
+    fs::remove_all(job_->folder, ignored);
+  }
+  void is_whole() { job_ = nullptr; }
+
+ private:
+  const SubmittedJob* job_;
+};
+
 }  // namespace
 
 SubmittedJob LocalScheduler::submit(const JobFile& job, const SubmitOptions& options) {
@@ -168,13 +230,21 @@ SubmittedJob LocalScheduler::submit(const JobFile& job, const SubmitOptions& opt
                          .folder = take_folder(job.outputs, now_in_seconds()),
                          .time = now_in_seconds()};
   submitted.id = submitted.folder.filename().string();
+  HalfSubmitted half(submitted);
   write_job_folder(job, submitted, local_script(job));
   if (const std::string problem = register_job(submitted.id, submitted.folder); !problem.empty())
     submitted.said =
         format("warning: job {} is found in {} alone: {}", submitted.id, job.outputs.string(), problem);
-  start_detached({.words = {bash->string(), (submitted.folder / "script.sh").string(), submitted.id},
-                  .environment = environment_of(job.environment),
-                  .output = submitted.folder / "slurm.txt"});
+  const fs::path folder = fs::absolute(submitted.folder);
+  DetachedProcess script({.words = {bash->string(), (submitted.folder / "script.sh").string(), submitted.id},
+                          .environment = environment_of(job.environment, submitted.id),
+                          .output = submitted.folder / "slurm.txt",
+                          .name = "nadi-job-" + submitted.id,
+                          .on_end = [folder](const EndStatus& end) { end_state(folder, end); }});
+  add_state(folder, format("pid {} {}\n", script.pid(), process_start(script.pid())), O_CREAT);
+  if (options.written) options.written(submitted);
+  script.release();
+  half.is_whole();
   while (options.wait && !has_ended(status_of(submitted).state))
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   return submitted;
@@ -202,24 +272,20 @@ JobStatus LocalScheduler::status(const std::string& id) {
   const auto submitted = folder ? read_submitted_job(*folder) : std::nullopt;
   if (!submitted || submitted->scheduler != SchedulerKind::kLocal)
     throw usage_error(format("no local job {} in {}", quote_for_message(id), options_.outputs.string()));
-  return status_of(*submitted);
+  JobStatus status = status_of(*submitted);
+  // What a job that was cancelled or ran out of time says of its ranks is what was done to them.
+  if (status.state == JobState::kFailed) status.death = find_rank_death(status.folder);
+  return status;
 }
 
 void LocalScheduler::cancel(const std::string& id) {
   const JobStatus status = this->status(id);
+  if (has_ended(status.state) && end_leftovers(status.id) > 0)
+    throw environment_error(format("processes of job {} could not be ended", status.id));
   if (has_ended(status.state))
     throw usage_error(format("job {} has ended already: {}", status.id, to_string(status.state)));
-  // Its script may not have written its number yet.
-  for (int tries = 0; tries < 50; ++tries) {
-    const LocalState state = read_local_state(status.folder);
-    if (is_alive(state)) {
-      kill(state.pid, SIGTERM);
-      return;
-    }
-    if (state.pid != 0) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  throw environment_error(format("the script of job {} did not start", status.id));
+  const LocalState state = read_local_state(status.folder);
+  if (is_alive(state)) kill(state.pid, SIGTERM);
 }
 
 SubmittedJob LocalScheduler::resume(const fs::path& folder, const ResumeOptions& options) {
@@ -233,8 +299,9 @@ SubmittedJob LocalScheduler::resume(const fs::path& folder, const ResumeOptions&
     if (const JobStatus status = status_of(*before); !has_ended(status.state))
       throw usage_error(format("job {} has not ended: {}", status.id, status.said),
                         format("end it with 'nadi job cancel {}'", status.id));
+    end_leftovers(before->id);
   }
-  return submit(job_to_resume(*job), {});
+  return submit(job_to_resume(*job), {.written = options.written});
 }
 
 std::vector<SchedulerNode> LocalScheduler::nodes() {

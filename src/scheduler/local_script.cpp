@@ -9,6 +9,8 @@
 namespace nadi {
 namespace {
 
+constexpr int kKillAfterSeconds = 30;  // Slurm's KillWait: ranks that were told to end have so long
+
 // `nadi launch` starts the ranks of 'train'; of anything else the script does.
 std::int64_t processes_of(const JobFile& job) {
   if (job.run.kind == JobRunKind::kTrain || job.processes == JobProcesses::kNodes) return 1;
@@ -29,7 +31,7 @@ void add_local_head(ScriptText& script, const JobFile& job) {
     script.line("  state=$outputs/$1/local_state.txt");
     script.line("  cancelled=0 interrupted=0 code=0");
     script.line("  trap 'cancelled=1 interrupted=1; kill -TERM \"$run\" 2>/dev/null' TERM");
-    script.line("  echo \"pid $$ ${{stat[21]}}\" >>\"$state\"");
+    script.line("  if [[ ! $NADI_KEEPER ]]; then echo \"pid $$ ${{stat[21]}}\" >>\"$state\"; fi");
     script.line("  echo \"start 0 $(date +%s)\" >>\"$state\"");
     script.line("  for ((number = 0; number < {} && !cancelled; number++)); do", job.sweep.runs());
     script.line("    bash \"$0\" \"$1\" \"$number\" & run=$!");
@@ -53,7 +55,8 @@ void add_local_head(ScriptText& script, const JobFile& job) {
   script.line("cancelled=0");
   script.line("trap 'cancelled=1' TERM");
   script.line("read -r -a stat </proc/$$/stat");
-  script.line("record pid $$ \"${{stat[21]}}\"");
+  // Of a job that was submitted, the process is written down before it may begin.
+  script.line("if [[ ! $NADI_KEEPER || $2 ]]; then record pid $$ \"${{stat[21]}}\"; fi");
   script.line("export NODE_NAME=${{HOSTNAME%%.*}}");
   script.line("export JOB_NODES=$NODE_NAME NNODES=1 WORLD_SIZE={} MASTER_ADDR={}", job.ranks(),
               job.master_address.empty() ? "127.0.0.1" : shell_quote(job.master_address));
@@ -71,7 +74,7 @@ void add_local_head(ScriptText& script, const JobFile& job) {
 
 void add_local_signals(ScriptText& script, const JobFile& job) {
   script.part("The end of the time, and the user's wish to end.");
-  script.line("told=0 timed_out=0 interrupted=0 ranks=()");
+  script.line("told=0 timed_out=0 interrupted=0 ranks=() killer=");
   script.line("signal_ranks() {{ ((${{#ranks[@]}})) && kill -\"$1\" \"${{ranks[@]}}\" 2>/dev/null; }}");
   script.line("tell_ranks() {{");
   script.line("  told=1 interrupted=1");
@@ -79,11 +82,25 @@ void add_local_signals(ScriptText& script, const JobFile& job) {
   script.line("  signal_ranks {}", save_signal(job));
   script.line("}}");
   script.line("end_time() {{ timed_out=1 interrupted=1; say 'the time is over'; signal_ranks KILL; }}");
-  script.line("cancel() {{");
-  script.line("  cancelled=1 interrupted=1");
-  script.line("  say 'cancelled'");
+  script.line("end_ranks() {{");
   script.line("  signal_ranks TERM");
-  script.line("  (sleep 30; kill -0 $$ && kill -KILL \"${{ranks[@]}}\") 2>/dev/null &");
+  script.line("  if [[ $killer ]]; then kill \"$killer\" 2>/dev/null; fi");
+  script.line("  (sleep {}; kill -0 $$ && kill -KILL \"${{ranks[@]}}\") 2>/dev/null & killer=$!",
+              kKillAfterSeconds);
+  script.line("}}");
+  script.line("cancel() {{ cancelled=1 interrupted=1; say 'cancelled'; end_ranks; }}");
+  script.line(
+      "# What the ranks have started and left behind is killed, wherever it hides: the keeper finds it.");
+  script.line("end_rest() {{");
+  script.line("  if [[ ! $NADI_KEEPER ]]; then return; fi");
+  script.line("  local left=unknown");
+  script.line("  trap '' PIPE");
+  script.line("  echo \"$$\" >&\"$NADI_KEEPER\" && read -r left <&\"$NADI_KEEPER\"");
+  script.line("  trap - PIPE");
+  script.line("  if [[ $left != 0 ]]; then say \"processes that could not be ended: $left\"; fi");
+  script.line("}}");
+  script.line("leave_keeper() {{");
+  script.line("  if [[ $NADI_KEEPER ]]; then exec {{NADI_KEEPER}}>&-; unset NADI_KEEPER; fi");
   script.line("}}");
   script.line("trap tell_ranks USR1");
   script.line("trap end_time USR2");
@@ -98,9 +115,9 @@ void add_local_start(ScriptText& script, const JobFile& job) {
   script.line("  if ((cancelled)); then code=143; break; fi");
   script.line("  record start \"$RESTART_COUNT\" \"$(date +%s)\"");
   script.line("  say \"start $RESTART_COUNT of job $JOB_ID\"");
-  script.line("  told=0 ranks=() code=0");
+  script.line("  told=0 ranks=() killer= code=0");
   script.line("  for ((number = 0; number < {}; number++)); do", processes);
-  script.line("    (trap - USR1 USR2 TERM; run_rank {}) & ranks+=(\"$!\")",
+  script.line("    (trap - USR1 USR2 TERM; leave_keeper; run_rank {}) & ranks+=(\"$!\")",
               job.groups[0].ranks_per_node * job.groups[0].nodes);
   script.line("  done");
   // A wish that came before all of them were there has reached only some.
@@ -121,12 +138,16 @@ void add_local_start(ScriptText& script, const JobFile& job) {
   script.line("    if ((ended != 0 && code == 0)); then");
   script.line("      code=$ended");
   script.line("      say \"{} ended with exit code $ended\"", processes > 1 ? "rank $number" : "the command");
-  script.line("      if ((!told && !cancelled)); then signal_ranks TERM; fi");
+  script.line("      if ((!told && !cancelled && !timed_out)); then end_ranks; fi");
   script.line("    fi");
   script.line("  done");
-  if (job.time) script.line("  kill \"$timer\" 2>/dev/null; wait \"$timer\" 2>/dev/null");
-  if (job.sample_every.count() > 0)
-    script.line("  kill \"$sampler\" 2>/dev/null; wait \"$sampler\" 2>/dev/null");
+  // All are killed before one is waited for: bash 5.2 may take a child that is gone for one that runs, and
+  // sees its mistake only when another one ends.
+  std::string helpers = "$killer";
+  if (job.time) helpers += " $timer";
+  if (job.sample_every.count() > 0) helpers += " $sampler";
+  script.line("  kill {} 2>/dev/null; wait {} 2>/dev/null", helpers, helpers);
+  script.line("  end_rest");
   script.line("  say \"the ranks ended with exit code $code\"");
   if (job.requeue.max_restarts > 0) {
     script.line("  again=0");

@@ -7,6 +7,10 @@
 //   start 0 1700000000     number of the start, seconds since 1970
 //   end 0 done 1700000100  exit code; done, failed, cancelled or timed-out; when
 //
+// Under a keeper (detached_process.h), which its submission gives it, the first line is the submission's, and
+// what the ranks have left behind is ended after each start. A script that is killed writes no end: then its
+// keeper does ("end 137 killed 1700000100").
+//
 // A sweep runs one run after the other, in FOLDER/<id>_<run>/.
 #pragma once
 

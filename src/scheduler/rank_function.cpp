@@ -43,12 +43,35 @@ std::string word_list(const std::vector<std::string>& words, const JobFile& job,
   return text;
 }
 
+// What tells the ranks how they are watched (job/rank_watch.h), and PyTorch's where it does the same: its
+// last collectives of each rank go to files, too, when a collective takes too long.
+struct WatchVariable {
+  std::string_view name;
+  std::string value;  // as bash takes it
+};
+std::vector<WatchVariable> watch_variables(const JobFile& job) {
+  std::vector<WatchVariable> variables;
+  const bool usual = job.comm_timeout == JobFile{}.comm_timeout;
+  if (job.run.kind == JobRunKind::kTrain) {
+    if (!usual) variables.push_back({"NADI_COMM_TIMEOUT_MS", format("{}", job.comm_timeout.count() * 1000)});
+    if (job.scheduler == SchedulerKind::kSlurm && job.ranks() > 1)
+      variables.push_back({"NADI_BEAT_FOLDER", "\"$JOB_FOLDER/.beats.$RESTART_COUNT\""});
+  }
+  if (job.run.kind == JobRunKind::kMegatron && !usual && job.comm_timeout.count() > 0) {
+    variables.push_back({"TORCH_NCCL_TRACE_BUFFER_SIZE", "2000"});
+    variables.push_back({"TORCH_NCCL_DUMP_ON_TIMEOUT", "1"});
+    variables.push_back({"TORCH_NCCL_DEBUG_INFO_TEMP_FILE", "\"$JOB_FOLDER/nccl_trace_rank_\""});
+  }
+  return variables;
+}
+
 // The names of all variables that a container must be given.
 std::vector<std::string> passed_names(const JobFile& job) {
   std::vector<std::string> names;
   for (const JobVariable& variable : job_variables())
     if (!variable.of_rank || job.processes == JobProcesses::kRanks) names.emplace_back(variable.name);
   for (const auto& [name, values] : job.sweep.values) names.push_back(name);
+  for (const WatchVariable& variable : watch_variables(job)) names.emplace_back(variable.name);
   for (const auto& [name, value] : job.environment.set) names.push_back(name);
   for (const std::string& name : job.environment.pass) names.push_back(name);
   return names;
@@ -236,6 +259,11 @@ std::vector<std::string> job_words(const JobFile& job) {
     case JobRunKind::kMegatron:
       words = {job.run.program.empty() ? "python3" : job.run.program, "-u"};
       words.insert(words.end(), job.run.words.begin(), job.run.words.end());
+      // In whole minutes, at least one.
+      if (job.comm_timeout != JobFile{}.comm_timeout && job.comm_timeout.count() > 0 &&
+          !has_flag(words, "--distributed-timeout-minutes"))
+        words.insert(words.end(),
+                     {"--distributed-timeout-minutes", format("{}", (job.comm_timeout.count() + 59) / 60)});
       return words;
     case JobRunKind::kCommand:
       return job.run.words;
@@ -282,6 +310,8 @@ void add_rank_function(ScriptText& script, const JobFile& job, const RankSource&
   script.line("  exec >>\"$JOB_FOLDER/{}.out\" 2>>\"$JOB_FOLDER/{}.err\" || exit", source.node_name,
               source.node_name);
   add_heading(script, job);
+  for (const WatchVariable& variable : watch_variables(job))
+    script.line("  export {}={}", variable.name, variable.value);
   for (const auto& [name, value] : job.environment.set)
     script.line("  export {}={}", name, shell_quote(value));
   if (!job.run.folder.empty() && job.container.kind != ContainerKind::kPyxis)

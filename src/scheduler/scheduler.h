@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "nadi/base/units.h"
+#include "nadi/job_log/rank_death.h"
 #include "nadi/scheduler/job_file.h"
 
 namespace nadi {
@@ -58,6 +60,7 @@ struct JobStatus {
   std::optional<std::chrono::seconds> limit = {};
   std::vector<std::string> nodes = {};
   std::vector<std::string> failed_nodes = {};  // that failed under it
+  std::optional<RankDeath> death = {};         // by status(), of a job that failed
   std::string partition = {};
   std::string user = {};
   std::int64_t restarts = 0;
@@ -88,6 +91,8 @@ struct SchedulerNode {
 
 struct SubmitOptions {
   bool wait = false;  // local: until it has ended
+  // When everything is written and nothing has begun; an exception ends the job before it begins.
+  std::function<void(const SubmittedJob&)> written = {};
 };
 
 struct ListOptions {
@@ -98,7 +103,8 @@ struct ListOptions {
 
 struct ResumeOptions {
   bool exclude_failed_nodes = false;
-  std::vector<std::string> exclude = {};  // names of nodes
+  std::vector<std::string> exclude = {};                  // names of nodes
+  std::function<void(const SubmittedJob&)> written = {};  // as SubmitOptions has it
 };
 
 class Scheduler {
@@ -106,6 +112,8 @@ class Scheduler {
   virtual ~Scheduler() = default;
 
   virtual SchedulerKind kind() const = 0;
+  // All or nothing: the job begins when all of its files are there. An Error leaves neither a job nor a
+  // folder, or says which job could not be taken back.
   virtual SubmittedJob submit(const JobFile& job, const SubmitOptions& options) = 0;
   virtual std::vector<JobStatus> list(const ListOptions& options) = 0;
   virtual JobStatus status(const std::string& id) = 0;

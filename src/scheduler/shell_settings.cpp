@@ -93,6 +93,10 @@ class SettingsReader {
     return environment_(name);
   }
   void assign(const std::string& name, std::string value) {
+    constexpr std::size_t kMostOfAll = std::size_t{16} << 20;
+    total_ += name.size() + value.size();
+    if (value.size() > kLongestShellValue || total_ > kMostOfAll)
+      throw error("the values of all variables are too long", "is it a file of settings?");
     std::erase_if(result_.settings, [&](const ShellSetting& setting) { return setting.name == name; });
     std::erase(unset_, name);
     result_.settings.push_back({name, std::move(value), line()});
@@ -452,6 +456,7 @@ class SettingsReader {
   ShellVariables variables_;
   ShellSettings result_;
   std::vector<std::string> unset_;
+  std::size_t total_ = 0;  // bytes that were assigned
   std::size_t at_ = 0;
   mutable std::size_t counted_ = 0;
   mutable std::int64_t line_ = 1;

@@ -166,5 +166,14 @@ TEST(ShellSettings, DamageIsRefusedWithItsLine) {
   EXPECT_THAT(settings_error("[ a -gt 1 ] && A=1\n"), HasSubstr("'a' is compared as a number"));
 }
 
+// Each line doubles the value: 2^17 bytes in line 18.
+TEST(ShellSettings, ValuesDoNotGrowWithoutEnd) {
+  std::string doubling = "A=x\n", many = "A=" + std::string(60'000, 'x') + "\n";
+  for (int i = 0; i < 40; ++i) doubling += "A=$A$A\n";
+  EXPECT_THAT(settings_error(doubling), HasSubstr("conf.sh:18: a value is longer than 65,536 bytes"));
+  for (int i = 0; i < 400; ++i) many += "A" + std::to_string(i) + "=$A\n";
+  EXPECT_THAT(settings_error(many), HasSubstr("the values of all variables are too long"));
+}
+
 }  // namespace
 }  // namespace nadi

@@ -7,6 +7,7 @@
 #include "nadi/base/ascii.h"
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
+#include "nadi/base/units.h"
 #include "nadi/scheduler/job_variables.h"
 
 namespace nadi {
@@ -107,16 +108,25 @@ class WordReader {
         throw command(part.substr(1, part.size() - 2));
       } else if (c == '$') {
         value += dollar(doubled);
+        expect_short(value);
         continue;
       } else {
         value += c;
       }
       at_ = next;
     }
+    expect_short(value);
     return value;
   }
 
  private:
+  // A=$A$A in forty lines would be a value of a terabyte.
+  void expect_short(const std::string& value) const {
+    if (value.size() > kLongestShellValue)
+      throw input_error(expansion_.place,
+                        format("a value is longer than {} bytes", with_thousands(kLongestShellValue)));
+  }
+
   static std::string escaped(std::string_view part, bool doubled) {
     if (part.size() < 2) return "\\";
     if (part[1] == '\n') return "";

@@ -26,6 +26,8 @@ struct ShellExpansion {
   // Told the name of each variable that is not set and stands for an empty text.
   std::function<void(const std::string& name)> unset = [](const std::string&) {};
 };
+// Longer values are Error (input); a line of a script has at most this many bytes.
+inline constexpr std::size_t kLongestShellValue = 1 << 16;
 std::string expand_shell_word(std::string_view word, const ShellExpansion& expansion);
 
 // Words end at spaces, newlines and ;&|()<> outside of quotes and expansions. Error (input) for a quote, a

@@ -137,7 +137,7 @@ std::string SlurmClient::good_answer(const std::vector<std::string>& words) {
 }
 
 SlurmSubmission SlurmClient::submit(const std::string& script, const Environment& environment) {
-  const std::vector<std::string> words{"sbatch", "--parsable", "--", script};
+  const std::vector<std::string> words{"sbatch", "--parsable", "--hold", "--", script};
   const ProgramRun run = answer(words, environment);
   if (!run.good()) throw failure_of(words, run);
   // "12" or "12;cluster".
@@ -145,7 +145,8 @@ SlurmSubmission SlurmClient::submit(const std::string& script, const Environment
   id = id.substr(0, id.find_first_of(";\n"));
   const auto parsed = parse_slurm_id(id);
   if (!parsed || parsed->job != id)
-    throw environment_error(format("sbatch did not print the id of a job: {}", last_words(run)));
+    throw environment_error(format("sbatch did not print the id of a job: {}", last_words(run)),
+                            "a job that was queued nevertheless is held: 'squeue --me' shows it");
   return {.id = std::string(id), .said = run.err};
 }
 
@@ -188,6 +189,10 @@ std::vector<SchedulerNode> SlurmClient::nodes(std::span<const std::string> names
   std::vector<std::string> words{"scontrol", "-a", "-o", "show", "node"};
   if (!names.empty()) words.push_back(joined_with(names, ','));
   return parse_scontrol_nodes(good_answer(words));
+}
+
+void SlurmClient::release(const std::string& id) {
+  good_answer({"scontrol", "release", id});
 }
 
 void SlurmClient::cancel(const std::string& id) {

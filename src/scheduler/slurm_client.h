@@ -46,7 +46,8 @@ class SlurmClient {
   // Whether there is an sbatch to be found.
   static bool is_there();
 
-  // `environment` is added to that of this process, which the job inherits.
+  // The job is held: it begins when it is released. `environment` is added to that of this process, which the
+  // job inherits.
   SlurmSubmission submit(const std::string& script, const Environment& environment = {});
 
   // squeue: jobs that wait or run, and those that ended a few minutes ago. An id that Slurm has forgotten has
@@ -62,6 +63,9 @@ class SlurmClient {
 
   // scontrol show node; none: all.
   std::vector<SchedulerNode> nodes(std::span<const std::string> names = {});
+
+  // scontrol release: also all runs of an array, and all components of a heterogeneous job.
+  void release(const std::string& id);
 
   void cancel(const std::string& id);
 

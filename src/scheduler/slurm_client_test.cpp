@@ -56,7 +56,7 @@ TEST(SlurmClient, SubmitsAFileWhoseNameMayBeAnything) {
   SlurmThatAnswers slurm{.answers = {said("12\n"), said("13;cluster\n")}};
   SlurmClient client = slurm.client();
   EXPECT_EQ(client.submit("--wrap=x").id, "12");
-  EXPECT_THAT(slurm.asked.front(), ElementsAre("sbatch", "--parsable", "--", "--wrap=x"));
+  EXPECT_THAT(slurm.asked.front(), ElementsAre("sbatch", "--parsable", "--hold", "--", "--wrap=x"));
   EXPECT_EQ(client.submit("a").id, "13");
 }
 

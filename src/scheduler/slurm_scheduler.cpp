@@ -1,10 +1,14 @@
 #include "nadi/scheduler/slurm_scheduler.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include "nadi/base/atomic_file.h"
@@ -20,6 +24,8 @@
 
 namespace nadi {
 namespace {
+
+namespace fs = std::filesystem;
 
 // How far back `list --all` looks.
 constexpr std::chrono::hours kRemembered{7 * 24};
@@ -71,6 +77,47 @@ JobStatus as_one(const std::string& id, std::vector<JobStatus> rows) {
   return joined_job(id, std::move(rows));
 }
 
+// The folder of a job before it has an id: among the others, under a name that no job has. Gone with the
+// object, by its last name, unless it is kept.
+class StagedFolder {
+ public:
+  explicit StagedFolder(const fs::path& outputs) {
+    std::error_code error;
+    fs::create_directories(outputs, error);
+    std::string name = (outputs / ".submit-XXXXXX").string();
+    if (error || mkdtemp(name.data()) == nullptr)
+      throw environment_error(format("cannot make a folder in {}: {}", outputs.string(),
+                                     error ? error.message() : std::generic_category().message(errno)));
+    path_ = name;
+    // As every other folder; mkdtemp() makes it for this user alone.
+    const mode_t mask = umask(0);
+    umask(mask);
+    fs::permissions(path_, static_cast<fs::perms>(0777 & ~mask), error);
+  }
+  StagedFolder(const StagedFolder&) = delete;
+  StagedFolder& operator=(const StagedFolder&) = delete;
+  ~StagedFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+
+  const fs::path& path() const { return path_; }
+  // A folder of that name is of a job before Slurm began to count anew: its files are replaced one by one.
+  void rename(const fs::path& path) {
+    std::error_code error;
+    fs::rename(path_, path, error);
+    if (!error) path_ = path;
+  }
+  // Where it could not be renamed, what is left is not wanted.
+  void keep() {
+    if (path_.filename().string().starts_with(".submit-")) return;
+    path_.clear();
+  }
+
+ private:
+  fs::path path_;
+};
+
 // What Slurm and the script said last; "" where there is nothing.
 std::string end_of_file(const std::filesystem::path& path) {
   constexpr std::streamoff kMost = 1 << 20;
@@ -99,34 +146,61 @@ void add_names(std::string_view lines, std::vector<std::string>& names) {
 
 }  // namespace
 
-SubmittedJob SlurmScheduler::submit(const JobFile& job, const SubmitOptions&) {
+SubmittedJob SlurmScheduler::submit(const JobFile& job, const SubmitOptions& options) {
   const std::vector<SlurmScript> scripts = slurm_scripts(job);
   const TemporaryFolder temporary("submit");
-  std::filesystem::create_directories(job.outputs);
+  // Files first: a disk that is full is found out before Slurm hears of the job.
+  StagedFolder staged(job.outputs);
+  std::string all;
+  for (const SlurmScript& script : scripts) all += script.text;
+  write_job_files(job, staged.path(), all);
   SubmittedJob submitted{.id = "", .scheduler = SchedulerKind::kSlurm, .time = time_now()};
-  std::string text;
+  std::vector<std::string> ids;
   try {
+    std::string text;
     for (std::size_t i = 0; i < scripts.size(); ++i) {
       const std::string script = i == 0 ? scripts[i].text : with_master_job(scripts[i].text, submitted.id);
       const std::filesystem::path path = temporary / format("job-{}.sh", i);
       write_atomically(path, script, Overwrite::kRefuse);
       const SlurmSubmission submission = client_.submit(path.string());
+      ids.push_back(submission.id);
       if (i == 0) submitted.id = submission.id;
       if (scripts.size() > 1) submitted.component_ids.push_back(submission.id);
       submitted.said += submission.said;
       text += script;
     }
-  } catch (const Error&) {
-    // The first of several jobs would wait for the others in vain.
-    for (const std::string& id : submitted.component_ids) client_.cancel(id);
+    if (scripts.size() == 1 && job.groups.size() > 1)
+      for (std::size_t i = 0; i < job.groups.size(); ++i)
+        submitted.component_ids.push_back(format("{}+{}", submitted.id, i));
+    submitted.folder = job.outputs / submitted.id;
+    staged.rename(submitted.folder);
+    write_job_folder(job, submitted, text);
+    if (options.written) options.written(submitted);
+    for (const std::string& id : ids) client_.release(id);
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.place(), error.message() + take_back(ids), error.hint());
+  } catch (...) {
+    take_back(ids);
     throw;
   }
-  if (scripts.size() == 1 && job.groups.size() > 1)
-    for (std::size_t i = 0; i < job.groups.size(); ++i)
-      submitted.component_ids.push_back(format("{}+{}", submitted.id, i));
-  submitted.folder = job.outputs / submitted.id;
-  write_job_folder(job, submitted, text);
+  staged.keep();
   return submitted;
+}
+
+// They are held, or wait for others that are: none of them has begun, unless it is the last that could not be
+// released.
+std::string SlurmScheduler::take_back(const std::vector<std::string>& ids) {
+  std::string said;
+  for (const std::string& id : ids) {
+    try {
+      client_.cancel(id);
+      said += format("; job {} is cancelled", id);
+    } catch (const Error& error) {
+      said +=
+          format("; job {} is held and could not be cancelled ({}): 'scancel {}'", id, error.message(), id);
+    }
+  }
+  return said;
 }
 
 std::vector<JobStatus> SlurmScheduler::list(const ListOptions& options) {
@@ -187,6 +261,9 @@ JobStatus SlurmScheduler::status(const std::string& id) {
     }
   if (const auto folder = find_job_folder(id, outputs_)) job.folder = *folder;
   job.failed_nodes = failed_nodes(job, runs);
+  // What a job that was cancelled or ran out of time says of its ranks is what was done to them.
+  if (!job.folder.empty() && (job.state == JobState::kFailed || job.state == JobState::kOutOfMemory))
+    job.death = find_rank_death(job.folder);
   note_missing_parts(job);
   return job;
 }
@@ -260,7 +337,7 @@ SubmittedJob SlurmScheduler::resume(const std::filesystem::path& folder, const R
   for (JobNodes& group : job->groups)
     for (const std::string& node : exclude)
       if (std::ranges::find(group.exclude, node) == group.exclude.end()) group.exclude.push_back(node);
-  return submit(job_to_resume(*job), {});
+  return submit(job_to_resume(*job), {.written = options.written});
 }
 
 }  // namespace nadi

@@ -31,6 +31,9 @@ class SlurmScheduler : public Scheduler {
  private:
   // The ids that one job of ours has in Slurm: several where groups of nodes are jobs of their own.
   std::vector<std::string> ids_of(const std::string& id) const;
+  // Cancels jobs that were just submitted. What became of each, to be added to an error: "; job 12 is
+  // cancelled".
+  std::string take_back(const std::vector<std::string>& ids);
   std::vector<std::string> failed_nodes(const JobStatus& job, const std::vector<JobStatus>& runs);
   void note_unread(std::string_view program, const SlurmRows& rows);
   void note_missing_parts(const JobStatus& job);

@@ -29,6 +29,7 @@ struct AnsweringSlurm {
   std::vector<std::string> asked = {};
   std::deque<std::string> ids = {};         // that sbatch gives; then it fails
   std::vector<std::string> submitted = {};  // scripts
+  bool refuses_release = false;
 
   SlurmScheduler scheduler(const std::filesystem::path& outputs) {
     const auto run = [this](const std::vector<std::string>& words,
@@ -43,6 +44,7 @@ struct AnsweringSlurm {
         ids.pop_front();
         return ProgramRun{.out = id + "\n"};
       }
+      if (name == "scontrol release" && !refuses_release) return ProgramRun{};
       const auto found = out.find(name);
       if (found == out.end()) return ProgramRun{.end = {.exit_code = 1}, .err = std::string(kUnknownId)};
       return ProgramRun{.out = found->second};
@@ -228,6 +230,78 @@ TEST(SlurmScheduler, JobsThatBelongTogetherAreAllCancelledWhenOneIsRefused) {
   slurm.asked.clear();
   EXPECT_THROW(scheduler.submit(job, {}), Error);
   EXPECT_THAT(slurm.asked, ElementsAre("sbatch", "sbatch", "scancel"));
+}
+
+std::string failure_of(SlurmScheduler& scheduler, const JobFile& job, const SubmitOptions& options = {}) {
+  try {
+    scheduler.submit(job, options);
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "no error";
+}
+
+// Nothing but what was there before.
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  return names;
+}
+
+TEST(SlurmScheduler, AJobBeginsWhenAllIsWritten) {
+  AnsweringSlurm slurm;
+  const TemporaryFolder outputs;
+  const JobFile job{.name = "n", .run = {.words = {"true"}}, .outputs = outputs.path()};
+  slurm.ids = {"7"};
+  SlurmScheduler scheduler = slurm.scheduler(outputs);
+  const auto written = [&](const SubmittedJob& submitted) {
+    EXPECT_THAT(slurm.asked, ElementsAre("sbatch")) << "held";
+    EXPECT_EQ(read_submitted_job(outputs / "7")->id, submitted.id);
+  };
+  scheduler.submit(job, {.written = written});
+  EXPECT_THAT(slurm.asked, ElementsAre("sbatch", "scontrol release"));
+  EXPECT_THAT(names_in(outputs), ElementsAre("7"));
+}
+
+TEST(SlurmScheduler, ASubmissionThatFailsLeavesNothing) {
+  AnsweringSlurm slurm;
+  const TemporaryFolder outputs;
+  JobFile job{.name = "n", .run = {.words = {"true"}}, .outputs = outputs.path()};
+  slurm.out["scancel"] = "";
+  SlurmScheduler scheduler = slurm.scheduler(outputs);
+  // Nowhere to write: Slurm hears nothing of it.
+  job.outputs = "/proc/nowhere";
+  EXPECT_THAT(failure_of(scheduler, job), HasSubstr("cannot make a folder in /proc/nowhere: "));
+  EXPECT_THAT(slurm.asked, IsEmpty());
+  job.outputs = outputs.path();
+  // Somebody who was to be told cannot be.
+  slurm.ids = {"7"};
+  const auto refuse = [](const SubmittedJob&) { throw environment_error("no space left"); };
+  EXPECT_EQ(failure_of(scheduler, job, {.written = refuse}), "no space left; job 7 is cancelled");
+  EXPECT_THAT(slurm.asked, ElementsAre("sbatch", "scancel"));
+  EXPECT_THAT(names_in(outputs), IsEmpty());
+  // Slurm does not let it begin.
+  slurm.ids = {"8"};
+  slurm.refuses_release = true;
+  EXPECT_THAT(failure_of(scheduler, job), HasSubstr("; job 8 is cancelled"));
+  EXPECT_THAT(names_in(outputs), IsEmpty());
+  // Nor does it take it back.
+  slurm.ids = {"9"};
+  slurm.out.erase("scancel");
+  EXPECT_THAT(failure_of(scheduler, job), HasSubstr("; job 9 is held and could not be cancelled (scancel "));
+}
+
+// Slurm counts anew when its state is lost; what was in the folder stays.
+TEST(SlurmScheduler, AnIdMayComeASecondTime) {
+  AnsweringSlurm slurm;
+  const TemporaryFolder outputs;
+  write_text(outputs / "7/n1.out", "old\n");
+  slurm.ids = {"7"};
+  slurm.scheduler(outputs).submit({.name = "n", .run = {.words = {"true"}}, .outputs = outputs.path()}, {});
+  EXPECT_EQ(read_submitted_job(outputs / "7")->id, "7");
+  EXPECT_EQ(read_text(outputs / "7/n1.out"), "old\n");
+  EXPECT_THAT(names_in(outputs), ElementsAre("7"));
 }
 
 }  // namespace

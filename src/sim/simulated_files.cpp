@@ -46,18 +46,21 @@ class SimulatedFiles {
 
   const std::vector<Rank>& ranks() const { return ranks_; }
 
-  // `next` fills a node and says which of the class's nodes it is; false at the end.
-  void write(Rank rank, const GlobalMetadata& metadata,
+  // `next` fills a node and says which of the class's nodes it is; false at the end. `in_order`: nodes come
+  // in the order in which the rank goes through them.
+  void write(Rank rank, const GlobalMetadata& metadata, bool in_order,
              const std::function<bool(TraceNode&, std::size_t&)>& next) {
     const SimulatedClass& of_class = result_.class_of(rank);
     AtomicFile& file = files_.add(path_of(rank));
     ChakraWriter writer([&](std::string_view bytes) { file.write(bytes); }, metadata);
     TraceNode node;
+    Nanoseconds last_end;
     for (std::size_t number = 0; next(node, number);) {
       if (report_.nodes % kNodesBetweenProgress == 0) progress();
       const NodeTime& time = of_class.nodes[number];
-      node.start = time.start;
-      node.duration = time.end - time.start;
+      node.start = arrives_early(node.type, in_order) ? std::min(time.start, last_end) : time.start;
+      node.duration = time.end - node.start;
+      last_end = std::max(last_end, time.end);
       writer.write(node);
       ++report_.nodes;
     }
@@ -77,6 +80,13 @@ class SimulatedFiles {
   }
 
  private:
+  // A simulated receive or collective lasts as long as its data moves. A rank that runs waits in it, from the
+  // moment when all that comes before has ended: so it does in the file, whose readers then know the time for
+  // what it is, a bubble of the pipeline or a late rank.
+  static bool arrives_early(NodeType type, bool in_order) {
+    return in_order && (type == NodeType::kCommRecv || type == NodeType::kCommColl);
+  }
+
   void progress() const {
     if (options_.progress) options_.progress(report_.files, static_cast<std::int64_t>(ranks_.size()));
   }
@@ -127,12 +137,14 @@ SimulatedFileReport write_simulated_step(const StagePrograms& programs, const Si
     add_metadata(metadata, options);
     metadata.attributes.add_text("tensors", to_string(TensorListing::kFirstMicroBatch));
     metadata.attributes.add_int64("rank", to_number(rank));
+    metadata.attributes.add_int64("stage", coordinates_of(plan, rank).pp);
     StepTracer tracer(programs.of(coordinates_of(plan, rank).pp),
                       {.plan = &plan, .tensors = TensorListing::kFirstMicroBatch});
     std::size_t count = 0;
-    files.write(rank, metadata, [&](TraceNode& node, std::size_t& number) {
+    files.write(rank, metadata, /*in_order=*/true, [&](TraceNode& node, std::size_t& number) {
       if (!tracer.next(node)) return false;
       add_rank_attributes(node, tracer.binding(), plan, groups, rank);
+      node.attributes.add_int64("step", 0);
       number = count++;
       return true;
     });
@@ -159,7 +171,7 @@ SimulatedFileReport write_simulated_traces(const std::vector<fs::path>& traces,
       add_metadata(metadata, options);
       metadata.attributes.add_int64("rank", to_number(rank));
       std::size_t row = 0;
-      files.write(rank, metadata, [&](TraceNode& node, std::size_t& number) {
+      files.write(rank, metadata, /*in_order=*/false, [&](TraceNode& node, std::size_t& number) {
         if (row == read.trace.size()) return false;
         read.trace.get(row, node);
         number = row++;

@@ -4,8 +4,10 @@
 //   write_simulated_step(programs, result, "predicted", {});              // predicted.0.et, ... and groups
 //   write_simulated_traces(files, result, "predicted", {});
 //
-// Nodes, dependencies and attributes are those of the dry trace, or of the files. Files appear when all are
-// complete; existing ones are refused unless overwriting is allowed.
+// Nodes, dependencies and attributes are those of the dry trace, or of the files; a step's nodes have `step`
+// 0, and its files the rank's `stage`. Receives and collectives of a step begin when the rank comes to them,
+// as in the trace of a run: the time until their data moves is waiting. Files appear when all are complete;
+// existing ones are refused unless overwriting is allowed.
 #pragma once
 
 #include <cstdint>

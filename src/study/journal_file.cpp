@@ -13,6 +13,7 @@
 #include "nadi/base/file_kind.h"
 #include "nadi/base/format.h"
 #include "nadi/base/read_error.h"
+#include "nadi/base/resource_shortage.h"
 
 namespace nadi {
 namespace {
@@ -50,6 +51,8 @@ JournalFile::~JournalFile() {
 }
 
 Error JournalFile::failed(std::string_view what, int error_number) const {
+  if (const auto shortage = resource_shortage(error_number, "open", {.file = path_.string()}))
+    return *shortage;
   if (error_number == ENOSPC || error_number == EDQUOT)
     return Error(ErrorKind::kEnvironment, {.file = path_.string()}, "cannot write: the disk is full",
                  "make room and continue; the study is as it was before");

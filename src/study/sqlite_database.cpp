@@ -15,6 +15,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 #include "nadi/base/read_error.h"
+#include "nadi/base/resource_shortage.h"
 #include "nadi/study/file_system_kind.h"
 #include "nadi/study/study_time.h"
 
@@ -371,6 +372,7 @@ Error SqliteDatabase::failure(int code) const {
     case SQLITE_AUTH:
       return environment("cannot open: permission denied");
     case SQLITE_CANTOPEN:
+      if (const auto shortage = resource_shortage(system_error, "open", {.file = file})) return *shortage;
       return environment(system_error == 0 ? "cannot open"
                                            : "cannot open: " + std::generic_category().message(system_error));
     case SQLITE_IOERR:

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 
 #include "nadi/base/error.h"
 
@@ -23,6 +24,8 @@ inline constexpr int kRestartExitCode = 75;
 
 class Interruption {
  public:
+  static constexpr std::chrono::milliseconds kForEver = std::chrono::milliseconds::max();
+
   bool asked() const {
     if (wish() == EndWish::kNone) return false;
     heard_.store(true, std::memory_order_release);
@@ -30,15 +33,21 @@ class Interruption {
   }
 
   // While it lives, the command is not ended from outside. `doing` is told to a user who waits at a terminal;
-  // a literal.
+  // a literal. With `at_most`, the command is ended so long after the signal, whether it asked or not: for
+  // what is worth a moment, and not worth waiting for.
   class Hold {
    public:
     // Nothing happens for nullptr.
-    Hold(Interruption* interruption, const char* doing) : interruption_(interruption) {
-      if (interruption_ != nullptr) interruption_->doing_.store(doing);
+    Hold(Interruption* interruption, const char* doing, std::chrono::milliseconds at_most = kForEver)
+        : interruption_(interruption) {
+      if (interruption_ == nullptr) return;
+      interruption_->patience_.store(at_most);
+      interruption_->doing_.store(doing);
     }
     ~Hold() {
-      if (interruption_ != nullptr) interruption_->doing_.store(nullptr);
+      if (interruption_ == nullptr) return;
+      interruption_->doing_.store(nullptr);
+      interruption_->patience_.store(kForEver);
     }
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
@@ -59,11 +68,13 @@ class Interruption {
   }
   bool heard() const { return heard_.load(std::memory_order_acquire); }
   const char* held_for() const { return doing_.load(); }  // nullptr: nothing holds it
+  std::chrono::milliseconds patience() const { return patience_.load(); }
 
  private:
   std::atomic<EndWish> wish_ = EndWish::kNone;
   mutable std::atomic<bool> heard_ = false;
   std::atomic<const char*> doing_ = nullptr;
+  std::atomic<std::chrono::milliseconds> patience_ = kForEver;
 };
 
 }  // namespace nadi

@@ -15,6 +15,7 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/resource_shortage.h"
 #include "nadi/terminal/interruption.h"
 
 namespace nadi {
@@ -48,7 +49,10 @@ void tell(const char* doing) {
 }
 
 Error no_descriptor() {
-  return environment_error(format("cannot listen to signals: {}", std::generic_category().message(errno)));
+  const int problem = errno;
+  return resource_shortage(problem, "listen to signals")
+      .value_or(environment_error(
+          format("cannot listen to signals: {}", std::generic_category().message(problem))));
 }
 
 }  // namespace
@@ -80,7 +84,14 @@ SignalThread::SignalThread(Interruption& interruption, const SignalThreadOptions
     close(signals_);
     throw error;
   }
-  thread_ = std::thread([this] { run(); });
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& failure) {
+    close(signals_);
+    close(leave_);
+    throw resource_shortage(failure.code().value(), "start the thread that listens to signals")
+        .value_or(environment_error(format("cannot listen to signals: {}", failure.what())));
+  }
   pthread_setname_np(thread_.native_handle(), "signals");
 }
 
@@ -93,23 +104,29 @@ SignalThread::~SignalThread() {
 }
 
 void SignalThread::run() {
+  std::optional<SteadyClock::time_point> asked;     // first signal of any kind
   std::optional<SteadyClock::time_point> first;     // signal that is not SIGUSR1
   std::optional<SteadyClock::time_point> deadline;  // after any signal
   const char* told = nullptr;
   for (;;) {
     std::array<pollfd, 2> entries{
         {{.fd = signals_, .events = POLLIN, .revents = 0}, {.fd = leave_, .events = POLLIN, .revents = 0}}};
-    poll(entries.data(), entries.size(), deadline && !interruption_.heard() ? kTickMs : -1);
+    // A limit to what holds it may be set after the signal: the command is looked at to its end.
+    poll(entries.data(), entries.size(), deadline ? kTickMs : -1);
     if (entries[1].revents != 0) return;
     const SteadyClock::time_point now = SteadyClock::now();
     signalfd_siginfo info{};
     while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       const bool restart = info.ssi_signo == SIGUSR1;
       if (first && !restart && now - *first > kSameWish) end_by(static_cast<int>(info.ssi_signo));
+      if (!asked) asked = now;
       if (!deadline) deadline = now + kUnheard;
       if (!first && !restart) first = now;
       interruption_.ask(restart ? EndWish::kRestart : EndWish::kEnd);
     }
+    const std::chrono::milliseconds patience = interruption_.patience();
+    if (asked && patience != Interruption::kForEver && now - *asked >= patience)
+      _exit(interruption_.exit_code());
     if (!deadline || interruption_.heard()) continue;
     if (const char* const doing = interruption_.held_for()) {
       deadline = now + kUnheard;

@@ -9,8 +9,9 @@
 //   load Interruption interruption; const SignalThread signals(interruption, {.terminal_err = true});
 //
 // The first signal sets the Interruption. A command that does not ask for it within kUnheard, and does not
-// hold it, is ended with exit code 130. A second signal ends the process at once; one that comes within
-// kSameWish of the first is the same wish (`timeout` signals a process and then its group).
+// hold it, is ended with exit code 130; so is one whose hold has a limit that is over. A second signal ends
+// the process at once; one that comes within kSameWish of the first is the same wish (`timeout` signals a
+// process and then its group).
 //
 // SIGUSR1 is how batch systems announce the end of the time: the exit code is 75 (interruption.h). It does
 // not count as the first signal, nor ever as the second: a SIGTERM that follows leaves the time to save.
@@ -38,7 +39,8 @@ class SignalThread {
   static constexpr std::chrono::milliseconds kUnheard{2000};
   static constexpr std::chrono::milliseconds kSameWish{300};
 
-  // The interruption must outlive this. Error (environment) when the system has no descriptor left.
+  // The interruption must outlive this. Error (environment) when the system has no descriptor or no
+  // thread left.
   SignalThread(Interruption& interruption, const SignalThreadOptions& options);
   ~SignalThread();
   SignalThread(const SignalThread&) = delete;

@@ -118,26 +118,86 @@ void check_table(std::string_view table, const Message& place) {
   }
 }
 
+constexpr std::string_view kSpacePiece = "\xe2\x96\x81";  // U+2581, a space in a piece
+
+// Whether a space stands behind something else in the piece.
+bool has_space_within(std::string_view piece) {
+  while (piece.starts_with(kSpacePiece)) piece.remove_prefix(kSpacePiece.size());
+  return piece.find(kSpacePiece) != std::string_view::npos || piece.find(' ') != std::string_view::npos;
+}
+
+// What a model says about spaces. Defaults are those of the schema.
+struct Spaces {
+  bool in_front = true;     // of every text
+  bool are_removed = true;  // where several stand together, and at both ends
+  bool are_escaped = true;  // as kSpacePiece
+  bool behind_words = false;
+  bool has_piece = false;  // of its own
+  bool within_pieces = false;
+
+  SpaceAtCut at_cut() const {
+    if (!are_escaped || behind_words || within_pieces || !has_piece) return SpaceAtCut::kNowhere;
+    if (in_front) return SpaceAtCut::kDropped;
+    return are_removed ? SpaceAtCut::kNowhere : SpaceAtCut::kKept;
+  }
+};
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
+}
+
 }  // namespace
 
-void check_sentencepiece_model(std::string_view bytes, const std::string& file) {
+std::vector<std::string_view> cut_text(std::string_view text, SpaceAtCut space, std::size_t part) {
+  std::vector<std::string_view> parts;
+  while (space != SpaceAtCut::kNowhere && text.size() > part) {
+    std::size_t at = part;  // of the space
+    while (at + 1 < text.size() &&
+           !(text[at] == ' ' && at > 0 && is_plain(text[at - 1]) && is_plain(text[at + 1])))
+      ++at;
+    if (at + 1 >= text.size()) break;
+    parts.push_back(text.substr(0, at));
+    text.remove_prefix(space == SpaceAtCut::kDropped ? at + 1 : at);
+  }
+  parts.push_back(text);
+  return parts;
+}
+
+SpaceAtCut check_sentencepiece_model(std::string_view bytes, const std::string& file) {
   Message model(bytes, bytes, file);
-  constexpr std::uint64_t kPieces = 1, kNormalizer = 3, kDenormalizer = 5, kTable = 2;
+  constexpr std::uint64_t kPieces = 1, kTrainer = 2, kNormalizer = 3, kDenormalizer = 5, kTable = 2;
+  constexpr std::uint64_t kPieceText = 1, kSpaceInFront = 3, kRemovesSpaces = 4, kEscapesSpaces = 5;
+  constexpr std::uint64_t kSpaceBehindWords = 24;
   std::int64_t pieces = 0;
+  Spaces spaces;
   while (const auto field = model.next()) {
     if (field->type != WireType::kBytes) continue;
     if (field->number == kPieces) {
       Message piece(field->bytes, bytes, file);
-      while (piece.next()) {
+      while (const auto inner = piece.next()) {
+        if (inner->number != kPieceText || inner->type != WireType::kBytes) continue;
+        spaces.has_piece = spaces.has_piece || inner->bytes == kSpacePiece;
+        spaces.within_pieces = spaces.within_pieces || has_space_within(inner->bytes);
       }
       ++pieces;
     }
+    if (field->number == kTrainer) {
+      Message trainer(field->bytes, bytes, file);
+      while (const auto inner = trainer.next())
+        if (inner->number == kSpaceBehindWords) spaces.behind_words = inner->value != 0;
+    }
     if (field->number != kNormalizer && field->number != kDenormalizer) continue;
     Message normalizer(field->bytes, bytes, file);
-    while (const auto inner = normalizer.next())
+    while (const auto inner = normalizer.next()) {
       if (inner->number == kTable && inner->type == WireType::kBytes) check_table(inner->bytes, normalizer);
+      if (field->number != kNormalizer) continue;
+      if (inner->number == kSpaceInFront) spaces.in_front = inner->value != 0;
+      if (inner->number == kRemovesSpaces) spaces.are_removed = inner->value != 0;
+      if (inner->number == kEscapesSpaces) spaces.are_escaped = inner->value != 0;
+    }
   }
   if (pieces == 0) throw model.damaged("it has no pieces");
+  return spaces.at_cut();
 }
 
 }  // namespace nadi

@@ -143,6 +143,50 @@ TEST(SentencePiece, IsWhatTheLibraryIsOnRandomText) {
   }
 }
 
+// "hello world. hell or hello" has spaces at 5, 12, 17 and 20. The first from byte 8 on is at 12; the rest is
+// "hell or hello" with spaces at 4 and 7: none from byte 8 on.
+TEST(SentencePieceModel, LongTextsAreCutBetweenWords) {
+  const std::string text = "hello world. hell or hello";
+  EXPECT_THAT(cut_text(text, SpaceAtCut::kDropped, 8), ElementsAre("hello world.", "hell or hello"));
+  EXPECT_THAT(cut_text(text, SpaceAtCut::kDropped, 6), ElementsAre("hello world.", "hell or", "hello"));
+  EXPECT_THAT(cut_text(text, SpaceAtCut::kKept, 6), ElementsAre("hello world.", " hell or", " hello"));
+  EXPECT_THAT(cut_text(text, SpaceAtCut::kNowhere, 6), ElementsAre(text));
+  EXPECT_THAT(cut_text("two  spaces and one, here", SpaceAtCut::kDropped, 3),
+              ElementsAre("two  spaces", "and", "one, here"));
+}
+
+// What the library makes of a long text as a whole, which is cut here.
+TEST(SentencePiece, LongTextsHaveTheTokensOfTheWhole) {
+  const std::string model = SentencePieceModelForTests().bytes();
+  const auto tokenizer = load(model);
+  sentencepiece::SentencePieceProcessor library;
+  ASSERT_TRUE(library.LoadFromSerializedProto(model).ok());
+  std::string text;
+  for (std::uint32_t seed = 0; text.size() < 700'000; ++seed) text += random_text(seed, 40) + " hello world";
+  std::vector<int> ids;
+  ASSERT_TRUE(library.Encode(text, &ids).ok());
+  EXPECT_EQ(tokenizer->encode(text), ids);
+}
+
+TEST(SentencePiece, TextWithoutSpacesHasALimit) {
+  const auto tokenizer = load(SentencePieceModelForTests().bytes());
+  const std::string text(5 << 20, 'h');
+  const auto error = failure_of([&] { tokenizer->encode(text); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kInput);
+  EXPECT_THAT(error->what(),
+              HasSubstr("a text of 5,242,880 bytes cannot be cut at the spaces between its words; the limit "
+                        "is 4,194,304"));
+}
+
+// A model that was trained with pieces of several words.
+TEST(SentencePieceModel, TextsAreNotCutWherePiecesMayCross) {
+  SentencePieceModelForTests plain, crossing;
+  EXPECT_EQ(check_sentencepiece_model(plain.bytes(), "m"), SpaceAtCut::kDropped);
+  crossing.piece("o▁w", -100, SentencePieceModelForTests::kNormal);
+  EXPECT_EQ(check_sentencepiece_model(crossing.bytes(), "m"), SpaceAtCut::kNowhere);
+}
+
 TEST(SentencePiece, IsWrittenAndReadAgain) {
   for (const auto kind :
        {SentencePieceKind::kLlama2, SentencePieceKind::kGpt, SentencePieceKind::kMegatron}) {

@@ -10,6 +10,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
 #include "nadi/base/read_error.h"
+#include "nadi/base/units.h"
 #include "nadi/text/sentencepiece_files.h"
 #include "nadi/text/sentencepiece_model.h"
 #include "nadi/text/utf8.h"
@@ -48,7 +49,7 @@ class SentencePieceTokenizer : public Tokenizer {
  public:
   SentencePieceTokenizer(std::string model, SentencePieceKind kind, const std::string& file)
       : model_(std::move(model)), kind_(kind) {
-    check_sentencepiece_model(model_, file);
+    space_at_cut_ = check_sentencepiece_model(model_, file);
     constexpr int kFatalOnly = 3;  // what is wrong with a file is said in our own words
     sentencepiece::logging::SetMinLogLevel(kFatalOnly);
     const auto status = processor_.LoadFromSerializedProto(model_);
@@ -141,7 +142,19 @@ class SentencePieceTokenizer : public Tokenizer {
     TokenId id;
   };
 
+  // Part by part: the library holds some 250 bytes for each byte of a text.
   void encode_pieces(std::string_view text, std::vector<TokenId>& ids) const {
+    for (const std::string_view part : cut_text(text, space_at_cut_, kPart)) encode_part(part, ids);
+  }
+
+  void encode_part(std::string_view text, std::vector<TokenId>& ids) const {
+    if (text.size() > kMostUncut)
+      throw input_error({},
+                        format("a text of {} bytes cannot be cut at the spaces between its words; the limit "
+                               "is {}, since SentencePiece takes some 250 bytes of memory for each",
+                               with_thousands(static_cast<std::int64_t>(text.size())),
+                               with_thousands(static_cast<std::int64_t>(kMostUncut))),
+                        "is it text? break it into lines");
     std::vector<int> pieces;
     const auto status = processor_.Encode(text, &pieces);
     if (!status.ok()) throw input_error({}, format("SentencePiece: {}", status.error_message()));
@@ -198,8 +211,13 @@ class SentencePieceTokenizer : public Tokenizer {
     own(processor_.eos_id(), "<EOS>");
   }
 
+  // Texts of usual length are one part, so that their tokens are the library's own.
+  static constexpr std::size_t kPart = std::size_t{256} << 10;
+  static constexpr std::size_t kMostUncut = std::size_t{4} << 20;
+
   std::string model_;
   SentencePieceKind kind_;
+  SpaceAtCut space_at_cut_ = SpaceAtCut::kNowhere;
   sentencepiece::SentencePieceProcessor processor_;
   TokenId size_ = 0;        // pieces of the model
   TokenId new_tokens_ = 0;  // behind them

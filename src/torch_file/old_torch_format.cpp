@@ -46,7 +46,9 @@ class OldFormatReader {
   void read_next(PickleArena& arena) {
     at_ += read_pickle_into(arena, bytes_.subspan(at_),
                             {.unknown_classes = options_.unknown_classes,
-                             .first_byte = options_.first_byte + static_cast<std::int64_t>(at_)});
+                             .first_byte = options_.first_byte + static_cast<std::int64_t>(at_),
+                             .memory = options_.memory,
+                             .file_bytes = options_.file_bytes});
   }
   PickleArena next_pickle() {
     PickleArena arena(arena_.file());

@@ -36,7 +36,20 @@ void PickleContents::set_entry(PickleNode& dict, PickleNode* key, PickleNode* en
   PickleDictParts& parts = parts_of(dict);
   for (std::size_t i = std::exchange(parts.is_indexed, true) ? dict.items.size() - 2 : 0;
        i < dict.items.size(); i += 2)
-    if (const auto each = key_of(*dict.items[i])) parts.index.emplace(*each, i + 1);
+    if (const auto each = key_of(*dict.items[i])) {
+      parts.index.emplace(*each, i + 1);
+      ++indexed_entries;
+    }
+}
+
+std::int64_t PickleContents::memory() const {
+  // With the tree's pointers and what the heap adds.
+  constexpr std::size_t kIndexEntry = sizeof(std::pair<const PickleKey, std::size_t>) + 48;
+  return static_cast<std::int64_t>(
+      nodes.size() * sizeof(PickleNode) + dicts.size() * sizeof(PickleDictParts) +
+      objects.size() * sizeof(PickleObjectParts) + tensors.size() * sizeof(PickleTensorParts) +
+      storages.size() * sizeof(TorchStorage) + texts.size() * sizeof(std::string) + text_bytes +
+      indexed_entries * kIndexEntry);
 }
 
 PickleArena::PickleArena(std::string file)

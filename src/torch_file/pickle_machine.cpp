@@ -31,17 +31,36 @@ class PickleMachine {
         contents_(PickleAccess::contents(arena)),
         bytes_(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
         options_(options),
+        allowed_(options.memory.for_file(arena.file(),
+                                         options.file_bytes > 0 ? options.file_bytes : bytes.size())),
         position_{.file = arena.file(), .byte = options.first_byte},
         // Arguments are copied once as a rule; twice what the pickle holds leaves room.
         calls_(arena, position_, 2 * static_cast<std::int64_t>(bytes.size())) {}
 
   std::size_t run() {
-    for (bool ends = false; !ends;) ends = step();
+    std::uint64_t steps = 0;
+    for (bool ends = false; !ends;) {
+      ends = step();
+      // Nothing that a step makes is larger than the pickle, which is in memory, too.
+      constexpr std::uint64_t kStepsPerLook = 1024;
+      if (++steps % kStepsPerLook == 0) expect_memory(steps);
+    }
+    expect_memory(steps);
     contents_.root = pop();
     return at_;
   }
 
  private:
+  // Each step puts at most one value on the stack, from where it moves into a container once.
+  void expect_memory(std::uint64_t steps) {
+    constexpr std::int64_t kPerStep = 2 * sizeof(PickleNode*);
+    const auto stacks =
+        static_cast<std::int64_t>((stack_.capacity() + memo_.capacity()) * sizeof(PickleNode*) +
+                                  marks_.capacity() * sizeof(std::size_t));
+    allowed_.expect(Bytes{contents_.memory() + kPerStep * static_cast<std::int64_t>(steps) + stacks},
+                    static_cast<std::uint64_t>(position_.byte), "the pickle");
+  }
+
   // Bytes of the pickle.
   std::string_view take(std::uint64_t count) {
     if (count > bytes_.size() - at_)
@@ -425,6 +444,7 @@ class PickleMachine {
   std::string_view bytes_;
   std::size_t at_ = 0;
   PickleOptions options_;
+  MemoryAllowance allowed_;
   PicklePosition position_;
   TorchCalls calls_;
   std::vector<PickleNode*> stack_;

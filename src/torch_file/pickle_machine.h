@@ -7,8 +7,9 @@
 // torch_globals.h become kinds of value; any other is an opaque object (kKeep) or refused (kRefuse).
 //
 // A pickle of n bytes makes O(n) values, whatever lengths it claims and however often it repeats itself:
-// values in the memo are shared. Nesting is not limited, and nothing recurses. Anything wrong is Error
-// (input) with the file and the byte.
+// values in the memo are shared. A byte can make a value of some 80 bytes, so that the values have a limit of
+// memory besides (PickleOptions::memory). Nesting is not limited, and nothing recurses. Anything wrong is
+// Error (input) with the file and the byte.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include <span>
 #include <string>
 
+#include "nadi/base/memory_limit.h"
 #include "nadi/torch_file/pickle_arena.h"
 
 namespace nadi {
@@ -29,6 +31,10 @@ enum class UnknownClasses {
 struct PickleOptions {
   UnknownClasses unknown_classes = UnknownClasses::kRefuse;
   std::int64_t first_byte = 0;  // of the pickle in its file, for messages
+  // What the values may take; of a pickle in a file of more bytes, or one that was unpacked, `file_bytes` are
+  // those of the file. 0: those of the pickle.
+  MemoryLimit memory = {};
+  std::uint64_t file_bytes = 0;
 };
 
 class PickleDocument {

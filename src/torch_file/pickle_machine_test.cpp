@@ -32,6 +32,22 @@ std::string text(const std::string& text) {
   return "X"s + static_cast<char>(text.size()) + "\0\0\0"s + text;
 }
 
+// A million values of one byte each take some 80 MB.
+TEST(PickleMachine, ValuesHaveALimitOfMemory) {
+  const std::string bytes = "\x80\x02(" + std::string(1'000'000, 'N') + "t.";
+  const auto read = [&](const PickleOptions& options) {
+    return error_of([&] { read_pickle(std::as_bytes(std::span(bytes)), "file.pkl", options); });
+  };
+  EXPECT_FALSE(read({}));
+  EXPECT_FALSE(read({.memory = MemoryLimit(200_MiB)}));
+  const auto error = read({.memory = MemoryLimit(10_MiB)});
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind(), ErrorKind::kEnvironment);
+  EXPECT_THAT(error->what(), HasSubstr("file.pkl: byte "));
+  EXPECT_THAT(error->what(),
+              HasSubstr("of memory up to here; the limit for this file of 977 KiB is 10.0 MiB"));
+}
+
 TEST(PickleMachine, ReadsNumbers) {
   const PickleDocument read = pickle(
       "(K\xffM\x01\x02J\xff\xff\xff\xff\x8a\x00\x8a\x02\xff\x00\x8a\x01\xff"

@@ -86,8 +86,16 @@ struct PickleContents {
   std::deque<TorchStorage> storages = {};
   std::deque<std::string> texts = {};
 
-  std::string_view keep(std::string_view text) { return texts.emplace_back(text); }
+  std::size_t text_bytes = 0;       // of all texts
+  std::size_t indexed_entries = 0;  // of all dictionaries
+
+  std::string_view keep(std::string_view text) {
+    text_bytes += text.size();
+    return texts.emplace_back(text);
+  }
   PickleNode* make(PickleKind kind) { return &nodes.emplace_back(PickleNode{.kind = kind}); }
+  // Memory in use, without the elements of containers.
+  std::int64_t memory() const;
   // Sets an entry as PickleArena::set() says.
   void set_entry(PickleNode& dict, PickleNode* key, PickleNode* entry);
   PickleDictParts& parts_of(PickleNode& dict);

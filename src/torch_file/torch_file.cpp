@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "nadi/base/checked_memory.h"
 #include "nadi/base/crc32.h"
 #include "nadi/base/error.h"
 #include "nadi/base/file_kind.h"
@@ -74,7 +76,9 @@ struct WalkStep {
   std::size_t index;
 };
 
-constexpr std::size_t kMostSteps = 64;  // of a path; real ones have a handful
+// Of a path; real ones have a handful of steps. A long name may be on the way to very many tensors, and each
+// has a path of its own.
+constexpr std::size_t kMostSteps = 64, kLongestPathText = 4096;
 
 std::string step_text(const WalkStep& step) {
   if (step.container->kind != PickleKind::kDict) return std::to_string(step.index);
@@ -89,6 +93,7 @@ std::string path_of(const std::vector<WalkStep>& steps, std::size_t at) {
     if (++count > kMostSteps) return "…/" + path;
     const std::string step = step_text(steps[at]);
     path = path.empty() ? step : step + '/' + path;
+    if (path.size() > kLongestPathText) return "…" + path.substr(path.size() - kLongestPathText);
   }
   return path;
 }
@@ -100,6 +105,7 @@ struct TorchFile::Opened {
   std::span<const std::byte> bytes = {};
   std::int64_t first_byte = 0;
   PickleArena arena;
+  bool is_archive = false;
 
   void open(const TorchFileOptions& options);
   void open_archive(const TorchFileOptions& options);
@@ -110,11 +116,15 @@ void TorchFile::Opened::open(const TorchFileOptions& options) {
   if (bytes.empty()) throw WrongFileKind(file, FileKind::kEmpty, kWanted);
   const std::string_view start = as_text(bytes.first(std::min(bytes.size(), kFileKindBytes)));
   if (start.starts_with("PK\x03\x04")) {
+    is_archive = true;
     open_archive(options);
   } else {
     expect_kind(start, file, kWanted, {FileKind::kPickle});
     open_old_torch_format(arena, bytes,
-                          {.unknown_classes = options.unknown_classes, .first_byte = first_byte});
+                          {.unknown_classes = options.unknown_classes,
+                           .first_byte = first_byte,
+                           .memory = options.memory,
+                           .file_bytes = bytes.size()});
   }
 }
 
@@ -135,7 +145,10 @@ void TorchFile::Opened::open_archive(const TorchFileOptions& options) {
                       format("a pickle of {} bytes is over the limit of {}", pickled.size(), kMaxPickle));
   archive.check_sum(pickle, pickled);
   read_pickle_into(arena, pickled,
-                   {.unknown_classes = options.unknown_classes, .first_byte = first_byte + pickle.offset});
+                   {.unknown_classes = options.unknown_classes,
+                    .first_byte = first_byte + pickle.offset,
+                    .memory = options.memory,
+                    .file_bytes = bytes.size()});
   for (std::size_t i = 0; i < arena.storages(); ++i) {
     TorchStorage& storage = arena.storage_at(i);
     const ZipEntry& entry = entry_at(archive, root + "/data/" + storage.key, file);
@@ -181,6 +194,30 @@ const std::string& TorchFile::file() const {
 
 std::vector<NamedTorchTensor> TorchFile::tensors() const {
   return tensors_below(root());
+}
+
+void TorchFile::watch(CheckedMemory& memory) const {
+  std::unordered_map<const TorchStorage*, std::string> names;
+  for (NamedTorchTensor& named : tensors()) names.try_emplace(named.tensor->storage, std::move(named.path));
+  for (std::size_t i = 0; i < opened_->arena.storages(); ++i) {
+    const TorchStorage& storage = opened_->arena.storage_at(i);
+    if (!storage.crc32) continue;
+    const auto name = names.find(&storage);
+    memory.add({.bytes = storage.bytes,
+                .name = name != names.end() && !name->second.empty() ? name->second : "data/" + storage.key,
+                .file = file(),
+                .file_offset = storage.file_offset,
+                .whole = storage.crc32});
+  }
+}
+
+bool TorchFile::lacks_checksums() const {
+  if (!opened_->is_archive) return false;
+  for (std::size_t i = 0; i < opened_->arena.storages(); ++i) {
+    const TorchStorage& storage = opened_->arena.storage_at(i);
+    if (!storage.crc32 && !storage.bytes.empty()) return true;
+  }
+  return false;
 }
 
 void TorchFile::verify_checksums() const {

@@ -27,8 +27,11 @@
 
 namespace nadi {
 
+class CheckedMemory;
+
 struct TorchFileOptions {
   UnknownClasses unknown_classes = UnknownClasses::kRefuse;
+  MemoryLimit memory = {};  // for the pickle and its values
 };
 
 struct NamedTorchTensor {
@@ -56,6 +59,13 @@ class TorchFile {
   // container that is reached by several paths is gone through once, under the first; a tensor is listed
   // under every name in such a container.
   std::vector<NamedTorchTensor> tensors() const;
+
+  // Adds the storages with the checksums that the archive states, under the names of their first tensors. The
+  // file must outlive the memory, or whatever maps its bytes.
+  void watch(CheckedMemory& memory) const;
+  // Whether some storages of an archive have no checksum: torch.save can leave them out. The older format
+  // never has any.
+  bool lacks_checksums() const;
 
   // Whether the bytes of every storage have the checksum that the archive states. Reads all of the file.
   // Error (input) for the first that differs. Storages without a checksum pass.

@@ -46,6 +46,10 @@ std::vector<std::string> traces_that_start_with(const std::string& prefix) {
 
 }  // namespace
 
+bool is_trace_prefix(const std::string& word) {
+  return !traces_that_start_with(word).empty();
+}
+
 std::vector<fs::path> expand_traces(std::span<const std::string> words) {
   std::vector<fs::path> files;
   for (const std::string& word : words) {

@@ -13,6 +13,9 @@ namespace nadi {
 // no file matches.
 std::vector<std::filesystem::path> expand_files(std::span<const std::string> words);
 
+// Whether files PREFIX.N.et of ranks exist, whatever their numbers, or PREFIX.et.
+bool is_trace_prefix(const std::string& word);
+
 // The same for Chakra traces. A word may also be a prefix: `out/run` stands for out/run.0.et, out/run.1.et
 // and so on, or, without such files, for out/run.et, the trace of one rank.
 std::vector<std::filesystem::path> expand_traces(std::span<const std::string> words);

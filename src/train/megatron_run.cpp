@@ -7,6 +7,8 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/mapped_file.h"
+#include "nadi/checkpoint/checkpoint_names.h"
+#include "nadi/checkpoint/checksum_manifest.h"
 #include "nadi/checkpoint/pretrained_source.h"
 #include "nadi/checkpoint/training_state.h"
 #include "nadi/checkpoint/weight_file.h"
@@ -37,7 +39,7 @@ MegatronSplit split_of(const TrainOptions& options) {
 bool goes_along(const std::string& name) {
   const bool weights =
       std::ranges::any_of(weight_formats(), [&](const auto& entry) { return entry.file == name; });
-  return !weights && name != "config.json" && name != kTrainingTensorsFile;
+  return !weights && name != "config.json" && name != kTrainingTensorsFile && name != kChecksumsFile;
 }
 
 std::string_view text_of(const MappedFile& file) {
@@ -51,16 +53,17 @@ int filling_threads(const TrainOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<WholeModel> open_if_megatron(const fs::path& folder) {
+std::unique_ptr<WholeModel> open_if_megatron(const fs::path& folder, Verify verify) {
   if (folder.empty() || fs::exists(folder / "config.json")) return nullptr;
   const auto found = find_megatron_checkpoint(folder);
   if (!found) return nullptr;
-  if (found->form == MegatronForm::kTorchDist) return open_torch_dist_checkpoint(found->path);
-  return open_legacy_checkpoint(found->path);
+  if (found->form == MegatronForm::kTorchDist) return open_torch_dist_checkpoint(found->path, {}, verify);
+  return open_legacy_checkpoint(found->path, {.verify = verify});
 }
 
 void save_for_megatron(const fs::path& ours, std::int64_t step, const TrainOptions& options) {
-  const std::unique_ptr<WholeModel> model = open_pretrained(ours);
+  // Written a moment ago: it is not read back from a disk.
+  const std::unique_ptr<WholeModel> model = open_pretrained(ours, "", Verify::kNo);
   const ShardLayout layout(model->config(), split_of(options));
   const bool torch_dist = options.save_form == SaveForm::kTorchDist;
   const MegatronTarget target{.dtype = file_dtype(options.dtype),
@@ -70,15 +73,15 @@ void save_for_megatron(const fs::path& ours, std::int64_t step, const TrainOptio
                               .format = torch_dist ? "torch_dist" : "torch"};
   const std::vector<TargetFile> files =
       torch_dist ? torch_dist_files(*model, layout, target) : legacy_files(*model, layout, target);
-  AtomicFolder folder(options.save_dir / iteration_folder_name(step),
-                      {.overwrite = Overwrite::kAllow, .removable = [](const fs::path& within) {
-                         return within.string().starts_with("mp_rank_");
-                       }});
+  AtomicFolder folder(
+      options.save_dir / iteration_folder_name(step),
+      {.overwrite = Overwrite::kAllow, .removable = is_of_a_checkpoint, .strangers = Strangers::kKeep});
   fill_files(*model, files, folder, {.threads = filling_threads(options)});
   for (const fs::directory_entry& entry : fs::directory_iterator(ours)) {
     const std::string name = entry.path().filename().string();
     if (goes_along(name)) folder.write(name, text_of(MappedFile(entry.path())));
   }
+  write_checksums(folder, {});
   folder.commit();
   write_iteration_tracker(options.save_dir, step);
 }

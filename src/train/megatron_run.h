@@ -8,13 +8,16 @@
 #include <filesystem>
 #include <memory>
 
+#include "nadi/base/checked_memory.h"
+
 namespace nadi {
 
 class WholeModel;
 struct TrainOptions;
 
 // The folder of an iteration, of either form. nullptr for any other folder, and for no path at all.
-std::unique_ptr<WholeModel> open_if_megatron(const std::filesystem::path& folder);
+std::unique_ptr<WholeModel> open_if_megatron(const std::filesystem::path& folder,
+                                             Verify verify = Verify::kYes);
 
 // Writes what the folder `ours` holds, a checkpoint in our form, as the iteration `step` of options.save_dir:
 // in the files that the plan of the run has there, then the tracker file. Beside the files stands our

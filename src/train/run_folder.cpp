@@ -6,8 +6,9 @@
 
 #include "nadi/base/atomic_folder.h"
 #include "nadi/base/format.h"
+#include "nadi/base/retire_folder.h"
 #include "nadi/base/writable_folder.h"
-#include "nadi/checkpoint/training_state.h"
+#include "nadi/checkpoint/checkpoint_names.h"
 #include "nadi/megatron_checkpoint/iteration_folder.h"
 #include "nadi/model/config_writer.h"
 #include "nadi/train/trainer.h"
@@ -38,14 +39,19 @@ RunFolder::RunFolder(const TrainOptions& options, TrainListener& listener)
                           options.save_dir.string()));
   config_json(options.config);
   if (options.replace_checkpoints) replaced_ = all_checkpoints(options.save_dir);
-  if (const int removed = remove_stale_folders(options.save_dir); removed > 0)
-    listener_.note(format("removed {} unfinished folder{} that an earlier run left in {}", removed,
-                          removed == 1 ? "" : "s", options.save_dir.string()));
+  if (const int removed = remove_leftovers(options.save_dir); removed > 0)
+    listener_.note(format("removed {} that an earlier run left unfinished in {}",
+                          removed == 1 ? "a file or folder" : format("{} files and folders", removed),
+                          options.save_dir.string()));
 }
 
 void RunFolder::remove_old(std::int64_t step, const std::filesystem::path& saved) {
   for (const Checkpoint& old : std::exchange(replaced_, {}))
     if (old.path != saved) remove(old.path);
+  remove_beyond_limit(step);
+}
+
+void RunFolder::remove_beyond_limit(std::int64_t step) {
   if (options_.save_total_limit == 0) return;
   std::vector<Checkpoint> found = all_checkpoints(options_.save_dir);
   const auto keep = static_cast<std::size_t>(options_.save_total_limit);
@@ -55,10 +61,18 @@ void RunFolder::remove_old(std::int64_t step, const std::filesystem::path& saved
 }
 
 void RunFolder::remove(const std::filesystem::path& checkpoint) {
-  std::error_code error;
-  std::filesystem::remove(checkpoint / kTrainingStateFile, error);  // first: half of one is no checkpoint
-  if (!error) std::filesystem::remove_all(checkpoint, error);
-  if (error) listener_.note(format("cannot remove {}: {}", checkpoint.string(), error.message()));
+  if (stays_.contains(checkpoint)) return;
+  const auto stays = [&](const std::string& note) {
+    stays_.insert(checkpoint);  // noted once: the next save asks again
+    listener_.note(note);
+  };
+  if (!std::filesystem::is_symlink(checkpoint)) {
+    if (const auto stranger = find_stranger(checkpoint))
+      return stays(format("{} stays: it holds '{}', which is not of a checkpoint", checkpoint.string(),
+                          stranger->string()));
+  }
+  if (const std::error_code error = retire_folder(checkpoint))
+    stays(format("cannot remove {}: {}", checkpoint.string(), error.message()));
 }
 
 }  // namespace nadi

@@ -5,11 +5,13 @@
 //   ...                              // the checkpoint of step 500 was saved
 //   folder.remove_old(500, path);
 //
-// Locks the folder as long as it lives, so that no other run saves there.
+// Locks the folder as long as it lives, so that no other run saves there. Checkpoints are removed as a whole
+// (base/retire_folder.h): what has the name of a checkpoint is complete.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include "nadi/checkpoint/checkpoint_folder.h"
@@ -28,8 +30,13 @@ class RunFolder {
   RunFolder(const TrainOptions& options, TrainListener& listener);
 
   // After the checkpoint of `step` was saved at `saved`: removes the checkpoints of another run that this one
-  // replaces, and those beyond options.save_total_limit.
+  // replaces, and those beyond options.save_total_limit. A checkpoint in which there is something else stays,
+  // with a note. Of a checkpoint that is a symbolic link only the link goes.
   void remove_old(std::int64_t step, const std::filesystem::path& saved);
+
+  // The same, without replacing anything, when a run continues from the checkpoint of `step`: the one before
+  // may have been killed between saving and removing.
+  void remove_beyond_limit(std::int64_t step);
 
  private:
   void remove(const std::filesystem::path& checkpoint);
@@ -37,7 +44,8 @@ class RunFolder {
   const TrainOptions& options_;
   TrainListener& listener_;
   RunLock lock_;
-  std::vector<Checkpoint> replaced_;  // of another run, until this run has its first checkpoint
+  std::set<std::filesystem::path> stays_;  // those that could not be removed
+  std::vector<Checkpoint> replaced_;       // of another run, until this run has its first checkpoint
 };
 
 }  // namespace nadi

@@ -1,9 +1,11 @@
 #include "nadi/train/run_lock.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <optional>
 
 #include "nadi/base/error.h"
@@ -51,6 +53,37 @@ TEST_F(RunLockTest, EndsWithItsProcess) {
   waitpid(child, &status, 0);
   ASSERT_TRUE(fs::exists(folder_ / kRunLockFile));
   EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(RunLockTest, LeavesWhatIsNoLock) {
+  const fs::path lock = folder_ / kRunLockFile, precious = folder_ / "precious";
+  const auto expect_refused = [&](const std::string& what) {
+    EXPECT_NE(refusal().find(what + " has the name of the lock of a run, and is left as it is"),
+              std::string::npos)
+        << refusal();
+    EXPECT_TRUE(fs::exists(fs::symlink_status(lock)));
+    fs::remove(lock);
+  };
+  std::ofstream(precious) << "process of thought";
+  fs::create_symlink(precious, lock);
+  expect_refused("a symbolic link");
+  fs::create_hard_link(precious, lock);
+  expect_refused("a hard link to another file");
+  ASSERT_EQ(mkfifo(lock.c_str(), 0600), 0);
+  expect_refused("something that is no file");
+  std::ofstream(lock) << "my notes";
+  expect_refused("another file");
+  std::string kept;
+  std::getline(std::ifstream(precious), kept);
+  EXPECT_EQ(kept, "process of thought");
+}
+
+TEST_F(RunLockTest, TheFolderMayBeALink) {
+  fs::create_directory(folder_ / "run");
+  fs::create_directory_symlink(folder_ / "run", folder_ / "link");
+  const RunLock lock(folder_ / "link");
+  EXPECT_TRUE(fs::exists(folder_ / "run" / kRunLockFile));
+  EXPECT_THROW(RunLock(folder_ / "run"), Error);
 }
 
 }  // namespace

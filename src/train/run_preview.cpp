@@ -19,7 +19,7 @@ namespace {
 
 std::int64_t steps_done(const TrainOptions& options) {
   if (options.resume_from.empty()) return 0;
-  if (const std::unique_ptr<WholeModel> megatron = open_if_megatron(options.resume_from))
+  if (const std::unique_ptr<WholeModel> megatron = open_if_megatron(options.resume_from, options.verify))
     return megatron->progress() ? megatron->progress()->iteration : 0;
   return read_training_state(options.resume_from).step;
 }

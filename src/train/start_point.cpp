@@ -35,8 +35,8 @@ std::vector<Checkpoint> all_checkpoints_in(const fs::path& folder, std::vector<s
 // A checkpoint of Megatron-LM's that has no optimizer state: its converter writes such, and runs with
 // --no-save-optim. One that says how far its training has come is continued with a new optimizer; of any
 // other the weights are all there is. Checkpoints of our own runs are continued as they are, or not at all.
-void load_newest(const fs::path& newest, StartPoint& start) {
-  const std::unique_ptr<WholeModel> megatron = open_if_megatron(newest);
+void load_newest(const fs::path& newest, Verify verify, StartPoint& start) {
+  const std::unique_ptr<WholeModel> megatron = open_if_megatron(newest, verify);
   const bool foreign = megatron && !(megatron->progress() && megatron->progress()->own);
   const bool no_optimizer = foreign && !(megatron->progress() && megatron->progress()->adam);
   if (!no_optimizer) {
@@ -67,7 +67,7 @@ StartProblem load(const StartRequest& request, StartPoint& start) {
     if (request.load_weights_only)
       start.init_from = found.back().path;
     else
-      load_newest(found.back().path, start);
+      load_newest(found.back().path, request.verify, start);
   } else if (megatron && megatron->release) {
     start.init_from = megatron->path;
     start.notes.push_back(format("starting from the weights in {}", megatron->path.string()));

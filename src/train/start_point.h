@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "nadi/base/checked_memory.h"
 #include "nadi/checkpoint/checkpoint_folder.h"
 
 namespace nadi {
@@ -27,6 +28,7 @@ struct StartRequest {
   std::optional<std::int64_t> load_step = {};  // rather than the newest
   bool load_weights_only = false;              // start from the weights of its checkpoint, at step 0
   bool must_load = false;                      // not starting from the beginning
+  Verify verify = Verify::kYes;                // of what is opened
 };
 
 enum class StartProblem : std::uint8_t {

@@ -14,6 +14,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/writable_folder.h"
 #include "nadi/checkpoint/checkpoint_folder.h"
+#include "nadi/checkpoint/checksum_manifest.h"
 #include "nadi/checkpoint/whole_model.h"
 #include "nadi/data/batch_source.h"
 #include "nadi/engine/comm/communicator.h"
@@ -115,7 +116,9 @@ class Trainer {
     if (!options_.save_dir.empty() && writes()) folder_.emplace(options_, listener_);
     const std::filesystem::path weights =
         options_.resume_from.empty() ? options_.init_from : options_.resume_from;
-    const std::unique_ptr<WholeModel> megatron = open_if_megatron(weights);
+    const std::unique_ptr<WholeModel> megatron = open_if_megatron(weights, options_.verify);
+    if (!megatron && !weights.empty() && options_.verify == Verify::kYes)
+      if (const auto manifest = ChecksumManifest::read(weights)) manifest->check_files();
     // The checkpoint may have the schedules, which are part of the programs.
     if (!options_.resume_from.empty()) resume(megatron.get());
     stages_.emplace(options_.config, request_of(plan_.micro_batches), plan_);
@@ -132,8 +135,12 @@ class Trainer {
       if (megatron)
         state_files_->load_training_tensors(*megatron);
       else
-        state_files_->load_training_tensors(options_.resume_from);
+        state_files_->load_training_tensors(options_.resume_from, options_.verify);
     }
+    for (const std::string& note : state_files_->notes()) listener_.note(note);
+    // Not before it is loaded: until then, an older one might be needed.
+    if (folder_ && options_.save_dir / options_.resume_from.filename() == options_.resume_from)
+      folder_->remove_beyond_limit(state_.step());
     check_trace_window();
     write_counters();
     engine_->initialize(options_.seed);
@@ -153,7 +160,7 @@ class Trainer {
   }
 
   void load_pretrained(const std::filesystem::path& folder) {
-    const std::vector<std::string> unused = state_files_->load_weights(folder);
+    const std::vector<std::string> unused = state_files_->load_weights(folder, options_.verify);
     if (!unused.empty())
       listener_.note(format("{} tensors of {} are not part of the model and were left: '{}'{}", unused.size(),
                             folder.string(), unused.front(), unused.size() > 1 ? ", ..." : ""));

@@ -21,6 +21,7 @@
 #include <set>
 #include <string>
 
+#include "nadi/base/checked_memory.h"
 #include "nadi/checkpoint/weight_file.h"
 #include "nadi/engine/engine_memory.h"
 #include "nadi/engine/make_engine.h"
@@ -95,6 +96,8 @@ struct TrainOptions {
   // the newest of the other run.
   bool replace_checkpoints = false;
 
+  // Whether what is loaded is checked against its checksums.
+  Verify verify = Verify::kYes;
   // Weights to start from: a Hugging Face folder, or an iteration of Megatron-LM's; empty: random weights.
   std::filesystem::path init_from = {};
   // Checkpoint to continue from: of ours, or an iteration of Megatron-LM's; empty: from the start.

@@ -224,7 +224,8 @@ TEST_F(TrainerTest, TheBestModelIsTheOneWithTheLowestValidationLoss) {
   EXPECT_EQ(again.init_from, folder_ / "run" / "best_model");
   again.max_steps = 1;
   EXPECT_EQ(run.train(again).evaluations.at(0).loss, lowest);
-  EXPECT_THAT(names(again.init_from), UnorderedElementsAre("config.json", "model.safetensors"));
+  EXPECT_THAT(names(again.init_from),
+              UnorderedElementsAre("config.json", "model.safetensors", "nadi_checksums.json"));
 }
 
 TEST_F(TrainerTest, EpochsEndWithAnEvaluationAndACheckpoint) {
@@ -242,8 +243,8 @@ TEST_F(TrainerTest, EpochsEndWithAnEvaluationAndACheckpoint) {
   EXPECT_THAT(names(options.save_dir),
               UnorderedElementsAre("checkpoint-4", "checkpoint-8", "checkpoint-10", "best_model"));
   EXPECT_THAT(names(options.save_dir / "checkpoint-4"),
-              UnorderedElementsAre("config.json", "model.safetensors", "training_state.json",
-                                   "training_state.safetensors"));
+              UnorderedElementsAre("config.json", "model.safetensors", "nadi_checksums.json",
+                                   "training_state.json", "training_state.safetensors"));
   // The mean of the epoch's steps, weighted by what they predict: all tokens but one per sample.
   double sum = 0, predicted = 0;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -334,7 +335,8 @@ TEST_F(TrainerTest, WhatAKilledRunLeftIsRemoved) {
   options.evaluate = false;
   options.save_dir = folder_ / "run";
   const Told told = run.train(options);
-  EXPECT_THAT(told.notes, ElementsAre(HasSubstr("removed 1 unfinished folder that")));
+  EXPECT_THAT(told.notes,
+              ElementsAre(HasSubstr("removed a file or folder that an earlier run left unfinished in ")));
   EXPECT_THAT(names(options.save_dir), ElementsAre("checkpoint-1"));
 }
 

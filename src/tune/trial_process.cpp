@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -19,6 +21,7 @@
 #include "nadi/job/child_process.h"
 #include "nadi/job/find_program.h"
 #include "nadi/job/process_tree.h"
+#include "nadi/job_log/error_words.h"
 
 namespace nadi {
 namespace {
@@ -29,11 +32,6 @@ using TrialClock = std::chrono::steady_clock;
 constexpr int kLongestWait = 50;
 constexpr std::chrono::milliseconds kSweepPatience{2000};
 constexpr std::size_t kReasonLength = 200;
-
-// Parts of messages that programs print when memory does not suffice, in lower case.
-constexpr std::array<std::string_view, 7> kMemoryMessages{
-    "out of memory", "outofmemory", "bad_alloc",        "cannot allocate memory",
-    "oom-kill",      "oom killed",  "not enough memory"};
 
 // A rule between paragraphs, as mpirun prints it, says nothing.
 bool has_letters(std::string_view line) {
@@ -47,10 +45,22 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-// "NADI_TRIAL=4711.3": no two trials of this machine at a time have the same.
+constexpr std::string_view kTrialVariable = "NADI_TRIAL";
+
+// "NADI_TRIAL=4711-567890.3": no two trials of this machine have the same.
 std::pair<std::string, std::string> trial_mark() {
   static std::atomic<std::int64_t> next = 0;
-  return {"NADI_TRIAL", format("{}.{}", getpid(), next++)};
+  const auto self = process_info(getpid());
+  return {std::string(kTrialVariable), format("{}-{}.{}", getpid(), self ? self->born : 0, next++)};
+}
+
+// Whether the process that a mark names is no more.
+bool is_orphaned(const std::string& mark) {
+  pid_t tuner = 0;
+  unsigned long long born = 0;
+  if (std::sscanf(mark.c_str(), "%d-%llu.", &tuner, &born) != 2) return false;
+  const auto info = process_info(tuner);
+  return !info || info->ended || info->born != born;
 }
 
 // Whether this process has a child of any kind: cheaper than going through /proc.
@@ -105,7 +115,7 @@ class ProcessRun {
         end.stopped = stop_request();
         if (end.stopped) begin_end();
       } else if (!end.killed && TrialClock::now() - asked_ > limits_.grace) {
-        kill(-child_.pid(), SIGKILL);
+        child_.end_all();
         end.killed = true;
       }
     }
@@ -119,7 +129,8 @@ class ProcessRun {
 
  private:
   ChildOptions options(const TrialCommand& command) const {
-    ChildOptions options{.words = command.words, .environment = command.environment, .new_session = true};
+    ChildOptions options{.words = command.words, .environment = command.environment};
+    options.kept = "nadi-trial-" + mark_.second;
     options.words[0] = program_named(command.words.at(0)).string();
     options.environment.push_back(mark_);
     return options;
@@ -135,12 +146,11 @@ class ProcessRun {
     child_.err().read(pass(true));
   }
 
-  // What is still in the pipes. A process that it left behind may hold them open for ever: the group is ended
-  // first.
+  // What is still in the pipes. Processes that outlived the keeper may hold them open for ever: they are
+  // ended first.
   void read_rest() {
     read_output();
     if (!child_.out().is_open() && !child_.err().is_open()) return;
-    kill(-child_.pid(), SIGKILL);
     sweep(mark_);
     const auto until = TrialClock::now() + kSweepPatience;
     while ((child_.out().is_open() || child_.err().is_open()) && TrialClock::now() < until) {
@@ -159,7 +169,7 @@ class ProcessRun {
 
   void begin_end() {
     asked_ = TrialClock::now();
-    kill(-child_.pid(), SIGTERM);
+    child_.send_signal(SIGTERM);
   }
 
   const ProcessLimits& limits_;
@@ -182,14 +192,27 @@ ProcessEnd run_trial_process(const TrialCommand& command, const ProcessLimits& l
   return ProcessRun(command, limits, hooks).run();
 }
 
+std::size_t end_orphaned_trials() {
+  std::set<pid_t> found;
+  end_processes(
+      [&](const ProcessInfo& process) {
+        if (process.ended || !shares_process_numbers(process.pid)) return false;
+        const auto mark = started_with_value(process.pid, kTrialVariable);
+        if (!mark || !is_orphaned(*mark)) return false;
+        found.insert(process.pid);
+        return true;
+      },
+      kSweepPatience);
+  return found.size();
+}
+
 std::optional<FailureReason> failure_of(const EndStatus& status, const std::vector<std::string>& last_lines) {
   if (status.good()) return std::nullopt;
   FailureReason failure;
   std::string said;
   for (const std::string& line : last_lines) {
-    const std::string lower = lower_case(line);
-    const auto is_part = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
-    if (!failure.out_of_memory && std::ranges::any_of(kMemoryMessages, is_part)) {
+    const ErrorWords* const words = find_error_words(lower_case(line));
+    if (!failure.out_of_memory && words != nullptr && words->sort == ErrorSort::kMemory) {
       failure.out_of_memory = true;
       said = line;
     }

@@ -5,9 +5,10 @@
 //   (process_tree.h) const ProcessEnd end = run_trial_process(command, {.timeout = 10min}, {.on_line = ...,
 //   .stop = ...});
 //
-// The process begins a session of its own. To end it, the group gets SIGTERM, and after `grace` SIGKILL;
-// whatever it started and left behind, in whichever group, is killed as well. It is known by the variable
-// NADI_TRIAL in its environment.
+// The process begins a session of its own, under a keeper (job/process_keeper.h). To end it, its group gets
+// SIGTERM, and after `grace` all that it started gets SIGKILL, as does what it leaves behind at its end and
+// what there is of it when this process dies. All of it has the variable NADI_TRIAL in its environment, which
+// names this process: "4711-567890.3" is trial 3 of process 4711 that began at 567890.
 #pragma once
 
 #include <chrono>
@@ -62,6 +63,10 @@ void require_program(const CommandTemplate& command);
 // Error (environment) when there is no such program or no room for a process.
 ProcessEnd run_trial_process(const TrialCommand& command, const ProcessLimits& limits,
                              const ProcessHooks& hooks);
+
+// Ends what is left on this machine of trials whose tuner is gone, of any study: where a tuner and the
+// keepers of its trials were killed at the same time. Returns how many processes there were.
+std::size_t end_orphaned_trials();
 
 // Why a process that ended by itself did not do what it should: nothing for exit code 0. `last_lines`: of its
 // output.

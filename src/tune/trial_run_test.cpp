@@ -2,12 +2,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "nadi/base/error.h"
 #include "nadi/base/temporary_folder.h"
+#include "nadi/job/child_process.h"
 #include "nadi/job/process_tree.h"
 #include "nadi/testing/text_files.h"
 
@@ -106,6 +112,57 @@ TEST_F(TrialRunTest, WhatAnEndedTrialLeavesBehindIsEnded) {
   const TrialResult result = run(settings("setsid sleep 300 & echo cost 2"));
   EXPECT_EQ(result.outcome, TrialEnd::kComplete) << result.reason;
   for (const ProcessInfo& process : descendants_of(getpid())) EXPECT_TRUE(process.ended) << process.pid;
+}
+
+// One of its processes hides in a session of its own, as an orphan with an empty environment.
+constexpr const char* kHiding =
+    "(env -i setsid sh -c 'echo $$; exec sleep 300' &); setsid sh -c 'echo $$; exec sleep 300' & "
+    "sleep 300 & echo $!; wait";
+
+bool is_there(pid_t pid) {
+  const auto info = process_info(pid);
+  return info && !info->ended;
+}
+
+void wait_until_gone(const std::vector<pid_t>& pids) {
+  for (int i = 0; i < 2000 && std::ranges::any_of(pids, is_there); ++i)
+    std::this_thread::sleep_for(milliseconds(10));
+  for (const pid_t pid : pids) EXPECT_FALSE(is_there(pid)) << pid;
+}
+
+std::vector<pid_t> pids_in(const std::filesystem::path& log) {
+  std::vector<pid_t> pids;
+  std::ifstream file(log);
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty() && line.find_first_not_of("0123456789") == std::string::npos && !file.eof())
+      pids.push_back(std::stoi(line));
+  return pids;
+}
+
+TEST_F(TrialRunTest, ATunerThatIsKilledTakesItsTrialWithIt) {
+  const pid_t tuner = fork();
+  if (tuner == 0) {
+    run(settings(kHiding));
+    _exit(0);
+  }
+  std::vector<pid_t> pids;
+  while ((pids = pids_in(folder_.path() / "3.log")).size() < 3) std::this_thread::sleep_for(milliseconds(10));
+  kill(tuner, SIGKILL);
+  waitpid(tuner, nullptr, 0);
+  wait_until_gone(pids);
+}
+
+TEST_F(TrialRunTest, WhatIsLeftOfTunersThatAreGoneIsEnded) {
+  const auto self = process_info(getpid());
+  ChildProcess orphan({.words = {"/bin/sleep", "300"}, .environment = {{"NADI_TRIAL", "1-1.0"}}});
+  ChildProcess other(
+      {.words = {"/bin/sleep", "300"},
+       .environment = {{"NADI_TRIAL", std::to_string(getpid()) + "-" + std::to_string(self->born) + ".99"}}});
+  while (!started_with(orphan.pid(), "NADI_TRIAL=1-1.0") || !started_with_value(other.pid(), "NADI_TRIAL"))
+    std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_GE(end_orphaned_trials(), 1U);
+  EXPECT_FALSE(is_there(orphan.pid()));
+  EXPECT_TRUE(is_there(other.pid()));
 }
 
 TEST_F(TrialRunTest, IntermediateValuesMayEndIt) {

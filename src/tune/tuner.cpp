@@ -10,6 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
+#include "nadi/base/resource_shortage.h"
 #include "nadi/job/process_tree.h"
 #include "nadi/tune/plan_guide.h"
 #include "nadi/tune/study_history.h"
@@ -113,6 +114,10 @@ class Worker {
   void find_stale() {
     if (number_ != 0 || TunerClock::now() < next_stale_) return;
     next_stale_ = TunerClock::now() + (awaits_others_ ? kAwaitedStaleInterval : kStaleInterval);
+    // Before its trial is done again: two of them at a time would disturb each other.
+    if (const std::size_t ended = end_orphaned_trials(); ended > 0)
+      note(format("{} of a trial whose tuner is gone {} ended",
+                  ended == 1 ? "a process" : format("{} processes", ended), ended == 1 ? "was" : "were"));
     for (const StaleTrial& stale : storage_->fail_stale_trials(
              study_, {.grace = shared_.options.stale_grace, .retries = kStaleRetries})) {
       note(format("trial {} is marked as failed: {}{}", stale.number, stale.reason,
@@ -448,8 +453,15 @@ TunerSummary Tuner::run(TunerListener& listener) {
       if (!shared.failure) shared.failure = std::current_exception();
     }
   };
-  for (int number = 1; number < options_.workers; ++number) threads.emplace_back(work, number);
-  work(0);
+  try {
+    for (int number = 1; number < options_.workers; ++number)
+      start_thread(threads, [&work, number] { work(number); });
+  } catch (...) {
+    shared.end(TunerStop::kInterrupted);
+    const std::lock_guard lock(shared.ending);
+    if (!shared.failure) shared.failure = std::current_exception();
+  }
+  if (!shared.failure) work(0);
   for (std::thread& thread : threads) thread.join();
   if (shared.failure) std::rethrow_exception(shared.failure);
   return shared.summary;

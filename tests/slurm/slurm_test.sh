@@ -204,6 +204,12 @@ excluded=$(scontrol -o show job "$gives_up" | grep -o ' ExcNodeList=[^ ]*') # th
 scontrol requeue "$gives_up"
 expect_state "$fails" failed 1
 [[ $(status "$fails" exit_code) == 3 ]] || fail "fails: exit code $(status "$fails" exit_code)"
+[[ $(status "$fails" cause) =~ ^rank.*ended\ with\ exit\ code\ 3$ && $(status "$fails" cause_line) == "srun: error: "* ]] ||
+  fail "fails: the cause is '$(status "$fails" cause)' by '$(status "$fails" cause_line)'"
+# A submission that cannot be told leaves no job.
+"$nadi" job submit fails.json >/dev/full 2>err && fail "submitted without a word"
+unheard=$(sed -n 's/.*; job \([0-9]*\) is cancelled.*/\1/p' err)
+[[ $unheard && ! -e jobs/$unheard ]] && is_state "$unheard" CANCELLED || fail "not taken back: $(cat err)"
 
 wait_for 60 "a heterogeneous job that comes back" has_left "$again"
 expect_state "$again" done 0

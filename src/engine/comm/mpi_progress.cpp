@@ -70,6 +70,7 @@ std::unique_lock<std::mutex> MpiProgress::hold() {
 }
 
 void MpiProgress::run() {
+  pthread_setname_np(pthread_self(), "mpi-progress");
   prctl(PR_SET_TIMERSLACK, 1'000UL);  // ns; the 50 us that are usual would be added to every pause
   microseconds pause = kShortestPause;
   std::unique_lock lock(mutex_);

@@ -1,0 +1,135 @@
+#include "nadi/analysis/kind_patterns.h"
+
+#include <gmock/gmock.h>
+
+#include "nadi/base/error.h"
+#include "nadi/testing/temporary_file.h"
+
+namespace nadi {
+namespace {
+
+using testing::HasSubstr;
+
+struct RealName {
+  std::string_view name;
+  WorkKind kind;
+};
+
+// Names as profilers wrote them, from V100 to B300 and MI300, with long arguments shortened.
+constexpr RealName kRealNames[] = {
+    // FBGEMM's are lookups and permutations.
+    {"void fbgemm_gpu::permute_2D_data_kernel<false, long, long>(int)", WorkKind::kIndexing},
+    {"void split_embedding_codegen_forward_unweighted_kernel<float, fbgemm_gpu::Vec4T<float>>(x)",
+     WorkKind::kIndexing},
+    {"void split_embedding_backward_codegen_rowwise_adagrad_unweighted_kernel_cta_per_row_1<float>(x)",
+     WorkKind::kIndexing},
+    {"void permute_pooled_embs_kernel<float>(float const*)", WorkKind::kIndexing},
+    // Matrix products.
+    {"Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x192x64_MI16x16x1_SN", WorkKind::kMatrixProduct},
+    {"Cijk_B_PostGSU2", WorkKind::kMatrixProduct},
+    {"bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3_et128x16_sm100f", WorkKind::kMatrixProduct},
+    {"bmm_Bfloat16_Bfloat16Bfloat16_Fp32_t128x8x128u2_s6_swiGlu_dynB_sm100f", WorkKind::kMatrixProduct},
+    {"nvjet_sm90_tst_96x128_64x7_2x1_v_bz_TNN", WorkKind::kMatrixProduct},
+    {"void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int>>>(x)",
+     WorkKind::kMatrixProduct},
+    {"volta_sgemm_64x64_nt", WorkKind::kMatrixProduct},
+    {"_matmul_ogs_NNT_bf16xbf16xmxfp4_128x128x128x1_swiglu", WorkKind::kMatrixProduct},
+    {"aiter_fused_moe_kernel_bf16", WorkKind::kMatrixProduct},
+    {"ck_moe_stage1_kernel<BF16, 128, 128>", WorkKind::kMatrixProduct},
+    {"triton__moe_fused_kernel_0d1d2d3d4d5d6d7d8d9d10d", WorkKind::kMatrixProduct},
+    {"triton_tem_fused_mm_3", WorkKind::kMatrixProduct},
+    // Attention: FlashAttention 2 and 3, CK, aiter, SageAttention, the servers' own.
+    {"void cutlass::device_kernel<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2>>>(x)",
+     WorkKind::kAttention},
+    {"void flash::compute_attn_ws<Flash_fwd_kernel_traits<128, 128>>(x)", WorkKind::kAttention},
+    {"aiter::fmha_fwd_hd128_bf16_rtz", WorkKind::kAttention},
+    {"_ZN7ck_tile6kentryILi2ENS_38FmhaBatchPrefillWithPagedKVCacheKernelINS_40BlockFmha",
+     WorkKind::kAttention},
+    {"void paged_attention_ll4mi_QKV_mfma16_kernel<__hip_bfloat16>(x)", WorkKind::kAttention},
+    {"kernel_unified_attention_2d", WorkKind::kAttention},
+    {"fmhaSm100fKernel_QkvBfloat16OBfloat16H128PagedKvCausalP64VarSeqQ8Kv128", WorkKind::kAttention},
+    {"attn_fwd.kd", WorkKind::kAttention},
+    {"sage_fwd", WorkKind::kAttention},
+    {"_fwd_grouped_kernel_stage1", WorkKind::kAttention},
+    {"void flashinfer::BatchDecodeWithPagedKVCacheKernel<x>(x)", WorkKind::kAttention},
+    // The KV cache.
+    {"void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>(x)", WorkKind::kCopy},
+    {"void (anonymous namespace)::store_kvcache<2048l, 4, false, long>(x)", WorkKind::kCopy},
+    {"create_flashinfer_kv_indices_triton", WorkKind::kIndexing},
+    // Norms of FlashInfer and others, which are no attention.
+    {"kernel_cutlass_kernel_flashinfernormkernelsfused_add_rmsnormFusedAddRMSNormKernel_object_at",
+     WorkKind::kNorm},
+    {"void flashinfer::norm::RMSNormKernel<8u, __nv_bfloat16>(x)", WorkKind::kNorm},
+    {"std::enable_if<x>::type vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(x)", WorkKind::kNorm},
+    {"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0ELb0ELb1ELi1EEEvPT0_", WorkKind::kNorm},
+    {"void (anonymous namespace)::fused_qknorm_warp<128l>(x)", WorkKind::kNorm},
+    // Rotary embeddings, activations, quantization.
+    {"void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)", WorkKind::kElementwise},
+    {"void (anonymous namespace)::fused_rope_kernel<true, 128l>(x)", WorkKind::kElementwise},
+    {"void vllm::act_and_mul_kernel<c10::BFloat16, &vllm::silu_kernel>(x)", WorkKind::kElementwise},
+    {"void vllm::scaled_fp8_quant_kernel_strided<c10::BFloat16>(x)", WorkKind::kElementwise},
+    {"void cuda::per_token_cast_to_fp8_with_channels<__nv_bfloat16, 128>(x)", WorkKind::kElementwise},
+    {"sage_quant_kernel", WorkKind::kElementwise},
+    // Mixtures of experts: routing.
+    {"void moe::dev::routing::routingIndicesHistogramKernel<x>(x)", WorkKind::kIndexing},
+    {"aiter::topksoftmax_4x128x8_bf16", WorkKind::kIndexing},
+    {"void sglang::moe_align_block_size_kernel<int>(x)", WorkKind::kIndexing},
+    {"moe_sum_kernel<BF16>", WorkKind::kReduction},
+    // Convolutions of cuDNN and MIOpen.
+    {"void implicit_convolve_sgemm<float, float, 128>(x)", WorkKind::kConvolution},
+    {"igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x256x32", WorkKind::kConvolution},
+    {"_ZN2ck16tensor_operation6device12_GLOBAL__N_139kernel_grouped_conv_fwd_xdl_cshuffle_v3INS_"
+     "34GridwiseGemm",
+     WorkKind::kConvolution},
+    {"void fft2d_r2c_16x16<float>(float2*)", WorkKind::kConvolution},
+    // Inductor: what was fused into an elementwise kernel does not make it a matrix product.
+    {"triton_poi_fused_addmm_cat_gelu_view_25", WorkKind::kElementwise},
+    {"triton_red_fused_add_addmm_cat_mul_native_layer_norm_slice_split_unsqueeze_27", WorkKind::kNorm},
+    {"triton_per_fused_add_mean_mul_pow_rsqrt_0", WorkKind::kNorm},
+    {"triton_red_fused__softmax_3", WorkKind::kSoftmax},
+    {"triton_red_fused_abs_amax_transpose_view_32", WorkKind::kReduction},
+    {"triton__0d1d2d3d4d5d6d", WorkKind::kElementwise},
+    // PyTorch's own.
+    {"void at::native::(anonymous namespace)::max_pool_backward_nchw<float, float>(x)", WorkKind::kReduction},
+    {"void at::native::vectorized_elementwise_kernel<4, at::native::addmm_scale<float>>(int)",
+     WorkKind::kElementwise},
+    {"void transpose_readWrite_alignment_kernel<float2, cublasGemvTensor>(x)", WorkKind::kCopy},
+    {"void cub::DeviceRadixSortOnesweepKernel<cub::DeviceRadixSortPolicy<int>>(x)", WorkKind::kIndexing},
+    {"void cunn_ClassNLLCriterion_updateOutput_kernel<float>(x)", WorkKind::kSoftmax},
+    // Nothing is said.
+    {"at::cuda::(anonymous namespace)::spin_kernel(long)", WorkKind::kOther},
+};
+
+TEST(KindPatterns, OfRealKernels) {
+  for (const auto& [name, kind] : kRealNames)
+    EXPECT_EQ(work_kind(name), kind) << name << " is " << to_string(work_kind(name));
+}
+
+TEST(KindPatterns, OfAUserComeFirstAndTheLongestOfThemCounts) {
+  const TemporaryFile file("kinds.json",
+                           R"({"spin": "other", "spin_kernel": "reduction", "GEMM_of_mine": "attention"})");
+  const KindPatterns patterns = KindPatterns::from_file(file.path());
+  EXPECT_EQ(patterns.kind_of("my_spin_kernel(long)"), WorkKind::kReduction);
+  EXPECT_EQ(patterns.kind_of("gemm_of_mine_64x64"), WorkKind::kAttention);
+  EXPECT_EQ(patterns.kind_of("gemm_of_yours"), WorkKind::kMatrixProduct);
+}
+
+std::string refusal(std::string_view text) {
+  const TemporaryFile file("kinds.json", text);
+  try {
+    KindPatterns::from_file(file.path());
+  } catch (const Error& error) {
+    return error.message() + " | " + error.hint();
+  }
+  return "taken";
+}
+
+TEST(KindPatterns, FilesWithMistakesAreRefused) {
+  EXPECT_THAT(refusal(R"({"a": "matrix produkt"})"), HasSubstr("'matrix produkt' is no kind of work"));
+  EXPECT_THAT(refusal(R"({"a": "matrix produkt"})"), HasSubstr("did you mean 'matrix product'?"));
+  EXPECT_THAT(refusal(R"(["a"])"), HasSubstr("an object of parts of names and kinds"));
+  EXPECT_THAT(refusal(R"({"": "other"})"), HasSubstr("a part of a name is empty"));
+}
+
+}  // namespace
+}  // namespace nadi

@@ -1,0 +1,21 @@
+#include "nadi/cli/max_memory_flag.h"
+
+#include "nadi/base/format.h"
+#include "nadi/command_line/flags.h"
+
+namespace nadi {
+
+void add_max_memory_flag(Flags& flags, std::string_view group) {
+  flags.add({.names = {"--max-memory"},
+             .value = "SIZE",
+             .help = "most that the contents of one file may take in memory, such as 2GB: more is refused",
+             .fallback = format("{} and {} times the size of the file", to_string(MemoryLimit::kAnyFile),
+                                MemoryLimit::kPerByte),
+             .group = group});
+}
+
+MemoryLimit memory_limit_of(const Flags& flags) {
+  return MemoryLimit(flags.bytes("--max-memory"));
+}
+
+}  // namespace nadi

@@ -1,0 +1,246 @@
+#include "nadi/pytorch/nsys_profile.h"
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+
+#if NADI_WITH_SQLITE
+#include <sqlite3.h>
+
+#include <array>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+#endif
+
+namespace nadi {
+
+#if NADI_WITH_SQLITE
+
+namespace {
+
+// The numbers of processes and threads are packed into one: 8 bits, 8 bits, process (24), thread (24).
+constexpr std::int64_t kIdBits = 24;
+constexpr std::int64_t kIdMask = (std::int64_t{1} << kIdBits) - 1;
+
+// Kinds of NVTX events that are ranges: pushed and popped, started and ended.
+constexpr std::string_view kRangeTypes = "(59, 60)";
+
+struct CloseDatabase {
+  void operator()(sqlite3* database) const { sqlite3_close(database); }
+};
+struct FinalizeStatement {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+
+// One row of a query, column by column.
+class Row {
+ public:
+  explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
+  std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
+  bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  std::string text(int column) const {
+    const unsigned char* const bytes = sqlite3_column_text(statement_, column);
+    return bytes == nullptr ? ""
+                            : std::string(reinterpret_cast<const char*>(bytes),
+                                          static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+  }
+
+ private:
+  sqlite3_stmt* statement_;
+};
+
+class NsysProfile {
+ public:
+  explicit NsysProfile(const std::filesystem::path& path) : file_(path.string()) {
+    sqlite3* opened = nullptr;
+    const int code =
+        sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
+    database_.reset(opened);
+    if (code != SQLITE_OK) fail();
+    // A file from elsewhere may have functions and views of its own.
+    sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  }
+
+  std::string json() {
+    if (!has_table("StringIds") || !(has_table("CUPTI_ACTIVITY_KIND_KERNEL") ||
+                                     has_table("CUPTI_ACTIVITY_KIND_RUNTIME") || has_table("NVTX_EVENTS")))
+      throw input_error({.file = file_}, "this is an SQLite database, not an export of Nsight Systems",
+                        "nsys export --type sqlite FILE.nsys-rep writes one");
+    for_each("SELECT id, value FROM StringIds",
+             [&](const Row& row) { texts_.emplace(row.integer(0), row.text(1)); });
+    add_devices();
+    add_device_events();
+    add_calls();
+    add_ranges();
+    return format("{{{}\"traceEvents\": [\n{}\n]}}\n", devices_, events_);
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    if (sqlite3_errcode(database_.get()) == SQLITE_NOTADB)  // its first bytes alone are those of one
+      throw input_error({.file = file_},
+                        "this is an SQLite database, not an export of Nsight Systems, and damaged");
+    throw input_error({.file = file_}, format("SQLite: {}", sqlite3_errmsg(database_.get())));
+  }
+
+  template <typename Take>
+  void for_each(const std::string& query, const Take& take) {
+    sqlite3_stmt* prepared = nullptr;
+    if (sqlite3_prepare_v2(database_.get(), query.c_str(), -1, &prepared, nullptr) != SQLITE_OK) fail();
+    const std::unique_ptr<sqlite3_stmt, FinalizeStatement> statement(prepared);
+    int code = SQLITE_ROW;
+    while ((code = sqlite3_step(prepared)) == SQLITE_ROW) take(Row(prepared));
+    if (code != SQLITE_DONE) fail();
+  }
+
+  bool has_table(std::string_view name) {
+    bool found = false;
+    for_each(format("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}'", name),
+             [&](const Row&) { found = true; });
+    return found;
+  }
+  bool has_column(std::string_view table, std::string_view column) {
+    bool found = false;
+    for_each(format("SELECT 1 FROM pragma_table_info('{}') WHERE name = '{}'", table, column),
+             [&](const Row&) { found = true; });
+    return found;
+  }
+
+  std::string text_of(std::int64_t id) const {
+    const auto found = texts_.find(id);
+    return found == texts_.end() ? "" : found->second;
+  }
+
+  static std::string quoted(const std::string& text) {
+    return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+  }
+
+  struct Event {
+    std::string_view category;
+    std::string name;
+    std::int64_t process = 0, thread = 0, start = 0, end = 0;
+    std::string arguments = {};
+  };
+  void add(const Event& event) {
+    constexpr std::int64_t kPerMicrosecond = 1000;
+    const std::int64_t lasts = event.end - event.start;
+    if (event.start < 0 || lasts < 0) return;  // had not ended when the profile did
+    events_ += format(
+        R"({}{{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}.{:03}, "dur": {}.{:03}, "args": {{{}}}}})",
+        events_.empty() ? "" : ",\n", event.category, quoted(event.name), event.process, event.thread,
+        event.start / kPerMicrosecond, event.start % kPerMicrosecond, lasts / kPerMicrosecond,
+        lasts % kPerMicrosecond, event.arguments);
+  }
+
+  void add_devices() {
+    if (!has_table("TARGET_INFO_GPU") || !has_column("TARGET_INFO_GPU", "name")) return;
+    std::string list;
+    for_each("SELECT name FROM TARGET_INFO_GPU", [&](const Row& row) {
+      list += format(R"({}{{"name": {}}})", list.empty() ? "" : ", ", quoted(row.text(0)));
+    });
+    if (!list.empty()) devices_ = format("\"deviceProperties\": [{}],\n", list);
+  }
+
+  void add_device_events() {
+    const auto place = [](const Row& row, std::string_view more) {
+      return format(R"("device": {}, "stream": {}, "correlation": {}{})", row.integer(2), row.integer(3),
+                    row.integer(4), more);
+    };
+    if (has_table("CUPTI_ACTIVITY_KIND_KERNEL"))
+      for_each(
+          "SELECT start, end, deviceId, streamId, correlationId, demangledName FROM "
+          "CUPTI_ACTIVITY_KIND_KERNEL "
+          "ORDER BY start",
+          [&](const Row& row) {
+            add({"kernel", text_of(row.integer(5)), row.integer(2), row.integer(3), row.integer(0),
+                 row.integer(1), place(row, "")});
+          });
+    if (has_table("CUPTI_ACTIVITY_KIND_MEMCPY"))
+      for_each(
+          "SELECT start, end, deviceId, streamId, correlationId, copyKind, bytes FROM "
+          "CUPTI_ACTIVITY_KIND_MEMCPY "
+          "ORDER BY start",
+          [&](const Row& row) {
+            add({"gpu_memcpy", copy_name(row.integer(5)), row.integer(2), row.integer(3), row.integer(0),
+                 row.integer(1), place(row, format(R"(, "bytes": {})", row.integer(6)))});
+          });
+    if (has_table("CUPTI_ACTIVITY_KIND_MEMSET"))
+      for_each(
+          "SELECT start, end, deviceId, streamId, correlationId, bytes FROM CUPTI_ACTIVITY_KIND_MEMSET "
+          "ORDER BY start",
+          [&](const Row& row) {
+            add({"gpu_memset", "Memset (Device)", row.integer(2), row.integer(3), row.integer(0),
+                 row.integer(1), place(row, format(R"(, "bytes": {})", row.integer(5)))});
+          });
+  }
+
+  // CUPTI's kinds of copies, named as Kineto does.
+  static std::string copy_name(std::int64_t kind) {
+    constexpr std::array<std::string_view, 11> kNames{"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+                                                      "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+    const bool known = kind > 0 && kind < static_cast<std::int64_t>(kNames.size());
+    return format("Memcpy {}", known ? kNames[static_cast<std::size_t>(kind)] : "of unknown kind");
+  }
+
+  // "cudaLaunchKernel_v7000" -> "cudaLaunchKernel".
+  static std::string without_version(std::string name) {
+    const std::size_t at = name.rfind("_v");
+    if (at != std::string::npos && at + 2 < name.size() &&
+        name.find_first_not_of("0123456789", at + 2) == std::string::npos)
+      name.resize(at);
+    return name;
+  }
+
+  void add_calls() {
+    if (!has_table("CUPTI_ACTIVITY_KIND_RUNTIME")) return;
+    for_each(
+        "SELECT start, end, globalTid, correlationId, nameId FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start",
+        [&](const Row& row) {
+          const std::string name = without_version(text_of(row.integer(4)));
+          const bool driver = name.starts_with("cu") && !name.starts_with("cuda");
+          add({driver ? "cuda_driver" : "cuda_runtime", name, (row.integer(2) >> kIdBits) & kIdMask,
+               row.integer(2) & kIdMask, row.integer(0), row.integer(1),
+               format(R"("correlation": {})", row.integer(3))});
+        });
+  }
+
+  void add_ranges() {
+    if (!has_table("NVTX_EVENTS")) return;
+    const std::string text_id = has_column("NVTX_EVENTS", "textId") ? "textId" : "NULL";
+    for_each(
+        format("SELECT start, end, globalTid, text, {} FROM NVTX_EVENTS WHERE eventType IN {} AND end IS "
+               "NOT NULL ORDER BY start, end DESC",
+               text_id, kRangeTypes),
+        [&](const Row& row) {
+          const std::string name = row.is_null(3) ? text_of(row.integer(4)) : row.text(3);
+          add({"user_annotation", name, (row.integer(2) >> kIdBits) & kIdMask, row.integer(2) & kIdMask,
+               row.integer(0), row.integer(1)});
+        });
+  }
+
+  std::string file_;
+  std::unique_ptr<sqlite3, CloseDatabase> database_;
+  std::unordered_map<std::int64_t, std::string> texts_;  // StringIds
+  std::string devices_;
+  std::string events_;
+};
+
+}  // namespace
+
+std::string nsys_as_kineto(const std::filesystem::path& path) {
+  return NsysProfile(path).json();
+}
+
+#else
+
+std::string nsys_as_kineto(const std::filesystem::path& path) {
+  throw environment_error(
+      format("{}: this build of Nadi cannot read SQLite exports: it was built without SQLite", path.string()),
+      "install libsqlite3-dev and build again");
+}
+
+#endif
+
+}  // namespace nadi

@@ -1,0 +1,22 @@
+// The SQLite export of Nsight Systems (nsys export --type sqlite), as the events that Kineto would have
+// written.
+//
+//   const std::string json = nsys_as_kineto("run.sqlite");       // read_kineto() does so for such files
+//
+// Kernels, copies and memsets are device events with device, stream and correlation; calls of the CUDA
+// runtime and driver are theirs, without the version behind their names (cudaLaunchKernel_v7000); NVTX ranges
+// are annotations on their threads, those of NCCL (ncclAllReduce) too. Times are exact: both count
+// nanoseconds.
+//
+// A file of several processes is one profile: their threads are told apart, their ranks are not. Error
+// (input) for a database that is not of Nsight Systems; Error (environment) in a build without SQLite.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace nadi {
+
+std::string nsys_as_kineto(const std::filesystem::path& path);
+
+}  // namespace nadi

@@ -1,0 +1,96 @@
+#include "nadi/pytorch/nsys_profile.h"
+
+#include <gmock/gmock.h>
+#include <sqlite3.h>
+
+#include "nadi/base/error.h"
+#include "nadi/base/temporary_folder.h"
+#include "nadi/pytorch/kineto_reader.h"
+
+namespace nadi {
+namespace {
+
+using testing::HasSubstr;
+
+// A database in the shape of nsys export, made here.
+class Database {
+ public:
+  explicit Database(const std::filesystem::path& path) { sqlite3_open(path.c_str(), &database_); }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  ~Database() { sqlite3_close(database_); }
+  void run(const char* sql) {
+    char* message = nullptr;
+    EXPECT_EQ(sqlite3_exec(database_, sql, nullptr, nullptr, &message), SQLITE_OK) << message;
+    sqlite3_free(message);
+  }
+
+ private:
+  sqlite3* database_ = nullptr;
+};
+
+// Process 100 (0x64), thread 101: a launch within a range, a kernel and a copy.
+void write_export(const std::filesystem::path& path) {
+  Database database(path);
+  database.run(
+      "CREATE TABLE StringIds (id INTEGER, value TEXT);"
+      "INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'cudaLaunchKernel_v7000'), (3, "
+      "'layer \"1\"');"
+      "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT);"
+      "INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H100');"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId "
+      "INTEGER, "
+      "correlationId INTEGER, demangledName INTEGER, shortName INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (2000, 5003, 0, 7, 11, 1, 1);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, streamId "
+      "INTEGER, "
+      "correlationId INTEGER, copyKind INTEGER, bytes INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (6000, 6500, 0, 7, 12, 1, 4096);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, "
+      "correlationId "
+      "INTEGER, nameId INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1200, 1500, (100 << 24) + 101, 11, 2);"
+      "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, textId INTEGER, "
+      "globalTid INTEGER);"
+      "INSERT INTO NVTX_EVENTS VALUES (1000, 1900, 59, NULL, 3, (100 << 24) + 101),"
+      " (1100, 1600, 59, 'ncclAllReduce', NULL, (100 << 24) + 101), (1, 2, 75, 'domain', NULL, 0);");
+}
+
+TEST(NsysProfile, IsReadLikeAProfile) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "run.sqlite";
+  write_export(path);
+  const KinetoTrace trace = read_kineto(path);
+  ASSERT_EQ(trace.events.size(), 5);
+  EXPECT_EQ(trace.events.name(0), "void gemm<float>(float*)");
+  EXPECT_EQ(trace.category[0], KinetoCategory::kKernel);
+  EXPECT_EQ(trace.events.start(0), Nanoseconds{2000});
+  EXPECT_EQ(trace.events.duration(0), Nanoseconds{3003});
+  EXPECT_EQ(trace.correlation[0], 11);
+  EXPECT_EQ(trace.lanes[trace.lane[0]].thread, 7);
+  EXPECT_EQ(trace.events.name(1), "Memcpy HtoD");
+  EXPECT_EQ(trace.events.find_attribute(1, "bytes")->integer(), 4096);
+  EXPECT_EQ(trace.events.name(2), "cudaLaunchKernel");
+  EXPECT_EQ(trace.category[2], KinetoCategory::kRuntime);
+  EXPECT_EQ(trace.lanes[trace.lane[2]].process, 100);
+  EXPECT_EQ(trace.lanes[trace.lane[2]].thread, 101);
+  EXPECT_EQ(trace.events.name(3), "layer \"1\"");
+  EXPECT_EQ(trace.category[3], KinetoCategory::kUserAnnotation);
+  EXPECT_EQ(trace.events.name(4), "ncclAllReduce");
+}
+
+TEST(NsysProfile, OtherDatabasesAreRefused) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "study.db";
+  Database(path).run("CREATE TABLE trials (id INTEGER);");
+  try {
+    read_kineto(path);
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kInput);
+    EXPECT_THAT(error.message(), HasSubstr("not an export of Nsight Systems"));
+  }
+}
+
+}  // namespace
+}  // namespace nadi

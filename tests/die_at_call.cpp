@@ -1,0 +1,174 @@
+// Preloaded into a program by checkpoint_kill_test.py: kills it by SIGKILL at a chosen system call on files
+// below a folder, or after a chosen time. Variables of the environment:
+//
+// - NADI_DIE_FOLDER: an absolute path. Calls that change something below it count: write, pwrite, rename,
+//   link, unlink, mkdir, rmdir and their variants.
+// - NADI_DIE_AT: the number of the call to die at, from 1 on; 0: none. A write is done by half before.
+// - NADI_DIE_AFTER: microseconds after the first such call to die at; 0: never.
+// - NADI_DIE_REPORT: a file that gets the number of calls, and the microseconds from the first to the end.
+// - NADI_DIE_RANKED: if it is set, only rank 0 of a job of mpirun is concerned.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+const char* folder = nullptr;
+long die_at = 0;
+long die_after = 0;
+std::atomic<long> calls = 0;
+timespec started{};
+
+[[noreturn]] void die() {
+  kill(getpid(), SIGKILL);
+  for (;;) pause();
+}
+
+void* die_later(void*) {
+  timespec time{};
+  time.tv_sec = die_after / 1000000;
+  time.tv_nsec = die_after % 1000000 * 1000;
+  nanosleep(&time, nullptr);
+  die();
+}
+
+long number_of(const char* name) {
+  const char* const text = getenv(name);
+  return text == nullptr ? 0 : std::atol(text);
+}
+
+__attribute__((constructor)) void start() {
+  const char* const rank = getenv("OMPI_COMM_WORLD_RANK");
+  if (getenv("NADI_DIE_RANKED") != nullptr && (rank == nullptr || std::strcmp(rank, "0") != 0)) return;
+  folder = getenv("NADI_DIE_FOLDER");
+  if (folder == nullptr) return;
+  die_at = number_of("NADI_DIE_AT");
+  die_after = number_of("NADI_DIE_AFTER");
+}
+
+// At the first call that counts: processes that only start others make none.
+void start_clock() {
+  clock_gettime(CLOCK_MONOTONIC, &started);
+  pthread_t thread;
+  if (die_after > 0) pthread_create(&thread, nullptr, die_later, nullptr);
+}
+
+__attribute__((destructor)) void report() {
+  const char* const path = getenv("NADI_DIE_REPORT");
+  if (folder == nullptr || path == nullptr || calls == 0) return;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const long microseconds = (now.tv_sec - started.tv_sec) * 1000000 + (now.tv_nsec - started.tv_nsec) / 1000;
+  folder = nullptr;  // what follows does not count
+  if (std::FILE* const file = std::fopen(path, "w")) {
+    std::fprintf(file, "%ld %ld\n", calls.load(), microseconds);
+    std::fclose(file);
+  }
+}
+
+bool is_below(const char* path) {
+  const std::size_t length = std::strlen(folder);
+  return std::strncmp(path, folder, length) == 0 && (path[length] == '\0' || path[length] == '/');
+}
+
+bool descriptor_is_below(int descriptor) {
+  char link[64], path[PATH_MAX];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  const ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length <= 0) return false;
+  path[length] = '\0';
+  return is_below(path);
+}
+
+bool name_is_below(int parent, const char* name) {
+  if (name[0] == '/') return is_below(name);
+  return parent != AT_FDCWD && descriptor_is_below(parent);
+}
+
+// Counts a call that is below the folder. Whether it is the one to die at.
+bool is_the_last(bool below) {
+  if (!below) return false;
+  const long number = ++calls;
+  if (number == 1) start_clock();
+  return number == die_at;
+}
+
+// The function that this one stands in front of.
+template <typename Function>
+Function* real(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+extern "C" {
+
+ssize_t write(int descriptor, const void* bytes, size_t size) {
+  static auto* const call = real<ssize_t(int, const void*, size_t)>("write");
+  if (folder != nullptr && is_the_last(descriptor_is_below(descriptor))) {
+    if (call(descriptor, bytes, size / 2) < 0) die();
+    die();
+  }
+  return call(descriptor, bytes, size);
+}
+
+ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off64_t offset) {
+  static auto* const call = real<ssize_t(int, const void*, size_t, off64_t)>("pwrite64");
+  if (folder != nullptr && is_the_last(descriptor_is_below(descriptor))) {
+    if (call(descriptor, bytes, size / 2, offset) < 0) die();
+    die();
+  }
+  return call(descriptor, bytes, size, offset);
+}
+
+ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
+  return pwrite64(descriptor, bytes, size, offset);
+}
+
+int rename(const char* from, const char* to) noexcept {
+  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, from) || name_is_below(AT_FDCWD, to))) die();
+  return real<int(const char*, const char*)>("rename")(from, to);
+}
+
+int renameat2(int from_parent, const char* from, int to_parent, const char* to, unsigned int flags) noexcept {
+  if (folder != nullptr && is_the_last(name_is_below(from_parent, from) || name_is_below(to_parent, to)))
+    die();
+  return real<int(int, const char*, int, const char*, unsigned int)>("renameat2")(from_parent, from,
+                                                                                  to_parent, to, flags);
+}
+
+int link(const char* from, const char* to) noexcept {
+  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, to))) die();
+  return real<int(const char*, const char*)>("link")(from, to);
+}
+
+int unlink(const char* name) noexcept {
+  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, name))) die();
+  return real<int(const char*)>("unlink")(name);
+}
+
+int unlinkat(int parent, const char* name, int flags) noexcept {
+  if (folder != nullptr && is_the_last(name_is_below(parent, name))) die();
+  return real<int(int, const char*, int)>("unlinkat")(parent, name, flags);
+}
+
+int mkdir(const char* name, mode_t mode) noexcept {
+  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, name))) die();
+  return real<int(const char*, mode_t)>("mkdir")(name, mode);
+}
+
+int rmdir(const char* name) noexcept {
+  if (folder != nullptr && is_the_last(name_is_below(AT_FDCWD, name))) die();
+  return real<int(const char*)>("rmdir")(name);
+}
+}
