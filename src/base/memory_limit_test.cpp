@@ -16,8 +16,24 @@ TEST(MemoryLimit, GrowsWithTheFile) {
   EXPECT_EQ(MemoryLimit().for_file("a.et", 1 << 20).most(), 576_MiB);
   EXPECT_EQ(MemoryLimit().for_file("a.et", std::uint64_t{1} << 62).most().count(), INT64_MAX);
   EXPECT_EQ(MemoryLimit(Bytes{100}).for_file("a.et", 1 << 20).most().count(), 100);
-  EXPECT_EQ(MemoryLimit().for_file("pipe", std::nullopt).most().count(), INT64_MAX);
-  EXPECT_EQ(MemoryLimit(Bytes{100}).for_file("pipe", std::nullopt).most().count(), 100);
+}
+
+TEST(MemoryLimit, GrowsWithWhatHasComeOutOfAPipe) {
+  std::uint64_t read = 0;
+  const MemoryAllowance allowed = MemoryLimit().for_pipe("-", &read);
+  EXPECT_EQ(allowed.most(), 512_MiB);
+  try {
+    allowed.expect(576_MiB, 5, "the trace");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "-: byte 5: the trace takes 576 MiB of memory up to here; the limit after 0 B of this pipe "
+                 "is 512 MiB");
+  }
+  read = 1 << 20;
+  EXPECT_EQ(allowed.most(), 576_MiB);
+  allowed.expect(576_MiB, 5, "the trace");
+  EXPECT_EQ(MemoryLimit(Bytes{100}).for_pipe("-", &read).most().count(), 100);
 }
 
 TEST(MemoryLimit, NamesFilePlaceSizeAndLimit) {
@@ -39,6 +55,8 @@ TEST(MemoryLimit, NamesFilePlaceSizeAndLimit) {
 TEST(MemoryLimit, LongestRecord) {
   EXPECT_EQ(MemoryLimit().for_file("a.et", 0).longest_record(), std::uint64_t{8} << 20);
   EXPECT_EQ(MemoryLimit().for_file("a.et", 100).longest_record(), (std::uint64_t{8} << 20) + 100);
+  const std::uint64_t read = 0;
+  EXPECT_GT(MemoryLimit().for_pipe("-", &read).longest_record(), std::uint64_t{1} << 40);
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ Trace read(ChunkedInput& input, const ChakraReadOptions& options, ChakraReadStat
       throw WrongFileKind(input.name(), kind, "a Chakra trace");
   }
   const JsonLayout layout = json_layout(input.ahead(0));
-  const MemoryAllowance allowed = options.memory.for_file(input.name(), input.file_bytes());
+  const MemoryAllowance allowed = input.allowance(options.memory);
   const std::size_t longest = std::min<std::size_t>(kJsonLongestRecord, allowed.longest_record());
   NodeTaker taker(allowed, input.name(), layout, options);
   const JsonDamage damage =

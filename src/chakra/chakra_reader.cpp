@@ -45,15 +45,13 @@ Trace read_all(ChakraReader& reader, const std::string& file, const ChakraReadOp
 }  // namespace
 
 ChakraReader::ChakraReader(const std::filesystem::path& path, const ChakraReadOptions& options)
-    : input_(path), options_(options), allowed_(options.memory.for_file(input_.name(), input_.file_bytes())) {
+    : input_(path), options_(options), allowed_(input_.allowance(options.memory)) {
   read_metadata();
 }
 
 ChakraReader::ChakraReader(std::span<const std::byte> bytes, std::string name,
                            const ChakraReadOptions& options)
-    : input_(as_text(bytes), std::move(name)),
-      options_(options),
-      allowed_(options.memory.for_file(input_.name(), input_.file_bytes())) {
+    : input_(as_text(bytes), std::move(name)), options_(options), allowed_(input_.allowance(options.memory)) {
   read_metadata();
 }
 

@@ -240,7 +240,7 @@ NodeLinkGraph read_graph(ChunkedInput& input, const NodeLinkReadOptions& options
   const FileKind kind = content_kind(input);
   if (kind != FileKind::kNodeLink && kind != FileKind::kJson)
     throw WrongFileKind(input.name(), kind, "a graph in node-link form");
-  const MemoryAllowance allowed = options.memory.for_file(input.name(), input.file_bytes());
+  const MemoryAllowance allowed = input.allowance(options.memory);
   NodeLinkTaker taker(allowed, input.name(), options);
   const JsonRecordCounts counts = read_json_records(
       input,

@@ -2,10 +2,11 @@
 // Megatron-LM split over any number of files. Everything that converts, compares or loads checkpoints reads
 // this interface, and so does not know the formats.
 //
-//   const std::unique_ptr<WholeModel> model = ...;               // pretrained_source.h, megatron_source.h,
-//   ... const WholeTensor& w = model->at("model.layers.0.self_attn.q_proj.weight"); std::vector<std::byte>
-//   rows(w.bytes_of({.row = 8, .rows = 4, .columns = w.columns()})); model->read(w, {.row = 8, .rows = 4,
-//   .columns = w.columns()}, rows);
+//   const std::unique_ptr<WholeModel> model = ...;               // pretrained_source.h, megatron_source.h, ...
+//   const WholeTensor& w = model->at("model.layers.0.self_attn.q_proj.weight");
+//   const TensorBlock block{.row = 8, .rows = 4, .columns = w.columns()};
+//   std::vector<std::byte> rows(w.bytes_of(block));
+//   model->read(w, block, rows);
 //
 // Tensors have the names that Hugging Face gives them, which are those of our graphs' parameters. Optimizer
 // state has the names of our training state: "<parameter>.m" and "<parameter>.v" (Adam's moments) and

@@ -26,6 +26,8 @@
 #include <string>
 #include <string_view>
 
+#include "nadi/base/memory_limit.h"
+
 namespace nadi {
 
 class Decompressor;
@@ -46,9 +48,11 @@ class ChunkedInput {
   // Bytes from position() to the end, where that is known beforehand: not for pipes and compressed files.
   std::optional<std::uint64_t> remaining() const;
 
-  // Bytes of the input as it lies on disk, compressed or not: for limits that depend on it (memory_limit.h).
-  // Nothing for a pipe.
-  std::optional<std::uint64_t> file_bytes() const { return size_; }
+  // The memory that its contents may take, by its bytes as they lie on disk or have come out of the pipe,
+  // compressed or not. The input must outlive it.
+  MemoryAllowance allowance(const MemoryLimit& limit) const {
+    return size_ ? limit.for_file(name_, *size_) : limit.for_pipe(name_, &file_position_);
+  }
 
   // What lies ahead of position(): at least `wanted` bytes, unless the input ends before that. Valid until
   // the next call of ahead() or read().

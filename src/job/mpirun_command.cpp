@@ -89,6 +89,24 @@ void stay_on_this_machine(std::vector<std::string>& words) {
   }
 }
 
+// The module that keeps mpirun off other interfaces (loopback_bind.cpp): beside the program in a build
+// folder, among the libraries where it is installed. Without it mpirun works, and listens to everybody.
+void add_loopback_module(const std::filesystem::path& program, Environment& environment) {
+  constexpr std::string_view kModule = "libnadi_loopback.so";
+  const std::filesystem::path folder = program.parent_path();
+  for (const std::filesystem::path& place : {folder / kModule, folder / NADI_MODULE_FOLDER / kModule}) {
+    std::error_code error;
+    const std::filesystem::path module = std::filesystem::canonical(place, error);
+    // The loader takes spaces and colons for separators.
+    if (error || module.string().find_first_of(" :") != std::string::npos) continue;
+    const char* const users = std::getenv("LD_PRELOAD");
+    const bool has_some = users != nullptr && *users != '\0';
+    environment.emplace_back("LD_PRELOAD",
+                             has_some ? format("{}:{}", module.string(), users) : module.string());
+    return;
+  }
+}
+
 }  // namespace
 
 bool spans_hosts(const LaunchRequest& request) {
@@ -118,6 +136,7 @@ ChildOptions mpirun_command(const LaunchRequest& request, const std::filesystem:
   if (!spans_hosts(request)) {
     words.emplace_back("--oversubscribe");  // than cores; else mpirun refuses
     stay_on_this_machine(words);
+    if (!request.supervisor.empty()) add_loopback_module(request.supervisor.front(), environment);
   }
   if (geteuid() == 0) {
     environment.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 
+#include "nadi/base/temporary_folder.h"
 #include "nadi/job/launch.h"
 #include "nadi/job/rank_supervisor.h"
 #include "nadi/testing/temporary_variable.h"
@@ -50,6 +52,30 @@ TEST(MpirunCommand, WhatTheUserSetsOfOpenMpiCounts) {
   EXPECT_THAT(words, Not(Contains("btl")));
   EXPECT_THAT(words, Not(Contains("oob_tcp_if_include")));
   EXPECT_THAT(words, IsSupersetOf({"btl_tcp_if_include", "lo"}));
+}
+
+TEST(MpirunCommand, LoadsTheModuleBesideTheProgramBeforeWhatTheUserLoads) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "libnadi_loopback.so");
+  const std::string module = canonical(folder.path() / "libnadi_loopback.so").string();
+  LaunchRequest here = request();
+  here.supervisor = {(folder.path() / "nadi").string(), "launch-rank"};
+  {
+    const TemporaryVariable none("LD_PRELOAD", "");
+    EXPECT_THAT(mpirun_command(here, "mpirun", "s@h:1").environment, Contains(Pair("LD_PRELOAD", module)));
+    EXPECT_THAT(mpirun_command(here, "mpirun", "s@h:1").words, Not(Contains("LD_PRELOAD")))
+        << "ranks need it not";
+    EXPECT_THAT(mpirun_command(request(), "mpirun", "s@h:1").environment,
+                Not(Contains(Pair("LD_PRELOAD", testing::_))))
+        << "there is no such module in /bin";
+  }
+  const TemporaryVariable users("LD_PRELOAD", "libothers.so");
+  EXPECT_THAT(mpirun_command(here, "mpirun", "s@h:1").environment,
+              Contains(Pair("LD_PRELOAD", module + ":libothers.so")));
+  here.hosts = "a:2,b:2";
+  EXPECT_THAT(mpirun_command(here, "mpirun", "s@h:1").environment,
+              Not(Contains(Pair("LD_PRELOAD", testing::_))))
+      << "daemons on other hosts must be reached";
 }
 
 TEST(MpirunCommand, OnSeveralHostsCarriesTheEnvironment) {

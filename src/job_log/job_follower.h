@@ -2,9 +2,8 @@
 //
 //   JobFollower follower({folder});
 //   while (...) {
-//     follower.refresh({.most_time = Nanoseconds{100'000'000}});   // returns early when there is much to
-//     read show(follower.log());                                        // read < size: it is still catching
-//     up
+//     follower.refresh({.most_time = Nanoseconds{100'000'000}});   // returns early when there is much to read
+//     show(follower.log());                                        // read < size: it is still catching up
 //   }
 //
 // A file that became shorter, or was replaced by another of the same name, is read again from its beginning

@@ -17,21 +17,17 @@
 // - once or twice to the last stage, with the other micro-batches in the slowest stage.
 // With v chunks per stage, forwards go through the chunks of a stage in groups of as many micro-batches as
 // there are stages, and backwards the other way round. So there are these paths instead:
-// - through the first chunks of the stages before, all micro-batches in all chunks of one stage, and back:
-// its
+// - through the first chunks of the stages before, all micro-batches in all chunks of one stage, and back: its
 //   first task is the forward of its first chunk, and its last one the backward of the same chunk;
 // - the same, with the first micro-batch going on to the model's end and back once it has come to the stage's
-// last
-//   chunk, in place of the forwards that the stage does meanwhile;
+//   last chunk, in place of the forwards that the stage does meanwhile;
 // - the same, with the first chunks of the first and the last group in an earlier stage: `joined`;
 // - through all chunks up to the last one of a stage, or to the model's end and back to that one, what the
-// stage
-//   does then up to the last backward there, and back;
+//   stage does then up to the last backward there, and back;
 // - through all chunks and back for every other group: a stage does not start the group after the next one
 //   before a group has come back;
 // - all activations from one stage to the next, one after the other, and the last micro-batch back through
-// all
-//   chunks.
+//   all chunks.
 // All of it grows with its parts. So of two bounds of which one is nowhere larger, only that one can lead to
 // the best pipeline's bound (`dominates`, which does not look at detours: merge() keeps the smaller ones).
 #pragma once

@@ -1,8 +1,8 @@
 // What a search for plans is asked: a model, a step, a cluster, and which plans may be taken.
 //
-//   PlanQuestion question{.config = *find_built_in_model("gpt2-xl"), .cluster =
-//   read_cluster("a100x1-a10x7")}; question.global_batch_size = 64; const PlanAnswer answer =
-//   search_plans(question, {});          // plan_search.h
+//   PlanQuestion question{.config = *find_built_in_model("gpt2-xl"), .cluster = read_cluster("a100x1-a10x7")};
+//   question.global_batch_size = 64;
+//   const PlanAnswer answer = search_plans(question, {});          // plan_search.h
 #pragma once
 
 #include <cstdint>

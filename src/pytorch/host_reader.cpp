@@ -155,7 +155,7 @@ HostTrace HostReader::finish(JsonRecordCounts counts) {
 }
 
 HostTrace read(ChunkedInput& input, const HostReadOptions& options, std::uint64_t size) {
-  const MemoryAllowance allowed = options.memory.for_file(input.name(), input.file_bytes());
+  const MemoryAllowance allowed = input.allowance(options.memory);
   HostReader reader(allowed, input.name(), options);
   reader.reserve(size);
   JsonRecordCounts counts = read_json_records(

@@ -359,7 +359,7 @@ KinetoTrace KinetoReader::finish(JsonRecordCounts counts) {
 
 // `size`: of the text, or what it may be.
 KinetoTrace read(ChunkedInput& input, const KinetoReadOptions& options, std::uint64_t size) {
-  const MemoryAllowance allowed = options.memory.for_file(input.name(), input.file_bytes());
+  const MemoryAllowance allowed = input.allowance(options.memory);
   KinetoReader reader(allowed, input.name(), options);
   reader.reserve(size);
   JsonRecordCounts counts = read_json_records(

@@ -49,6 +49,12 @@ std::string why_text(const JobStatus& job) {
   return "";
 }
 
+// The line may hold anything: a launcher's words, and names of nodes.
+std::vector<std::string> cause_words(const JobStatus& job) {
+  if (!job.death) return {};
+  return {job.death->text() + ";", job.death->place + ":", printable(job.death->line)};
+}
+
 // Splits "n08" into "n", 8 and the width 2; nothing when it does not end in a number.
 struct NumberedName {
   std::string_view stem;
@@ -167,9 +173,7 @@ std::vector<ReportFact> job_facts(const JobStatus& job, JobTime now) {
           {{"state", "state", CellKind::kText},
            state,
            {why.empty() ? format("{} ({})", state, job.said) : format("{} ({}): {}", state, job.said, why)}},
-          shown("cause", job.death ? format("{}; {}: {}", job.death->text(), job.death->place,
-                                            printable(job.death->line))
-                                   : ""),
+          {{"", "cause", CellKind::kText}, ReportCell{}, cause_words(job)},
           told("said", CellKind::kText, job.said),
           told("cause", CellKind::kText, text_or_none(job.death ? job.death->text() : "")),
           told("cause_place", CellKind::kText, text_or_none(job.death ? job.death->place : "")),

@@ -1,7 +1,7 @@
 // A job: what to run, on which nodes, and what happens around it. What `nadi job submit` takes.
 //
-//   const JobFile job = read_job_file("job.json", {"nodes=8"});       // a file, and --set of the command
-//   line write_text(path, job_file_text(job));                             // the same in full, as plain JSON
+//   const JobFile job = read_job_file("job.json", {"nodes=8"});   // a file, and --set of the command line
+//   write_text(path, job_file_text(job));                         // the same in full, as plain JSON
 //
 // The format is JSON with a schema (job_schema()), in which // and /* */ comments may stand. In short:
 //
