@@ -27,7 +27,7 @@ JOBS ?= $(shell awk -v cores="$$(nproc)" '/^MemAvailable:/ { jobs = int($$2 / 14
 SOURCES = $(shell find src bench examples tests \( -name '*.h' -o -name '*.cpp' \) -print)
 
 .DEFAULT_GOAL := help
-.PHONY: help dependencies test-dependencies runtime-dependencies vocab build demo build-tests test test-fast \
+.PHONY: help dependencies test-dependencies runtime-dependencies vocab build deb demo build-tests test test-fast \
 	soak install bench bench-train validate format clean
 
 # Another program to measure training against: see bench/train.sh.
@@ -76,6 +76,10 @@ test-fast: dependencies ## the tests that take seconds
 soak: dependencies ## the long forms of the tests of faults, about an hour (ONLY="kills hangs": some; tests/soak.sh --list)
 	$(MAKE) build-tests
 	tests/soak.sh $(BUILD) $(ONLY)
+
+deb: dependencies ## Debian packages of program and library, in build/packages
+	$(MAKE) build
+	cd $(BUILD) && cpack -G DEB -B $(CURDIR)/build/packages
 
 install: build ## install program, libraries and headers (PREFIX=/usr/local, DESTDIR)
 	DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"

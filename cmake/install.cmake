@@ -20,7 +20,7 @@ list(TRANSFORM nadi_folders PREPEND nadi_ OUTPUT_VARIABLE nadi_targets)
 install(TARGETS nadi_all ${nadi_targets} EXPORT nadiTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT nadiTargets NAMESPACE nadi:: DESTINATION ${nadi_package_dir})
 if(TARGET nadi)
-  install(TARGETS nadi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS nadi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 endif()
 
 # Headers for our own sources only, as <folder>/<header>, besides those named *_for_tests.h. They need other libraries' headers, or are the
@@ -54,6 +54,7 @@ set(NADI_INTERNAL_HEADERS
   draw/graph_view.h
   draw/graphml_writer.h
   draw/job_timeline.h
+  draw/markup_letter.h
   draw/node_link_output.h
   engine/host_threads.h
   engine/reference/collective.h
@@ -170,4 +171,4 @@ configure_package_config_file(cmake/nadiConfig.cmake.in ${PROJECT_BINARY_DIR}/na
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/nadiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/nadiConfig.cmake ${PROJECT_BINARY_DIR}/nadiConfigVersion.cmake
   DESTINATION ${nadi_package_dir})
-install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)

@@ -8,16 +8,14 @@
 #include <tuple>
 #include <utility>
 
+#include "nadi/base/hash.h"
+
 namespace nadi {
 
 std::size_t OpProfile::KeyHash::operator()(const Key& key) const {
-  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15u;
-  std::uint64_t hash = std::uint64_t{key.name} << 32 | key.layer;
-  hash = (hash ^ hash >> 29) * kGolden;
-  hash ^= std::uint64_t{key.phase} << 40 ^ std::uint64_t{key.occurrence} << 8 ^
-          static_cast<std::uint64_t>(key.activity);
-  hash = (hash ^ hash >> 29) * kGolden;
-  return hash ^ hash >> 32;
+  const std::uint64_t hash = hash_with(0, std::uint64_t{key.name} << 32 | key.layer);
+  return hash_with(hash, std::uint64_t{key.phase} << 40 ^ std::uint64_t{key.occurrence} << 8 ^
+                             static_cast<std::uint64_t>(key.activity));
 }
 
 void OpProfile::add(const Timeline& timeline) {

@@ -26,6 +26,8 @@
 #include <span>
 #include <string_view>
 
+#include "nadi/base/hash.h"
+
 namespace nadi {
 
 struct RandomKey {
@@ -61,18 +63,17 @@ constexpr RandomBlock philox4x32_10(RandomBlock counter, std::array<std::uint32_
   return counter;
 }
 
+// What the generator is keyed with. The constant is added so that seed 0 is mixed, too.
+constexpr std::uint64_t philox_key(const RandomKey& key) {
+  return mixed_bits(key.seed + kGoldenRatio64) ^ key.site;
+}
+
 // Four words at once, without state: what a kernel calls per four elements, in loops that vectorise.
 constexpr RandomBlock random_block(const RandomKey& key, std::uint64_t block) {
-  // The finaliser of SplitMix64. The constant is added so that seed 0 is mixed, too.
-  std::uint64_t mixed = key.seed + 0x9E3779B97F4A7C15;
-  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
-  mixed ^= mixed >> 31;
-  const std::uint64_t philox_key = mixed ^ key.site;
-  return philox4x32_10(
-      {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
-       static_cast<std::uint32_t>(key.step), static_cast<std::uint32_t>(key.step >> 32)},
-      {static_cast<std::uint32_t>(philox_key), static_cast<std::uint32_t>(philox_key >> 32)});
+  const std::uint64_t mixed = philox_key(key);
+  return philox4x32_10({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
+                        static_cast<std::uint32_t>(key.step), static_cast<std::uint32_t>(key.step >> 32)},
+                       {static_cast<std::uint32_t>(mixed), static_cast<std::uint32_t>(mixed >> 32)});
 }
 
 constexpr std::uint32_t random_word(const RandomKey& key, std::uint64_t index) {

@@ -4,8 +4,8 @@
 //              .run = [&](std::size_t task, std::size_t thread) { ...; return Bytes{done}; },
 //              .progress = show});
 //
-// The calling thread only waits and reports. The first exception, of a task or of `progress`, stops the
-// others after the task that they are at, and is thrown on. The threads take no signals.
+// The calling thread only waits and reports. An exception, of a task or of `progress`, stops the others
+// after the task that they are at, and is thrown on (worker_threads.h).
 #pragma once
 
 #include <cstddef>

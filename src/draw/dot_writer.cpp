@@ -13,6 +13,7 @@
 #include "nadi/base/shorten.h"
 #include "nadi/draw/drawn_text.h"
 #include "nadi/draw/layer_name.h"
+#include "nadi/draw/markup_letter.h"
 
 namespace nadi {
 namespace {
@@ -55,24 +56,7 @@ std::string dot_string(std::string_view text) {
 
 std::string html(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
+  for (const char c : text) append_markup_letter(out, c);
   return out;
 }
 

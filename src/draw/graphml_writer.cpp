@@ -9,6 +9,7 @@
 #include "nadi/chakra/json_output.h"
 #include "nadi/draw/drawn_text.h"
 #include "nadi/draw/graph_members.h"
+#include "nadi/draw/markup_letter.h"
 
 namespace nadi {
 namespace {
@@ -58,24 +59,7 @@ ColumnType both(ColumnType a, ColumnType b) {
 }
 
 void append_xml(std::string& out, std::string_view text) {
-  for (const char c : visible_text(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
+  for (const char c : visible_text(text)) append_markup_letter(out, c);
 }
 
 // The attributes of nodes, of edges, or of the graph.

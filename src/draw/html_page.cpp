@@ -10,6 +10,7 @@
 #include "nadi/base/format.h"
 #include "nadi/base/message_text.h"
 #include "nadi/base/version.h"
+#include "nadi/draw/markup_letter.h"
 
 #if NADI_WITH_ZLIB
 #include <zlib.h>
@@ -42,16 +43,8 @@ std::string escape_html(std::string_view text) {
     if (static_cast<unsigned char>(c) >= 0x80) {
       length = utf8_character(text);
       escaped += length == 0 ? kReplacement : text.substr(0, length);
-    } else if (c == '&') {
-      escaped += "&amp;";
-    } else if (c == '<') {
-      escaped += "&lt;";
-    } else if (c == '>') {
-      escaped += "&gt;";
-    } else if (c == '"') {
-      escaped += "&quot;";
     } else {
-      escaped += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
+      append_markup_letter(escaped, static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c);
     }
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }

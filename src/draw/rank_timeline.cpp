@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nadi/base/format.h"
+#include "nadi/base/hash.h"
 #include "nadi/base/natural_order.h"
 #include "nadi/base/shorten.h"
 #include "nadi/draw/activity_kind.h"
@@ -48,12 +49,8 @@ const TimelineEventRef* CallEvents::find(std::uint32_t row) const {
 
 std::size_t RankTimeline::DetailKeyHash::operator()(const DetailKey& key) const {
   std::uint64_t hash = 0;
-  const auto mix = [&hash](std::uint64_t value) {
-    hash = (hash ^ value) * 0x9E3779B97F4A7C15U;
-    hash ^= hash >> 29;
-  };
-  for (const void* text : key.texts) mix(reinterpret_cast<std::uintptr_t>(text));
-  for (const std::uint32_t number : key.numbers) mix(number);
+  for (const void* text : key.texts) hash = hash_with(hash, reinterpret_cast<std::uintptr_t>(text));
+  for (const std::uint32_t number : key.numbers) hash = hash_with(hash, number);
   return hash;
 }
 

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <map>
 #include <system_error>
 #include <thread>
 
 #include "nadi/base/natural_order.h"
-#include "nadi/base/resource_shortage.h"
+#include "nadi/base/worker_threads.h"
 #include "nadi/job_log/error_reader.h"
 #include "nadi/job_log/line_follower.h"
 #include "nadi/job_log/out_reader.h"
@@ -180,30 +179,8 @@ bool JobFollower::refresh(const RefreshOptions& options) {
   threads = unread < kWorthThreads
                 ? 1
                 : std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(tasks.size(), 1));
-  std::exception_ptr failure;
-  {
-    std::vector<std::thread> others;
-    std::vector<std::exception_ptr> failures(threads);
-    try {
-      for (std::size_t i = 1; i < threads; ++i)
-        start_thread(others, [&, i] {
-          try {
-            work(false);
-          } catch (...) {
-            failures[i] = std::current_exception();
-            stopped = true;
-          }
-        });
-      work(true);
-    } catch (...) {
-      failures[0] = std::current_exception();
-      stopped = true;
-    }
-    for (std::thread& other : others) other.join();
-    for (const std::exception_ptr& one : failures)
-      if (one && !failure) failure = one;
-  }
-  if (failure) std::rethrow_exception(failure);
+  run_workers(
+      threads, [&](std::size_t worker) { work(worker == 0); }, [&] { stopped = true; });
   if (options.unfinished_lines && !stopped) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       Node& node = *nodes_[i];

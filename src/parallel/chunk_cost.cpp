@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "nadi/base/hash.h"
 #include "nadi/model/model.h"
 #include "nadi/parallel/chunk_graph.h"
 
@@ -40,10 +41,7 @@ std::int64_t ChunkKey::layers_per_unit() const {
 
 std::size_t ChunkKeyHash::operator()(const ChunkKey& key) const {
   std::uint64_t hash = 0;
-  const auto mix = [&hash](std::uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 29;
-  };
+  const auto mix = [&hash](std::uint64_t value) { hash = hash_with(hash, value); };
   mix(static_cast<std::uint64_t>(key.layers));
   mix(static_cast<std::uint64_t>(key.tp << 32 | key.cp));
   mix(static_cast<std::uint64_t>(key.micro_batch_size << 32 | key.seq_length));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nadi/base/error.h"
+#include "nadi/base/hash.h"
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops/copy.h"
 #include "nadi/parallel/gradient_reduction.h"
@@ -166,7 +167,7 @@ const BlockTimes& BlockTable::of(const BlockRequest& request, PlanNetwork& netwo
        {std::int64_t{request.device}, static_cast<std::int64_t>(request.tensor.group),
         std::int64_t{request.tensor.sharing}, static_cast<std::int64_t>(request.context.group),
         std::int64_t{request.context.sharing}, std::int64_t{request.recompute.layers}})
-    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15u;
+    hash = hash_with(hash, static_cast<std::uint64_t>(value));
   std::vector<Known>& bucket = known_[hash];
   for (const Known& known : bucket)
     if (known.request.key == request.key && known.request.device == request.device &&

@@ -1,11 +1,11 @@
 #include "nadi/plan/plan_estimates.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <map>
-#include <thread>
+#include <optional>
 #include <tuple>
+
+#include "nadi/base/worker_threads.h"
 
 namespace nadi {
 namespace {
@@ -29,26 +29,12 @@ std::vector<PlanEstimate> estimates_of(const PlanQuestion& question, std::span<c
   std::ranges::stable_sort(shapes, std::ranges::greater{}, [](const auto* list) { return list->size(); });
 
   std::vector<PlanEstimate> estimates(plans.size());
-  const auto used = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(threads, 1)), 1,
-                                            std::max<std::size_t>(shapes.size(), 1));
-  std::vector<std::exception_ptr> errors(used);
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&](std::size_t thread) {
-    try {
-      PlanEstimator estimator(question);
-      for (std::size_t s = next++; s < shapes.size(); s = next++)
-        for (const std::size_t plan : *shapes[s]) estimates[plan] = estimator.of(plans[plan]);
-    } catch (...) {
-      errors[thread] = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < used; ++i) others.emplace_back(work, i);
-    work(0);
-  }
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
+  const auto used = static_cast<std::size_t>(std::max(threads, 1));
+  std::vector<std::optional<PlanEstimator>> estimators(used);
+  parallel_for(shapes.size(), used, [&](std::size_t shape, std::size_t worker) {
+    if (!estimators[worker]) estimators[worker].emplace(question);
+    for (const std::size_t plan : *shapes[shape]) estimates[plan] = estimators[worker]->of(plans[plan]);
+  });
   return estimates;
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "nadi/base/error.h"
+#include "nadi/base/hash.h"
 
 namespace nadi {
 namespace {
@@ -20,10 +21,7 @@ struct PlacedNode {
 struct NumbersHash {
   std::size_t operator()(std::span<const std::int64_t> numbers) const {
     std::uint64_t hash = numbers.size();
-    for (const std::int64_t number : numbers) {
-      hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9e3779b97f4a7c15u;
-      hash ^= hash >> 29;
-    }
+    for (const std::int64_t number : numbers) hash = hash_with(hash, static_cast<std::uint64_t>(number));
     return hash;
   }
   std::size_t operator()(const std::vector<std::int64_t>& numbers) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "nadi/base/hash.h"
 #include "nadi/parallel/gradient_reduction.h"
 #include "nadi/parallel/variable_buckets.h"
 
@@ -135,7 +136,7 @@ StageReductions& ReductionTable::entry_of(const ReductionRequestOfStage& request
         std::int64_t{request.data.sharing}, std::int64_t{request.data.members},
         static_cast<std::int64_t>(request.tensor.group), std::int64_t{request.tensor.sharing},
         std::int64_t{request.zero}, std::int64_t{request.clears}, std::int64_t{request.counts_tied}})
-    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15u;
+    hash = hash_with(hash, static_cast<std::uint64_t>(value));
   std::vector<Known>& bucket = known_[hash];
   for (const Known& known : bucket)
     if (known.request == request) return *known.reductions;

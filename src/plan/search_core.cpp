@@ -1,16 +1,14 @@
 #include "nadi/plan/search_core.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <functional>
 #include <limits>
-#include <thread>
 #include <utility>
 
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/worker_threads.h"
 
 namespace nadi {
 namespace {
@@ -60,7 +58,6 @@ struct SearchCore::Outcome {
   std::optional<PlanEstimate> estimate = {};
   double bound = kNoObjective;
   std::vector<PlanCandidate> evaluated = {};  // where the caller wants them all
-  std::exception_ptr error = {};
 };
 
 struct SearchCore::Worker {
@@ -282,23 +279,9 @@ SearchCore::Outcome SearchCore::solve_memory(Worker& worker, const Task& task, d
 std::vector<SearchCore::Outcome> SearchCore::solve_batch(std::span<const Task> tasks, double better_than,
                                                          const Care& care) {
   std::vector<Outcome> outcomes(tasks.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&](Worker& worker) {
-    for (std::size_t i = next++; i < tasks.size() && !stops(); i = next++) {
-      try {
-        outcomes[i] = solve(worker, tasks[i], better_than, care);
-      } catch (...) {
-        outcomes[i].error = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 1; i < std::min(workers_.size(), tasks.size()); ++i)
-    threads.emplace_back([&, i] { work(*workers_[i]); });
-  work(*workers_.front());
-  threads.clear();
-  for (const Outcome& outcome : outcomes)
-    if (outcome.error) std::rethrow_exception(outcome.error);
+  parallel_for(tasks.size(), workers_.size(), [&](std::size_t task, std::size_t worker) {
+    if (!stops()) outcomes[task] = solve(*workers_[worker], tasks[task], better_than, care);
+  });
   return outcomes;
 }
 

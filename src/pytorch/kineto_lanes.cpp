@@ -1,5 +1,7 @@
 #include "nadi/pytorch/kineto_lanes.h"
 
+#include "nadi/base/hash.h"
+
 namespace nadi {
 
 namespace {
@@ -12,10 +14,9 @@ constexpr std::int64_t kMapEntry = 128;  // of any of the maps, with what the he
 }  // namespace
 
 std::size_t KinetoLanes::KeyHash::operator()(const Key& key) const {
-  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15u;  // Fibonacci hashing
   const auto process = static_cast<std::uint64_t>(key.place.process);
   const auto thread = static_cast<std::uint64_t>(key.place.thread);
-  return ((process * kGolden ^ thread) * kGolden ^ (key.device ? 1u : 0u)) * kGolden >> 16;
+  return hash_with(hash_with(process, thread), key.device ? 1 : 0);
 }
 
 std::int64_t KinetoLanes::number(std::string_view text) {

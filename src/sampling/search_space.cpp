@@ -9,6 +9,7 @@
 #include <set>
 
 #include "nadi/base/error.h"
+#include "nadi/base/hash.h"
 
 namespace nadi {
 namespace {
@@ -226,11 +227,7 @@ std::uint64_t point_hash(std::span<const double> point) {
     // NaN and -0 have one pattern of bits each.
     double value = std::isnan(coordinate) ? std::numeric_limits<double>::quiet_NaN() : coordinate;
     if (value == 0) value = 0;
-    // The finalizer of a 64-bit mixer, chained.
-    hash ^= std::bit_cast<std::uint64_t>(value);
-    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebULL;
-    hash ^= hash >> 31;
+    hash = mixed_bits(hash ^ std::bit_cast<std::uint64_t>(value));
   }
   return hash;
 }

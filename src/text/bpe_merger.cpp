@@ -13,6 +13,7 @@
 #include <queue>
 
 #include "nadi/base/error.h"
+#include "nadi/base/hash.h"
 
 namespace nadi {
 namespace {
@@ -29,7 +30,7 @@ std::uint64_t pair_key(TokenId left, TokenId right) {
 }
 
 std::size_t hash_of(std::uint64_t key) {
-  const std::uint64_t mixed = (key >> kRankBits) * 0x9E3779B97F4A7C15;
+  const std::uint64_t mixed = (key >> kRankBits) * kGoldenRatio64;
   return static_cast<std::size_t>(mixed >> 32 ^ mixed >> 17);
 }
 

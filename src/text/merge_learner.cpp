@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "nadi/base/error.h"
+#include "nadi/base/hash.h"
 
 namespace nadi {
 namespace {
@@ -22,7 +23,7 @@ Pair pair_of(TokenId left, TokenId right) {
 
 struct PairHash {
   std::size_t operator()(Pair pair) const {
-    return static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15) >> 20);
+    return static_cast<std::size_t>(pair * kGoldenRatio64 >> 20);
   }
 };
 

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "nadi/base/hash.h"
 #include "nadi/text/string_hash.h"
 #include "nadi/text/tokenizer.h"
 
@@ -89,7 +90,7 @@ class TokenTable {
 
   // Multiply, and take the high bits down to where the mask looks.
   static std::size_t hash_of(const Slot& key) {
-    const std::uint64_t mixed = (key.first ^ std::rotl(key.last, 23) ^ key.length) * 0x9E3779B97F4A7C15;
+    const std::uint64_t mixed = (key.first ^ std::rotl(key.last, 23) ^ key.length) * kGoldenRatio64;
     return static_cast<std::size_t>(mixed >> 32 ^ mixed >> 15);
   }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "nadi/base/error.h"
+#include "nadi/base/hash.h"
 
 namespace nadi {
 
@@ -27,7 +28,7 @@ void add_dependencies(std::span<const TraceNodeId> from, std::size_t row, std::v
 std::size_t Trace::AttributeKeyHash::operator()(const AttributeKey& key) const {
   const std::uint64_t mixed =
       (std::uint64_t{key.name} << 32 | key.doc) * 31 + static_cast<std::uint64_t>(key.kind);
-  return mixed * 0x9e3779b97f4a7c15u >> 16;  // Fibonacci hashing: 2^64 divided by the golden ratio
+  return mixed * kGoldenRatio64 >> 16;
 }
 
 void Trace::reserve(const TraceCapacity& capacity) {

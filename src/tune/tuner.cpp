@@ -10,7 +10,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
 #include "nadi/base/json.h"
-#include "nadi/base/resource_shortage.h"
+#include "nadi/base/worker_threads.h"
 #include "nadi/job/process_tree.h"
 #include "nadi/tune/plan_guide.h"
 #include "nadi/tune/study_history.h"
@@ -49,9 +49,9 @@ struct Shared {
   TunerClock::time_point start = TunerClock::now();
   std::mutex asking = {};  // one suggestion at a time: the next one knows of it
   std::mutex listening = {};
-  std::mutex ending = {};  // of `stop`, `failure` and the summary
+  std::mutex ending = {};  // of `stop`, `failed` and the summary
   std::atomic<bool> stopped = false;
-  std::exception_ptr failure = {};
+  bool failed = false;
   TunerSummary summary = {};
 
   void end(TunerStop why) {
@@ -61,7 +61,7 @@ struct Shared {
   bool interrupted() {
     if (options.interrupted && options.interrupted()) end(TunerStop::kInterrupted);
     const std::lock_guard lock(ending);
-    return stopped && (summary.stop == TunerStop::kInterrupted || failure);
+    return stopped && (summary.stop == TunerStop::kInterrupted || failed);
   }
 };
 
@@ -443,27 +443,14 @@ TunerSummary Tuner::run(TunerListener& listener) {
   const Adoption adoption;
   const SpacePoints points(tune_.space);
   Shared shared{.tune = tune_, .options = options_, .points = points, .listener = listener};
-  std::vector<std::thread> threads;
-  const auto work = [&](int number) {
-    try {
-      Worker(shared, number).run();
-    } catch (...) {
-      shared.end(TunerStop::kInterrupted);
-      const std::lock_guard lock(shared.ending);
-      if (!shared.failure) shared.failure = std::current_exception();
-    }
-  };
-  try {
-    for (int number = 1; number < options_.workers; ++number)
-      start_thread(threads, [&work, number] { work(number); });
-  } catch (...) {
-    shared.end(TunerStop::kInterrupted);
-    const std::lock_guard lock(shared.ending);
-    if (!shared.failure) shared.failure = std::current_exception();
-  }
-  if (!shared.failure) work(0);
-  for (std::thread& thread : threads) thread.join();
-  if (shared.failure) std::rethrow_exception(shared.failure);
+  run_workers(
+      static_cast<std::size_t>(std::max(options_.workers, 1)),
+      [&](std::size_t number) { Worker(shared, static_cast<int>(number)).run(); },
+      [&] {
+        shared.end(TunerStop::kInterrupted);
+        const std::lock_guard lock(shared.ending);
+        shared.failed = true;
+      });
   return shared.summary;
 }
 

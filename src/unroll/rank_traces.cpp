@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,6 +11,7 @@
 #include "nadi/base/atomic_file_set.h"
 #include "nadi/base/error.h"
 #include "nadi/base/format.h"
+#include "nadi/base/worker_threads.h"
 #include "nadi/parallel/program.h"
 #include "nadi/parallel/stage_programs.h"
 #include "nadi/parallel/step_program.h"
@@ -161,8 +161,8 @@ class RankTraceWriter {
   }
 
   // The ranks from `first` to `end` in files_. Where there are several, a second thread takes turns with the
-  // calling one; its first exception, if any, is thrown here. The calling thread asks `progress` at every
-  // piece of a file, so that it can stop both in the middle of one.
+  // calling one. The calling thread asks `progress` at every piece of a file, so that it can stop both in the
+  // middle of one.
   void write_stage(const Program& program, std::size_t first, std::size_t end) {
     // One rank shares with nobody: its nodes go straight to the file.
     std::optional<StageEncoding> encoding;
@@ -176,34 +176,28 @@ class RankTraceWriter {
       for (std::size_t i; (i = next++) < end;)
         written[i - first] = write_file(i, program, encoding ? &*encoding : nullptr, buffer, at_each_piece);
     };
-    std::exception_ptr failure;
     const auto help = [&] {
-      try {
-        work([&] {
-          if (stop) throw Stopped{};
-        });
-      } catch (...) {
-        failure = std::current_exception();
-        next = end;
-      }
+      work([&] {
+        if (stop) throw Stopped{};
+      });
       helper_is_done = true;
     };
-    std::thread helper;
-    if (end - first > 1) helper = std::thread(help);
-    try {
-      work([&] { report_progress(); });
-      while (helper.joinable() && !helper_is_done) {
-        report_progress();
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      }
-    } catch (...) {
-      stop = true;
-      next = end;
-      if (helper.joinable()) helper.join();
-      throw;
-    }
-    if (helper.joinable()) helper.join();
-    if (failure) std::rethrow_exception(failure);
+    const bool has_helper = end - first > 1;
+    run_workers(
+        has_helper ? 2 : 1,
+        [&](std::size_t worker) {
+          if (worker == 1) return help();
+          work([&] { report_progress(); });
+          while (has_helper && !helper_is_done) {
+            report_progress();
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          }
+        },
+        [&] {
+          stop = true;
+          next = end;
+          helper_is_done = true;
+        });
     report_progress();
     for (const WrittenFile& file : written) count(file);
   }

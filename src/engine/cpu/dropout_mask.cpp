@@ -19,14 +19,6 @@ namespace {
 constexpr int kRegisters = 3;
 constexpr int kBlocks = 4 * kRegisters;
 
-// As random_block() has it.
-std::uint64_t philox_key(const RandomKey& key) {
-  std::uint64_t mixed = key.seed + 0x9E3779B97F4A7C15;
-  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
-  return mixed ^ (mixed >> 31) ^ key.site;
-}
-
 // Four words of each of kBlocks blocks from `first` on, in the order of the elements that use them.
 void random_words(const RandomKey& random_key, std::uint64_t first, std::uint32_t* words) {
   const __m256i multiplier0 = _mm256_set1_epi64x(0xD2511F53), multiplier1 = _mm256_set1_epi64x(0xCD9E8D57);

@@ -45,11 +45,7 @@ class AttentionRandom {
     const auto seed = static_cast<std::uint64_t>(dropout.random[0]);
     step_ = static_cast<std::uint64_t>(dropout.random[1]);
     origin_ = dropout.random[2] * dropout.heads * dropout.tokens * in.extents.S;
-    // As random_block() has it.
-    std::uint64_t mixed = seed + 0x9E3779B97F4A7C15;
-    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
-    key_ = mixed ^ (mixed >> 31) ^ static_cast<std::uint64_t>(dropout.site);
+    key_ = philox_key({.seed = seed, .step = 0, .site = static_cast<std::uint64_t>(dropout.site)});
   }
 
   // Whether every row of probabilities begins with a block, and four keys are one.
