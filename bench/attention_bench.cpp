@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "nadi/engine/cpu/gemm.h"
-#include "nadi/engine/cpu/prefaulted_memory.h"
-#include "nadi/engine/cpu/prepared_graph.h"
+#include "nadi/cpu/gemm.h"
+#include "nadi/cpu/prefaulted_memory.h"
+#include "nadi/cpu/prepared_graph.h"
 #include "nadi/engine/element.h"
 #include "nadi/engine/host_threads.h"
 #include "nadi/graph/gradient.h"

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "nadi/engine/comm/mpi_session.h"
-#include "nadi/engine/comm/steady_time.h"
+#include "nadi/comm/mpi_session.h"
+#include "nadi/comm/steady_time.h"
 
 namespace nadi {
 namespace {

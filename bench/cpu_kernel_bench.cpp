@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "nadi/engine/cpu/prepared_graph.h"
+#include "nadi/cpu/prepared_graph.h"
 #include "nadi/graph/ops.h"
 
 namespace nadi::cpu {

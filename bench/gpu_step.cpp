@@ -26,7 +26,7 @@
 #include "nadi/base/random.h"
 #include "nadi/engine/engine.h"
 #include "nadi/engine/engine_memory.h"
-#include "nadi/engine/make_engine.h"
+#include "nadi/devices/make_engine.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/executed_step.h"
 
@@ -62,7 +62,7 @@ struct Options {
   DType dtype = DType::kBF16;
   bool dropout = false, per_kernel = false, traced = false;
   DeviceKind device = DeviceKind::kCuda;
-  cuda::MathOptions math = {};
+  MathOptions math = {};
 };
 
 Options options_of(int argc, char** argv, int first) {

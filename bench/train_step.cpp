@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "nadi/base/random.h"
-#include "nadi/engine/cpu/cpu_engine.h"
-#include "nadi/engine/cpu/gemm.h"
+#include "nadi/cpu/cpu_engine.h"
+#include "nadi/cpu/gemm.h"
 #include "nadi/graph/ops/attention.h"
 #include "nadi/graph/ops/matmul.h"
 #include "nadi/model/catalogue.h"

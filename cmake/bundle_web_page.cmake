@@ -1,5 +1,5 @@
 # Makes one C++ source of a page's modules and styles:
-#   cmake -DFOLDER=src/draw/web -DNAME=timeline -DSTYLES=theme.css,timeline.css -DOUTPUT=timeline_bundle.cpp -P this
+#   cmake -DFOLDER=src/show/draw/web -DNAME=timeline -DSTYLES=theme.css,timeline.css -DOUTPUT=timeline_bundle.cpp -P this
 #
 # The modules are those that <NAME>_page.js imports, directly or not, each after those that it imports itself. They
 # become one function: lines `import ...` and the word `export` are left out. That works, and is checked, because in

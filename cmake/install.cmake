@@ -1,7 +1,7 @@
 # What `make install` puts where: the program in bin/, the libraries in lib/, the headers in
-# include/nadi/<folder>/, and a package file, so that another project can write
+# include/nadi/<room>/, and a package file, so that another project can write
 #   find_package(nadi REQUIRED)
-#   target_link_libraries(mine PRIVATE nadi::nadi)      # or single folders: nadi::graph, nadi::trace
+#   target_link_libraries(mine PRIVATE nadi::nadi)      # or single rooms: nadi::graph, nadi::trace
 # examples/embed/ is such a project.
 
 include(CMakePackageConfigHelpers)
@@ -23,7 +23,7 @@ if(TARGET nadi)
   install(TARGETS nadi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 endif()
 
-# Headers for our own sources only, as <folder>/<header>, besides those named *_for_tests.h. They need other libraries' headers, or are the
+# Headers for our own sources only, as <room>/<header>, besides those named *_for_tests.h. They need other libraries' headers, or are the
 # inner side of a source file; no installed header may include them (tests/installed_package.sh looks).
 set(NADI_INTERNAL_HEADERS
   base/embedded_file.h
@@ -57,11 +57,6 @@ set(NADI_INTERNAL_HEADERS
   draw/markup_letter.h
   draw/node_link_output.h
   engine/host_threads.h
-  engine/reference/collective.h
-  engine/reference/interpreter.h
-  engine/reference/kernel.h
-  engine/reference/meetings.h
-  engine/reference/reference_engine.h
   input/decompressor.h
   input/json_reading.h
   input/json_record_array.h
@@ -71,6 +66,8 @@ set(NADI_INTERNAL_HEADERS
   input/json_window.h
   job_health/spoken_date.h
   job_report/job_report_json.h
+  job_scripts/rank_function.h
+  job_scripts/script_text.h
   model/config_keys.h
   plan/plan_file_keys.h
   pytorch/decimal_time.h
@@ -86,17 +83,20 @@ set(NADI_INTERNAL_HEADERS
   pytorch/nsys_profile.h
   pytorch/process_group_texts.h
   pytorch/record_place.h
-  scheduler/rank_function.h
-  scheduler/script_text.h
+  reference/collective.h
+  reference/interpreter.h
+  reference/kernel.h
+  reference/meetings.h
+  reference/reference_engine.h
   study/distribution_text.h
   study/file_system_kind.h
   study/journal_file.h
   study/journal_lock.h
   study/journal_replay.h
   study/journal_storage.h
-  study/python_json.h
   study/postgres_database.h
   study/postgres_library.h
+  study/python_json.h
   study/sql_database.h
   study/sql_schema.h
   study/sql_storage.h
@@ -106,32 +106,32 @@ set(NADI_INTERNAL_HEADERS
   study/trial_change.h
   study/worker_identity.h
   train/wandb_run.h)
-# Of the CPU engine, one header is for others; the rest is how kernels are written.
-file(GLOB nadi_kernel_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cpu/*.h)
-list(REMOVE_ITEM nadi_kernel_headers engine/cpu/cpu_engine.h)
-list(APPEND NADI_INTERNAL_HEADERS ${nadi_kernel_headers})
-# Of the engine for GPUs, what is known without CUDA and others ask for.
-file(GLOB nadi_cuda_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/cuda/*.h
-  ${PROJECT_SOURCE_DIR}/src/engine/comm/nccl_*.h)
-list(REMOVE_ITEM nadi_cuda_headers engine/cuda/cuda_available.h engine/cuda/device_traits.h)
-list(APPEND NADI_INTERNAL_HEADERS ${nadi_cuda_headers})
-# Reports are for the program: tables as JSON need json.h.
-file(GLOB nadi_report_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/report/*.h)
-list(APPEND NADI_INTERNAL_HEADERS ${nadi_report_headers})
-# Of communication over MPI, too.
-file(GLOB nadi_mpi_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/engine/comm/mpi_*.h)
-list(REMOVE_ITEM nadi_mpi_headers engine/comm/mpi_session.h)
-list(APPEND NADI_INTERNAL_HEADERS ${nadi_mpi_headers})
+# nadi_internal(engines/cpu "*" EXCEPT cpu_engine): of the headers of a room, those that match are internal.
+function(nadi_internal room pattern)
+  cmake_parse_arguments(ARG "" "" "EXCEPT" ${ARGN})
+  cmake_path(GET room PARENT_PATH floor)
+  file(GLOB headers RELATIVE ${PROJECT_SOURCE_DIR}/src/${floor} ${PROJECT_SOURCE_DIR}/src/${room}/${pattern}.h)
+  cmake_path(GET room FILENAME name)
+  foreach(header ${ARG_EXCEPT})
+    list(REMOVE_ITEM headers ${name}/${header}.h)
+  endforeach()
+  list(APPEND NADI_INTERNAL_HEADERS ${headers})
+  set(NADI_INTERNAL_HEADERS ${NADI_INTERNAL_HEADERS} PARENT_SCOPE)
+endfunction()
+nadi_internal(engines/cpu "*" EXCEPT cpu_engine)                      # the rest is how kernels are written
+nadi_internal(engines/cuda "*" EXCEPT cuda_available device_traits)   # known without CUDA
+nadi_internal(engines/comm "mpi_*" EXCEPT mpi_session)
 # What prints reports is the program's alone: it gives out JSON.
-file(GLOB nadi_report_headers RELATIVE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/report/*.h)
-list(APPEND NADI_INTERNAL_HEADERS ${nadi_report_headers})
+nadi_internal(show/tables "*")
+nadi_internal(show/report "*")
 set(nadi_internal_patterns)
 foreach(header ${NADI_INTERNAL_HEADERS})
   string(REPLACE "." "\\." pattern ${header})
-  list(APPEND nadi_internal_patterns REGEX "/src/${pattern}$" EXCLUDE)
+  list(APPEND nadi_internal_patterns REGEX "/src/[a-z]+/${pattern}$" EXCLUDE)
 endforeach()
-foreach(folder ${nadi_folders})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nadi
+foreach(room ${nadi_folders})
+  get_target_property(folder nadi_${room} SOURCE_DIR)
+  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nadi
     FILES_MATCHING PATTERN "*.h" PATTERN testdata EXCLUDE PATTERN "*_for_tests.h" EXCLUDE ${nadi_internal_patterns})
 endforeach()
 

@@ -1,7 +1,15 @@
-# One library target per folder of src/. A folder's headers are reached as "nadi/<folder>/<header>.h" and
-# only through the target that owns them: each target exports an include root that holds nothing but a
-# link to its own folder. So including a header of a folder that was not linked fails to compile, and the
-# order of folders in the design is kept by the build rather than by good will.
+# Rooms stand on floors: src/<floor>/<room>, one library target per room. A room's headers are reached as
+# "nadi/<room>/<header>.h" and only through the target that owns them: each target exports an include root that holds
+# nothing but a link to its own folder. So including a header of a room that was not linked fails to compile, and the
+# order of rooms in the design is kept by the build rather than by good will. tests/room_links_test.py compares what a
+# room links with what it includes.
+
+# nadi_floor(ground base input): the rooms of a floor, in order. What is built does not know of floors: build/.../src/base.
+function(nadi_floor floor)
+  foreach(room ${ARGN})
+    add_subdirectory(src/${floor}/${room} src/${room})
+  endforeach()
+endfunction()
 
 set(NADI_COMPILE_OPTIONS "")
 if(NADI_WERROR)

@@ -12,9 +12,9 @@
 
 #include "nadi/base/error.h"
 #include "nadi/base/half.h"
-#include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/cpu/cpu_engine.h"
 #include "nadi/engine/element.h"
-#include "nadi/engine/reference/run_reference.h"
+#include "nadi/reference/run_reference.h"
 #include "nadi/engine/variable_values_for_tests.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"

@@ -1,14 +1,14 @@
 // All ranks of a plan make the lines of their messages, each waiting for the other end, in the order of
 // message_lines(): none is left waiting, and the two ends always mean the same line.
 
-#include "nadi/engine/comm/message_lines.h"
+#include "nadi/comm/message_lines.h"
 
 #include <gtest/gtest.h>
 
 #include <optional>
 
-#include "nadi/engine/comm/plan_groups.h"
-#include "nadi/engine/comm/thread_world_for_tests.h"
+#include "nadi/comm/plan_groups.h"
+#include "nadi/comm/thread_world_for_tests.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 #include "plan_cases.h"

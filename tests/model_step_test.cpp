@@ -9,7 +9,7 @@
 #include <map>
 #include <numeric>
 
-#include "nadi/engine/reference/run_reference.h"
+#include "nadi/reference/run_reference.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 #include "random_integers.h"

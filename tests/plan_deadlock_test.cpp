@@ -20,7 +20,7 @@
 #include <span>
 
 #include "nadi/base/error.h"
-#include "nadi/engine/reference/lockstep.h"
+#include "nadi/reference/lockstep.h"
 #include "nadi/graph/builder.h"
 #include "nadi/graph/ops.h"
 #include "nadi/model/tiny_models_for_tests.h"

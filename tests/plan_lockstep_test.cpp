@@ -8,7 +8,7 @@
 #include <cmath>
 #include <map>
 
-#include "nadi/engine/reference/lockstep.h"
+#include "nadi/reference/lockstep.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"
 #include "nadi/parallel/step_program.h"

@@ -13,13 +13,13 @@
 #include <memory>
 
 #include "nadi/base/format.h"
-#include "nadi/engine/comm/mpi_session.h"
-#include "nadi/engine/comm/plan_groups.h"
-#include "nadi/engine/cuda/cuda_available.h"
-#include "nadi/engine/device_for_tests.h"
+#include "nadi/comm/mpi_session.h"
+#include "nadi/comm/plan_groups.h"
+#include "nadi/cuda/cuda_available.h"
+#include "nadi/devices/device_for_tests.h"
 #include "nadi/engine/element.h"
 #include "nadi/engine/engine.h"
-#include "nadi/engine/make_engine.h"
+#include "nadi/devices/make_engine.h"
 #include "nadi/engine/variable_values_for_tests.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/program_summary.h"

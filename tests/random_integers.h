@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "nadi/engine/reference/reference_store.h"
+#include "nadi/reference/reference_store.h"
 
 namespace nadi {
 

@@ -11,9 +11,9 @@
 #include <map>
 #include <string>
 
-#include "nadi/engine/comm/plan_groups.h"
-#include "nadi/engine/comm/thread_world_for_tests.h"
-#include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/comm/plan_groups.h"
+#include "nadi/comm/thread_world_for_tests.h"
+#include "nadi/cpu/cpu_engine.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/execution.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "nadi/engine/comm/mpi_world_for_tests.h"
-#include "nadi/engine/comm/plan_groups.h"
-#include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/comm/mpi_world_for_tests.h"
+#include "nadi/comm/plan_groups.h"
+#include "nadi/cpu/cpu_engine.h"
 #include "nadi/model/tiny_models_for_tests.h"
 #include "nadi/parallel/step_program.h"
 #include "nadi/recording/executed_step.h"

@@ -13,7 +13,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
 #include "nadi/base/random.h"
-#include "nadi/engine/cpu/cpu_engine.h"
+#include "nadi/cpu/cpu_engine.h"
 #include "nadi/generate/generator.h"
 #include "nadi/model/model.h"
 #include "nadi/run/logit_program_for_tests.h"

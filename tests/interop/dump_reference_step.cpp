@@ -9,7 +9,7 @@
 #include "nadi/base/error.h"
 #include "nadi/base/json.h"
 #include "nadi/base/random.h"
-#include "nadi/engine/reference/run_reference.h"
+#include "nadi/reference/run_reference.h"
 #include "nadi/model/config_file.h"
 #include "nadi/parallel/step_program.h"
 

@@ -104,7 +104,7 @@ test('shows every table that has rows, and figures as the program prints them', 
 
 test('every formula gives the figure that it explains', async () => {
   // The bundle is a function of its own; the modules are real modules, too.
-  const figures = await import('../../src/draw/web/report_figures.js');
+  const figures = await import('../../src/show/draw/web/report_figures.js');
   let checked = 0;
   for (const name of ['run.html', 'two.html']) {
     const data = await pageData(name);
@@ -128,7 +128,7 @@ test('every formula gives the figure that it explains', async () => {
 });
 
 test('figures are rounded as the program rounds them', async () => {
-  const {cellText} = await import('../../src/draw/web/report_figures.js');
+  const {cellText} = await import('../../src/show/draw/web/report_figures.js');
   const text = (kind, value) => cellText(value, {kind, absent: '-'});
   assert.deepEqual([0, 999, 1000, 1234, 99949, 99950, 999499, 999500, 1.5e9, 12345678901].map((value) => text('time', value)),
       ['0 ns', '999 ns', '1.00 us', '1.23 us', '99.9 us', '100 us', '999 us', '1.00 ms', '1.50 s', '12.3 s']);

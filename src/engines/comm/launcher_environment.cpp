@@ -1,0 +1,99 @@
+#include "nadi/comm/launcher_environment.h"
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include "nadi/comm/mpi_session.h"
+
+namespace nadi {
+namespace {
+
+// Launchers, each with the variable in which it says how many ranks there are. Slurm's is of the step, which
+// only srun makes: a batch script sees the variables of the job, and was not started once per rank.
+constexpr std::array kRankCounts{
+    "OMPI_COMM_WORLD_SIZE",  // mpirun of Open MPI
+    "PMI_SIZE",              // mpirun of MPICH and of Intel MPI; srun --mpi=pmi2
+    "MV2_COMM_WORLD_SIZE",   // mpirun of MVAPICH2
+    "SLURM_STEP_NUM_TASKS",  // srun, also with PMIx, which tells the number only when asked by MPI
+};
+
+// And which one this is, in the same order.
+constexpr std::array kRankNumbers{"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+
+// And how many of them are on this host. Slurm writes "4(x2)" for two hosts with four each.
+constexpr std::array kHostCounts{"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE",
+                                 "SLURM_STEP_TASKS_PER_NODE"};
+
+// And which of those this one is.
+constexpr std::array kHostNumbers{"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                  "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"};
+
+// 0 when it is not a positive number.
+std::int64_t leading_number(const std::string& text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number > 0 ? number : 0;
+}
+
+std::optional<std::int64_t> whole_number(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (error != std::errc() || end != text->data() + text->size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+EnvironmentLookup process_environment() {
+  return [](const char* name) -> std::optional<std::string> {
+    const char* value = std::getenv(name);
+    if (value == nullptr) return std::nullopt;
+    return value;
+  };
+}
+
+std::int64_t ranks_started(const EnvironmentLookup& environment) {
+  for (const char* name : kRankCounts) {
+    const std::int64_t ranks = whole_number(environment(name)).value_or(0);
+    if (ranks > 0) return ranks;
+  }
+  return 0;
+}
+
+std::optional<std::int64_t> rank_started(const EnvironmentLookup& environment) {
+  for (std::size_t i = 0; i < kRankCounts.size(); ++i) {
+    if (whole_number(environment(kRankCounts[i])).value_or(0) <= 0) continue;
+    if (const auto rank = whole_number(environment(kRankNumbers[i]))) return rank;
+  }
+  return std::nullopt;
+}
+
+std::optional<ForeignRanks> started_by_torchrun(const EnvironmentLookup& environment) {
+  if (ranks_started(environment) > 0 || !environment("MASTER_ADDR")) return std::nullopt;
+  const auto rank = whole_number(environment("RANK"));
+  const auto ranks = whole_number(environment("WORLD_SIZE"));
+  if (!rank || !ranks || *ranks <= 1) return std::nullopt;
+  return ForeignRanks{.rank = *rank, .ranks = *ranks};
+}
+
+std::int64_t ranks_on_host(const EnvironmentLookup& environment) {
+  for (const char* name : kHostCounts)
+    if (const std::optional<std::string> value = environment(name))
+      if (const std::int64_t ranks = leading_number(*value); ranks > 0) return ranks;
+  return 0;
+}
+
+std::optional<std::int64_t> rank_on_host(const EnvironmentLookup& environment) {
+  if (ranks_started(environment) == 0) return std::nullopt;
+  for (const char* name : kHostNumbers)
+    if (const auto rank = whole_number(environment(name)); rank && *rank >= 0) return rank;
+  return std::nullopt;
+}
+
+bool started_by_mpi() {
+  return ranks_started(process_environment()) > 0;
+}
+
+}  // namespace nadi

@@ -1,0 +1,13 @@
+#include "nadi/cpu/gemm.h"
+
+namespace nadi::cpu {
+
+void gemm(const Gemm& call) {
+  gemm_plain(call);
+}
+
+std::string_view gemm_library() {
+  return "plain loops";
+}
+
+}  // namespace nadi::cpu

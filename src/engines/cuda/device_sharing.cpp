@@ -1,0 +1,35 @@
+#include "nadi/cuda/device_sharing.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "nadi/base/format.h"
+
+namespace nadi::cuda {
+
+int device_of_rank(const EnvironmentLookup& environment, int visible) {
+  const std::int64_t number = rank_on_host(environment).value_or(rank_started(environment).value_or(0));
+  return static_cast<int>(number % visible);
+}
+
+std::string why_through_host(Communicator& world, const DeviceIdentity& own) {
+  std::vector<DeviceIdentity> all(static_cast<std::size_t>(world.size()));
+  world.wait(
+      world.all_gather(kWorld, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all))));
+  std::set<std::array<std::byte, 16>> devices;
+  for (const DeviceIdentity& rank : all) devices.insert(rank.uuid);
+  if (devices.size() < all.size())
+    return format(
+        "{} ranks share {} GPU{}: messages between them go through memory of the host, which is slow",
+        all.size(), devices.size(), devices.size() == 1 ? "" : "s");
+  const auto without = std::ranges::find(all, false, &DeviceIdentity::nccl);
+  if (without != all.end())
+    return format(
+        "rank {} does not find NCCL (libnccl.so.2): messages go through memory of the host, which is slow",
+        without - all.begin());
+  return {};
+}
+
+}  // namespace nadi::cuda

@@ -1,0 +1,28 @@
+// Which GPU a rank takes, and what ranks that share one do: decided without CUDA, from what the launcher and
+// the other ranks say. device_choice.h asks the devices.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "nadi/comm/communicator.h"
+#include "nadi/comm/launcher_environment.h"
+
+namespace nadi::cuda {
+
+// Of so many GPUs that the process sees, at least one: that with the rank's number among those of its host,
+// modulo how many there are. A launcher that does not say that number gives each rank its number of the job.
+int device_of_rank(const EnvironmentLookup& environment, int visible);
+
+// What a rank says about the GPU that it took.
+struct DeviceIdentity {
+  std::array<std::byte, 16> uuid = {};
+  bool nccl = false;  // the library can be used
+};
+
+// Why messages go through memory of the host, as a sentence for the user; empty where each rank has a GPU of
+// its own and NCCL. Collective; the same on all ranks.
+std::string why_through_host(Communicator& world, const DeviceIdentity& own);
+
+}  // namespace nadi::cuda

@@ -1,0 +1,130 @@
+// What a reference kernel works with, and the table of kernels. A kernel is a function from the inputs of an
+// op to its outputs, all contiguous arrays of doubles; views, too, are copies here. The definition of the op
+// (graph/ops/) says what it must compute; each family of ops has one file of kernels.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "nadi/base/random.h"
+#include "nadi/reference/reference_store.h"
+#include "nadi/graph/op_definition.h"
+#include "nadi/graph/ops/matmul.h"
+
+namespace nadi {
+
+class KernelCall {
+ public:
+  explicit KernelCall(const OpView& op);
+  void set_input(std::size_t i, std::span<const double> values) { inputs_[i] = values; }
+  std::vector<Doubles> take_outputs() { return std::move(outputs_); }
+
+  const OpView& op() const { return op_; }
+  const Attributes& attributes() const { return op_.attributes(); }
+  bool has(std::size_t i) const { return op_.has(i); }
+  const Shape& shape(std::size_t i) const { return op_.in(i); }  // of input i
+
+  std::span<const double> in(std::size_t i) const { return inputs_[i]; }
+  std::span<double> out(std::size_t i) { return outputs_[i]; }  // zeros before the kernel runs
+  std::size_t output_count() const { return outputs_.size(); }
+
+  double scalar(std::size_t i) const { return inputs_[i][0]; }
+  double scalar_or(std::size_t i, double fallback) const { return has(i) ? scalar(i) : fallback; }
+  std::int64_t integer(std::size_t i, std::int64_t element) const {
+    return static_cast<std::int64_t>(inputs_[i][element]);
+  }
+  // Copies input i to output k.
+  void pass(std::size_t i, std::size_t k);
+
+ private:
+  OpView op_;
+  std::vector<std::span<const double>> inputs_;
+  std::vector<Doubles> outputs_;
+};
+
+using Kernel = void (*)(KernelCall&);
+Kernel kernel(OpKind kind);
+
+// Which elements dropout keeps, from the input {seed, step, number of the first sample}.
+class DropoutMask {
+ public:
+  DropoutMask(std::span<const double> random, double rate, std::int64_t site);
+  // What an element is multiplied by. Elements count from the batch's first sample, in the whole tensor where
+  // this is part of one.
+  double factor(std::int64_t element, std::int64_t elements_per_sample) const;
+
+ private:
+  RandomKey key_;
+  double rate_;
+  std::int64_t first_sample_;
+};
+
+// A tensor seen as [outer, extent, inner] around one of its axes.
+struct AxisView {
+  std::int64_t outer, extent, inner;
+};
+AxisView around_axis(const Shape& shape, int axis);
+
+double gelu_value(Activation form, double x);
+double gelu_slope(Activation form, double x);  // derivative of gelu_value
+
+// The kernels, by file.
+void matmul_kernel(KernelCall& call);
+
+void attention_kernel(KernelCall& call);
+void attention_grad_kernel(KernelCall& call);
+void softmax_kernel(KernelCall& call);
+void softmax_grad_kernel(KernelCall& call);
+void repeat_heads_kernel(KernelCall& call);
+void sum_head_groups_kernel(KernelCall& call);
+
+void layer_norm_kernel(KernelCall& call);
+void layer_norm_grad_kernel(KernelCall& call);
+void rms_norm_kernel(KernelCall& call);
+void rms_norm_grad_kernel(KernelCall& call);
+
+void gelu_kernel(KernelCall& call);
+void gelu_grad_kernel(KernelCall& call);
+void swiglu_kernel(KernelCall& call);
+void swiglu_grad_kernel(KernelCall& call);
+
+void rotary_kernel(KernelCall& call);
+
+void add_kernel(KernelCall& call);
+void dropout_kernel(KernelCall& call);
+void sum_rows_kernel(KernelCall& call);
+void copy_kernel(KernelCall& call);  // also cast, reshape, copy_to_group, collectives of one rank
+void quantize_fp8_kernel(KernelCall& call);
+void fill_kernel(KernelCall& call);
+
+void permute_kernel(KernelCall& call);
+void split_kernel(KernelCall& call);
+void concat_kernel(KernelCall& call);
+
+void embedding_kernel(KernelCall& call);
+void embedding_grad_kernel(KernelCall& call);
+void argmax_kernel(KernelCall& call);
+void sample_kernel(KernelCall& call);
+void select_rows_kernel(KernelCall& call);
+void cache_write_kernel(KernelCall& call);
+void advance_kernel(KernelCall& call);
+void take_tokens_kernel(KernelCall& call);
+
+void cross_entropy_kernel(KernelCall& call);
+void cross_entropy_grad_kernel(KernelCall& call);
+void vocab_max_kernel(KernelCall& call);
+void vocab_sums_kernel(KernelCall& call);
+void sharded_cross_entropy_kernel(KernelCall& call);
+
+void adamw_kernel(KernelCall& call);
+void sgd_kernel(KernelCall& call);
+void sgd_sai_kernel(KernelCall& call);
+void squared_norm_kernel(KernelCall& call);
+void grad_scale_kernel(KernelCall& call);
+void update_loss_scale_kernel(KernelCall& call);
+void next_update_kernel(KernelCall& call);
+
+void all_reduce_grad_kernel(KernelCall& call);
+
+}  // namespace nadi

@@ -1,0 +1,310 @@
+// nadi calibrate
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <set>
+
+#include "nadi/base/atomic_file.h"
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+#include "nadi/base/temporary_folder.h"
+#include "nadi/calibrate/calibration.h"
+#include "nadi/cli/comm_timeout_flag.h"
+#include "nadi/cli/computation_choices.h"
+#include "nadi/cli/launched_job.h"
+#include "nadi/cli/sense_limits.h"
+#include "nadi/cluster/cluster_file.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/comm/launcher_environment.h"
+#include "nadi/comm/mpi_session.h"
+#include "nadi/comm/single_process.h"
+#include "nadi/cpu/cpu_description.h"
+#include "nadi/cuda/cuda_available.h"
+#include "nadi/process/free_memory.h"
+#include "nadi/launch/rank_world.h"
+#include "nadi/model/config_file.h"
+#include "nadi/report/calibration_report.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/progress_line.h"
+#include "nadi/terminal/silent_console.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where a rank of a job that this command has started writes what it measured.
+constexpr const char* kPartVariable = "NADI_CALIBRATION_PART";
+constexpr std::string_view kDefaultCalibratedModel = "gpt2";
+constexpr std::int64_t kMostCalibratedRanks = 64;
+// By default as many ranks as there are cores, but no more than these.
+constexpr std::int64_t kMostRanksUnasked = 8;
+constexpr Nanoseconds kQuickPatience{5'000'000'000};
+constexpr std::int64_t kMostPatience = 86'400;  // seconds
+
+// Says now and then how far the measurements of so many ranks are.
+class CalibrationProgress : public CalibrationListener {
+ public:
+  CalibrationProgress(Console& console, std::int64_t ranks)
+      : console_(console), clock_(steady_clock()), start_(clock_()), said_at_(start_) {
+    what_ = ranks == 1 ? "1 rank" : format("{} ranks", ranks);
+    console_.info() << format("measuring with {}\n", what_);
+  }
+
+  void progress(std::int64_t done, std::int64_t total, std::string_view) override {
+    console_.check_interrupted();
+    const Nanoseconds now = clock_();
+    constexpr Nanoseconds kInterval{10'000'000'000};
+    if (done == 0 || now - said_at_ < kInterval) return;
+    said_at_ = now;
+    const std::int64_t left = (now - start_).count() / done * (total - done) / 1'000'000'000;
+    console_.info() << format("measuring with {}: {} of {} done, about {}:{:02} left\n", what_, done, total,
+                              left / 60, left % 60);
+  }
+
+  void between_runs() override { console_.check_interrupted(); }
+  void note(const std::string& text) override { console_.info() << "note: " << text << "\n"; }
+  void warning(const std::string& text) override { console_.warnings() << "warning: " << text << "\n"; }
+
+ private:
+  Console& console_;
+  std::string what_;
+  Clock clock_;
+  Nanoseconds start_, said_at_;
+};
+
+std::vector<std::int64_t> ranks_to_measure(const Flags& flags) {
+  const int cores = cpu::describe_cpu().cores;
+  std::set<std::int64_t> ranks{1};
+  if (const auto list = flags.text("--ranks")) {
+    ranks.clear();
+    for (std::size_t begin = 0; begin <= list->size();) {
+      const std::size_t end = std::min(list->find(',', begin), list->size());
+      const std::string word = list->substr(begin, end - begin);
+      const bool digits =
+          !word.empty() && word.size() < 4 && word.find_first_not_of("0123456789") == std::string::npos;
+      const std::int64_t number = digits ? std::stoll(word) : 0;
+      if (number < 1 || number > kMostCalibratedRanks)
+        throw usage_error(format("--ranks does not take '{}'", *list),
+                          format("numbers of ranks from 1 to {}, as 1,2,4", kMostCalibratedRanks));
+      check_ranks_here(flags, "--ranks", number);
+      ranks.insert(number);
+      begin = end + 1;
+    }
+  } else if (!flags.given("--device") || *flags.text("--device") == "cpu") {
+    for (std::int64_t number = 2; number <= std::min<std::int64_t>(cores, kMostRanksUnasked); number *= 2)
+      ranks.insert(number);
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
+// "4x256,2x512"
+std::vector<SampleSize> resolve_sample_sizes(const std::string& list) {
+  std::vector<SampleSize> sizes;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::string word = list.substr(begin, end - begin);
+    const std::size_t cross = std::min(word.find('x'), word.size());
+    const auto number = [&](const std::string& digits) {
+      const bool good =
+          !digits.empty() && digits.size() < 7 && digits.find_first_not_of("0123456789") == std::string::npos;
+      return good ? std::stoll(digits) : 0;
+    };
+    const SampleSize size{.batch = number(word.substr(0, cross)),
+                          .tokens = cross < word.size() ? number(word.substr(cross + 1)) : 0};
+    if (size.batch < 1 || size.tokens < 1)
+      throw usage_error(format("--sizes does not take '{}'", list),
+                        "sequences and tokens of each, as 4x256 or 4x256,2x512");
+    sizes.push_back(size);
+    begin = end + 1;
+  }
+  return sizes;
+}
+
+CalibrationOptions resolve_calibration(const Flags& flags, std::int64_t ranks) {
+  CalibrationOptions options;
+  options.device = resolve_device(flags);
+  if (options.device == DeviceKind::kReference)
+    throw usage_error("--device reference is not made to be fast", "measure cpu or cuda");
+  options.math = resolve_math(flags, options.device);
+  options.quick = flags.given("--quick");
+  if (const auto sizes = flags.text("--sizes")) {
+    if (options.quick) throw usage_error("--quick and --sizes both say what is measured", "give one of them");
+    options.sizes = resolve_sample_sizes(*sizes);
+  }
+  options.repetitions = flags.integer("--repeat", 1).value_or(options.repetitions);
+  if (const auto seconds = flags.integer("--patience", 0))
+    options.patience = Nanoseconds{1'000'000'000} * std::min(*seconds, kMostPatience);
+  else if (options.quick)
+    options.patience = kQuickPatience;
+  options.threads = resolve_threads(flags);
+  if (options.threads == 0)
+    options.threads = std::max<int>(1, cpu::describe_cpu().cores / static_cast<int>(ranks));
+  std::vector<std::string> models = flags.texts("--model");
+  if (models.empty()) models.emplace_back(kDefaultCalibratedModel);
+  for (const std::string& model : models) options.models.push_back(load_model_config(model, ""));
+  if (flags.given("--dtype")) {
+    options.dtypes.clear();
+    const std::vector<std::string_view> names = dtype_names();
+    for (const std::string& name : flags.texts("--dtype"))
+      options.dtypes.push_back(
+          kDTypes[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())]
+              .second);
+  }
+  if (options.device == DeviceKind::kCuda) {
+    if (!flags.given("--dtype")) options.dtypes = {DType::kBF16};
+    // Nobody else is on a GPU that is measured; its context takes some.
+    options.memory_limit =
+        Bytes{cuda::gpu_of_this_rank().memory.count() / 10 * 8 / std::max<std::int64_t>(1, ranks)};
+    return options;
+  }
+  // Half of what is free, shared by the ranks: the machine is in use.
+  if (const auto free = read_free_memory())
+    options.memory_limit =
+        std::min(options.memory_limit, Bytes{free->least().count() / (2 * std::max<std::int64_t>(1, ranks))});
+  return options;
+}
+
+// A machine that others use is measured with them.
+void warn_if_busy(Console& console) {
+  double load = 0;
+  const int cores = cpu::describe_cpu().cores;
+  if (::getloadavg(&load, 1) != 1 || load < 0.5 * cores) return;
+  console.warnings() << format(
+      "warning: the load of this machine is {:.1f} on {} {}: what is measured is a busy machine\n", load,
+      cores, cores == 1 ? "core" : "cores");
+}
+
+void write_cluster_file(const Cluster& cluster, const fs::path& path, Overwrite overwrite) {
+  AtomicFile file(path, overwrite);
+  file.write(cluster_text(cluster));
+  file.commit();
+}
+
+class CalibrateCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    flags.add({.names = {"--output"},
+               .value = "FILE",
+               .help = "the cluster file to write, for --cluster of other commands",
+               .fallback = "required"});
+    flags.add({.names = {"--device"},
+               .value = "WHERE",
+               .help = device_help(),
+               .fallback = "cpu",
+               .choices = device_names()});
+    for (FlagSpec& spec : math_flags()) flags.add(std::move(spec));
+    flags.add({.names = {"--threads"},
+               .value = "N",
+               .help = "compute threads of each rank",
+               .fallback = "one per core, or a rank's share of them"});
+    add_oversubscribe_flag(flags);
+    flags.add(
+        {.names = {"--ranks"},
+         .value = "LIST",
+         .help = "numbers of ranks that share the machine, each measured by itself: 1,2,4",
+         .fallback = format("1, 2, 4, ... up to the cores, at most {}; 1 on a GPU", kMostRanksUnasked)});
+    flags.add({.names = {"--model"},
+               .value = "MODEL",
+               .help = "a model whose shapes are measured: a built-in one or a config.json; may be given "
+                       "several times",
+               .fallback = std::string(kDefaultCalibratedModel),
+               .repeatable = true});
+    flags.add({.names = {"--dtype"},
+               .value = "TYPE",
+               .help = "type of parameters and activations that is measured; may be given several times",
+               .fallback = format("{}; bf16 on a GPU", kDTypes[0].first),
+               .choices = dtype_names(),
+               .repeatable = true});
+    flags.add({.names = {"--quick"}, .help = "few sizes, in a fraction of the time"});
+    flags.add({.names = {"--sizes"},
+               .value = "LIST",
+               .help = "measure only training of the models, with a rank's micro-batches of these sizes: "
+                       "4x256,2x512 is 4 sequences of 256 tokens, and 2 of 512",
+               .fallback = "several, and generation"});
+    flags.add({.names = {"--repeat"},
+               .value = "N",
+               .help = "how often each step is measured; the median counts; short steps more often",
+               .fallback = format("{}", CalibrationOptions{}.repetitions)});
+    flags.add({.names = {"--patience"},
+               .value = "N",
+               .help =
+                   "seconds for which disturbed measurements are repeated in all, for each number of ranks: "
+                   "more than 2% of the processor time was stolen by a hypervisor or taken by other "
+                   "processes; 0 takes everything",
+               .fallback = format("{:.0f}, with --quick {:.0f}", to_seconds(CalibrationOptions{}.patience),
+                                  to_seconds(kQuickPatience))});
+    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
+    flags.add({.names = {"--force"}, .help = "overwrite a file that exists"});
+    flags.show_first({"--output", "--device", "--ranks", "--model", "--quick"});
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    if (const auto part = process_environment()(kPartVariable)) return run_rank(flags, *part, console);
+    if (started_by_mpi())
+      throw usage_error("nadi calibrate starts its ranks itself", "run it without mpirun and 'nadi launch'");
+    const auto output = flags.text("--output");
+    if (!output) throw usage_error("-o, --output is missing", "-o me.json writes that file");
+    const Overwrite overwrite = flags.given("--force") ? Overwrite::kAllow : Overwrite::kRefuse;
+    if (overwrite == Overwrite::kRefuse) refuse_existing(*output);
+    const std::vector<std::int64_t> ranks = ranks_to_measure(flags);
+    static_cast<void>(resolve_calibration(flags, ranks.front()));  // mistakes first
+    warn_if_busy(console);
+
+    const Clock clock = steady_clock();
+    const Nanoseconds start = clock();
+    std::optional<TemporaryFolder> folder;  // for what the ranks of jobs write
+    if (ranks.back() > 1) folder.emplace("calibrate");
+    std::vector<Cluster> parts;
+    for (const std::int64_t number : ranks) parts.push_back(measure(number, flags, folder, console));
+    const Cluster machine = machine_of(std::move(parts));
+    write_cluster_file(machine, *output, overwrite);
+    const CalibrationView view{machine, *output, to_seconds(clock() - start)};
+    if (flags.given("--json"))
+      console.out << dump_json(calibration_json(view));
+    else
+      print_calibration(view, console.out, style_for(console));
+  }
+
+ private:
+  static Cluster measure(std::int64_t ranks, const Flags& flags, const std::optional<TemporaryFolder>& folder,
+                         Console& console) {
+    if (ranks == 1) {
+      SingleProcess world;
+      CalibrationProgress progress(console, 1);
+      return calibrate(resolve_calibration(flags, 1), world, progress);
+    }
+    const fs::path part = folder.value() / format("{}.json", ranks);
+    std::vector<std::string> words{"calibrate"};
+    words.insert(words.end(), flags.arguments().begin(), flags.arguments().end());
+    run_job({.ranks = static_cast<int>(ranks),
+             .words = std::move(words),
+             .environment = {{kPartVariable, part.string()}},
+             .prefix = false,
+             .comm_timeout = comm_timeout_of(flags)},
+            console);
+    return load_cluster(part.string());
+  }
+
+  static void run_rank(const Flags& flags, const fs::path& part, Console& own_console) {
+    RankWorld ranks(rank_watch_options(flags, own_console));
+    Communicator& world = ranks.communicator();
+    SilentConsole silence(own_console);
+    Console& console = world.rank() == Rank{0} ? own_console : silence.console();
+    CalibrationProgress progress(console, world.size());
+    const Cluster measured = calibrate(resolve_calibration(flags, world.size()), world, progress);
+    if (world.rank() == Rank{0}) write_cluster_file(measured, part, Overwrite::kAllow);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_calibrate_command() {
+  return std::make_unique<CalibrateCommand>();
+}
+
+}  // namespace nadi

@@ -1,0 +1,417 @@
+// nadi generate
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <ostream>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+#include "nadi/base/writable_folder.h"
+#include "nadi/cli/cluster_flag.h"
+#include "nadi/cli/comm_timeout_flag.h"
+#include "nadi/cli/computation_choices.h"
+#include "nadi/cli/memory_check.h"
+#include "nadi/cli/predicted_time.h"
+#include "nadi/cli/sense_limits.h"
+#include "nadi/cli/slow_flag.h"
+#include "nadi/cli/start_ranks.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/draw/trace_pictures.h"
+#include "nadi/comm/communicator.h"
+#include "nadi/generate/generation_request.h"
+#include "nadi/generate/generation_traces.h"
+#include "nadi/generate/measured_generation.h"
+#include "nadi/launch/rank_world.h"
+#include "nadi/model/config_file.h"
+#include "nadi/report/generate_output.h"
+#include "nadi/report/generate_report.h"
+#include "nadi/run/rank_clock.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/silent_console.h"
+
+namespace nadi {
+namespace {
+
+// Prompts per batch by default. Larger batches need more memory.
+constexpr std::int64_t kDefaultBatchSize = 8;
+// Where neither MODEL nor --model-config is given.
+constexpr std::string_view kDefaultModel = "gpt3-125m";
+// Of the trace where drawings are wanted and it is not given.
+constexpr std::string_view kDrawnTrace = "tensor_trace";
+// Where no prompt is given: of random tokens, and how many follow it.
+constexpr std::int64_t kDefaultInputTokens = 10;
+constexpr std::int64_t kDefaultOutputTokens = 20;
+
+void add_generate_model_flags(Flags& flags) {
+  constexpr std::string_view kGroup = "model and prompts";
+  flags.set_positional(
+      {.name = "MODEL",
+       .help = "a folder with weights in Hugging Face's format, which 'nadi train' writes, too; or "
+               "a built-in model (see 'nadi models') or a config.json, with random weights",
+       .fallback = format("{}, or --model-config", kDefaultModel)});
+  const auto add = [&](std::string_view name, std::string_view value, std::string help,
+                       std::string fallback) {
+    flags.add({.names = {name},
+               .value = value,
+               .help = std::move(help),
+               .fallback = std::move(fallback),
+               .group = kGroup});
+  };
+  add("--model-config", "FILE", "a config.json, in place of MODEL", "none");
+  add("--model-type", "TYPE", "architecture of a config.json without model_type: gpt2, llama",
+      "what the configuration says");
+  add("--tokenizer", "FOLDER", "tokenizer.json, vocab.json and merges.txt, or tokenizer.model",
+      "the tokenizer in MODEL; without one, tokens are shown as numbers");
+  flags.add({.names = {"--prompt"},
+             .value = "TEXT",
+             .help = "the text to continue; \"\" begins a text",
+             .fallback = "none",
+             .group = kGroup,
+             .may_be_empty = true});
+  add("--prompts", "FILE", "a prompt on each line, or .jsonl with the key \"prompt\"", "none");
+  add("--num-input-tokens", "N", "length of a prompt of random tokens, in place of a text",
+      format("{} where no prompt is given", kDefaultInputTokens));
+}
+
+void add_generate_output_flags(Flags& flags) {
+  const GeneratorOptions defaults;
+  std::string_view group = "output";
+  const auto add = [&](std::string_view name, std::string_view value, std::string help,
+                       std::string fallback) {
+    flags.add({.names = {name},
+               .value = value,
+               .help = std::move(help),
+               .fallback = std::move(fallback),
+               .group = group});
+  };
+  add("--num-output-tokens", "N", "largest number of new tokens; the model may end its text earlier",
+      format("{}, {} where no prompt is given, or as many as fit the model's positions",
+             defaults.output_tokens, kDefaultOutputTokens));
+  add("--stop", "TEXT", "end before the first occurrence of this text", "none");
+  add("--temperature", "T",
+      "of sampling: below 1 it favours likely tokens; 0 always takes the likeliest token",
+      format("{}", defaults.temperature));
+  add("--top-k", "N", "sample from the N likeliest tokens; 0 disables the limit",
+      format("{}", defaults.top_k));
+  add("--top-p", "P",
+      "sample from the likeliest tokens whose probabilities add up to P; 1 disables the limit",
+      format("{}", defaults.top_p));
+  flags.add({.names = {"--greedy"}, .help = "the same as --temperature 0", .group = group});
+  add("--seed", "N", "seed of sampling, random weights and random prompts", format("{}", defaults.seed));
+  flags.add({.names = {"--json"}, .help = "print JSON when done: see docs/json.md", .group = group});
+
+  group = "computing and traces";
+  add("--batch-size", "N", "prompts per batch; with --num-input-tokens, the number of prompts",
+      format("all prompts, at most {}; 1 with --num-input-tokens", kDefaultBatchSize));
+  flags.add({.names = {"--dtype"},
+             .value = "TYPE",
+             .help = "data type of weights and activations",
+             .fallback = std::string(kDTypes[0].first),
+             .choices = dtype_names(),
+             .group = group});
+  flags.add({.names = {"--device"},
+             .value = "WHERE",
+             .help = device_help(),
+             .fallback = "cpu",
+             .choices = device_names(),
+             .group = group});
+  for (FlagSpec& spec : math_flags()) {
+    spec.group = group;
+    flags.add(std::move(spec));
+  }
+  add("--warmup", "N",
+      "read the first batch and make two tokens N times before anything is measured or recorded, so that "
+      "set-up is in no figure",
+      format("{}", GenerationRequest{}.warmup));
+  add("--repeat", "N", "generate N times; the figures are medians, and the last run is recorded",
+      format("{}", GenerationRequest{}.repeat));
+  add("--threads", "N", "compute threads of each rank", "one per core, or a rank's share of them");
+  add("--tp", "N", "tensor-parallel ranks; they are started unless mpirun or srun has started them",
+      "all ranks there are");
+  add_comm_timeout_flag(flags, group);
+  add_oversubscribe_flag(flags, group);
+  add("--slow", "RANKS", "slow ranks down: rank=1:2x,rank=3:1.5x", "none");
+  flags.add(
+      {.names = {"--no-verify"}, .help = "do not check the weights against their checksums", .group = group});
+  flags.add({.names = {"--no-memory-check"},
+             .help = "start even if the model needs more memory than is free",
+             .group = group});
+  add("--trace", "PREFIX",
+      "record the run, which then never ends before the last token: PREFIX.0.et (Chakra), "
+      "PREFIX_kineto.json, PREFIX_stacks.txt; with several ranks, one of each per rank and one Kineto file "
+      "of "
+      "all ranks",
+      "no trace");
+  flags.add(
+      {.names = {"--visualize-trace"},
+       .help = format("record the run and draw it, beside its trace: tensor_trace_graph.png and .json, "
+                      "tensor_comm_graph.png, tensor_trace_chakra.json; --trace is {} unless it is given",
+                      kDrawnTrace),
+       .group = group});
+  flags.add({.names = {"--force"}, .help = "overwrite existing traces and drawings", .group = group});
+}
+
+void resolve_model(const Flags& flags, GenerationRequest& request, Console& console) {
+  const auto file = flags.text("--model-config");
+  if (file && flags.has_positional())
+    throw usage_error("MODEL and --model-config contradict each other", "give one of them");
+  if (!file && !flags.has_positional()) console.info() << format("note: no MODEL: using {}\n", kDefaultModel);
+  const std::string model = file                     ? *file
+                            : flags.has_positional() ? flags.positional()
+                                                     : std::string(kDefaultModel);
+  const std::string type = flags.text("--model-type").value_or("");
+  use_model(request, model, file ? read_model_config(*file, type) : load_model_config(model, type));
+  if (const std::string misfit = use_tokenizer(request, flags.text("--tokenizer")); !misfit.empty())
+    console.warnings() << format("warning: the tokenizer in {} is not used: {}\n", model, misfit);
+}
+
+void resolve_sampling(const Flags& flags, GenerationRequest& request) {
+  GeneratorOptions& options = request.options;
+  for (const std::string_view flag : {"--temperature", "--top-k", "--top-p"})
+    if (flags.given(flag) && flags.given("--greedy"))
+      throw usage_error(format("{} and --greedy contradict each other", flag));
+  options.temperature =
+      flags.given("--greedy") ? 0 : flags.number("--temperature").value_or(options.temperature);
+  options.top_k = flags.integer("--top-k", 0).value_or(options.top_k);
+  options.top_p = flags.number("--top-p").value_or(options.top_p);
+  if (options.top_p == 0 || options.top_p > 1)
+    throw usage_error(
+        format("--top-p takes a number above 0 and at most 1, not '{}'", *flags.text("--top-p")));
+  options.seed = static_cast<std::uint64_t>(
+      flags.integer("--seed", 0).value_or(static_cast<std::int64_t>(options.seed)));
+}
+
+void resolve_prompts(const Flags& flags, GenerationRequest& request) {
+  constexpr std::array<std::string_view, 3> kSources{"--prompt", "--prompts", "--num-input-tokens"};
+  const auto given = [&](std::string_view flag) { return flags.given(flag); };
+  if (std::ranges::count_if(kSources, given) > 1)
+    throw usage_error("give one of --prompt, --prompts and --num-input-tokens",
+                      "--num-input-tokens 10 makes a prompt of random tokens");
+  const bool has_none = std::ranges::none_of(kSources, given);
+  const Tokenizer* tokenizer = request.tokenizer.get();
+  GeneratorOptions& options = request.options;
+  const auto batch_size = flags.integer("--batch-size");
+  const auto length = has_none ? std::min(kDefaultInputTokens, longest_sequence(request.config) - 1)
+                               : flags.integer("--num-input-tokens");
+  if (length) {
+    options.batch_size = batch_size.value_or(1);
+    if (*length > longest_sequence(request.config))
+      throw usage_error(format("--num-input-tokens {} does not fit {}, which has {}", *length,
+                               request.config.name, room_of(request.config)));
+    const std::int64_t vocabulary =
+        tokenizer != nullptr ? tokenizer->vocabulary_size() : request.config.vocabulary;
+    request.prompts = random_prompts({.tokens = *length, .vocabulary = vocabulary, .seed = options.seed},
+                                     options.batch_size);
+    return;
+  }
+  if (tokenizer == nullptr)
+    throw usage_error(format("a text prompt needs a tokenizer, and {} has none", request.model),
+                      "give --tokenizer FOLDER, or --num-input-tokens N for a prompt of random tokens");
+  if (const auto text = flags.text("--prompt")) {
+    request.prompts = encode_prompts(*tokenizer, {*text});
+  } else {
+    const std::string file = *flags.text("--prompts");
+    request.prompts = encode_prompts(*tokenizer, read_prompts(file), file);
+  }
+  const auto count = static_cast<std::int64_t>(request.prompts.ids.size());
+  options.batch_size = std::min(batch_size.value_or(kDefaultBatchSize), count);
+}
+
+bool has_prompt(const Flags& flags) {
+  return flags.given("--prompt") || flags.given("--prompts") || flags.given("--num-input-tokens");
+}
+
+void resolve_lengths(const Flags& flags, GenerationRequest& request, Console& console) {
+  const auto wanted = flags.integer("--num-output-tokens");
+  if (!has_prompt(flags)) {
+    request.options.output_tokens = kDefaultOutputTokens;
+    fit_lengths(request, wanted);
+    console.info() << format("note: no prompt: {} random tokens in, {} tokens out\n",
+                             request.options.input_tokens, request.options.output_tokens);
+    return;
+  }
+  if (fit_lengths(request, wanted))
+    console.info() << format("note: {} output tokens: there is room for no more in {}, which has {}\n",
+                             request.options.output_tokens, request.config.name, room_of(request.config));
+}
+
+TracePictures pictures_of(const GenerationRequest& request) {
+  return trace_pictures_in(std::filesystem::path(request.trace_prefix).parent_path());
+}
+
+void resolve_trace(const Flags& flags, Communicator& world, GenerationRequest& request) {
+  if (flags.given("--force")) {
+    if (!flags.given("--trace") && !flags.given("--visualize-trace"))
+      throw usage_error("--force needs --trace", "it overwrites the files that --trace writes");
+    request.overwrite = Overwrite::kAllow;
+  }
+  std::optional<std::string> prefix = flags.text("--trace");
+  if (!prefix && flags.given("--visualize-trace")) prefix = kDrawnTrace;
+  if (!prefix) return;
+  if (prefix->ends_with('/'))
+    throw usage_error(format("--trace takes the start of file names, not '{}'", *prefix),
+                      "--trace out/g writes out/g.0.et");
+  if (const auto folder = std::filesystem::path(*prefix).parent_path(); !folder.empty())
+    require_writable_folder(folder);
+  request.trace_prefix = *prefix;
+  request.options.record = true;
+  if (request.overwrite == Overwrite::kRefuse) refuse_existing_traces(*prefix, world);
+  if (flags.given("--visualize-trace")) require_pictures(pictures_of(request), request.overwrite);
+}
+
+// Several ranks are always tensor-parallel.
+void check_ranks(const Flags& flags, const Communicator& world) {
+  const std::int64_t wanted = flags.integer("--tp").value_or(world.size());
+  if (wanted == world.size()) return;
+  throw usage_error(format("--tp {} needs {} ranks; {} {} running", wanted, wanted, world.size(),
+                           world.size() == 1 ? "is" : "are"),
+                    format("nadi launch -n {} generate ...", wanted));
+}
+
+GenerationRequest resolve(const Flags& flags, Communicator& world, Console& console) {
+  const DeviceKind device = resolve_device(flags);
+  check_ranks(flags, world);
+  GenerationRequest request;
+  request.options.device = device;
+  request.options.math = resolve_math(flags, device);
+  request.options.world = &world;
+  resolve_model(flags, request, console);
+  resolve_sampling(flags, request);
+  resolve_prompts(flags, request);
+  resolve_lengths(flags, request, console);
+  resolve_trace(flags, world, request);
+  if (const auto stop = flags.text("--stop")) {
+    if (!request.tokenizer) throw usage_error("--stop needs a tokenizer");
+    request.stop = *stop;
+  }
+  if (flags.given("--no-verify")) request.options.verify = Verify::kNo;
+  request.options.dtype = kDTypes[flags.choice("--dtype").value_or(0)].second;
+  request.options.threads = resolve_threads(flags);
+  request.warmup = flags.integer("--warmup", 0).value_or(request.warmup);
+  request.repeat = flags.integer("--repeat").value_or(request.repeat);
+  request.options.slowdown = slowdown_of(flags, world.rank(), world.size());
+  return request;
+}
+
+void write_trace(const GenerationRequest& request, const Generator& generator, const RankClock& clock,
+                 Console& console) {
+  const RunTraceFiles files = write_generation_traces(request, generator, clock);
+  console.info() << format("trace: {}, {}, {}\n", files.chakra.string(),
+                           generation_kineto_file(request.trace_prefix).string(), files.stacks.string());
+}
+
+// On rank 0, when the traces of all ranks are there.
+void draw_trace(const GenerationRequest& request, const Communicator& world, Console& console) {
+  std::vector<std::filesystem::path> traces;
+  for (std::int64_t rank = 0; rank < world.size(); ++rank)
+    traces.push_back(
+        generation_trace_files(request.trace_prefix, world.size(), Rank{static_cast<int>(rank)}).chakra);
+  const TracePictures pictures = pictures_of(request);
+  write_trace_pictures(traces, pictures, request.overwrite, [&] { console.check_interrupted(); });
+  console.info() << format("drawings: {}, {}, {}, {}\n", pictures.graph.string(), pictures.node_link.string(),
+                           pictures.communication.string(), pictures.chakra.string());
+}
+
+// Of one batch: its prompts, and one token after them for each.
+std::string predicted_generation_text(const Cluster& cluster, const GenerationRequest& request,
+                                      const GenerationResult& result, std::int64_t ranks) {
+  const GeneratorOptions& options = request.options;
+  const auto prompts = static_cast<std::int64_t>(request.prompts.ids.size());
+  StepRequest step{.kind = StepKind::kPrefill,
+                   .batch_size = options.batch_size,
+                   .input_tokens = options.input_tokens,
+                   .dtype = options.dtype};
+  const Plan plan{.tp = ranks};
+  const double batches =
+      static_cast<double>((prompts + options.batch_size - 1) / std::max<std::int64_t>(options.batch_size, 1));
+  std::string text =
+      predicted_text(cluster, "prompt of a batch", predicted_step(cluster, request.config, step, plan),
+                     result.prefill_seconds / batches);
+  if (result.decode_tokens == 0) return text;
+  step.kind = StepKind::kDecode;
+  const double tokens = static_cast<double>(result.decode_tokens) / static_cast<double>(options.batch_size);
+  return text + predicted_text(cluster, "token of a batch",
+                               predicted_step(cluster, request.config, step, plan),
+                               result.decode_seconds / tokens);
+}
+
+class GenerateCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    add_generate_model_flags(flags);
+    add_generate_output_flags(flags);
+    add_cluster_flag(flags, "print what prompt and token would take on this hardware beside what they took",
+                     "none");
+    flags.show_first({"--prompt", "--num-input-tokens", "--num-output-tokens", "--tokenizer", "--temperature",
+                      "--top-k", "--top-p", "--greedy", "--tp", "--trace", "--json"});
+  }
+
+  void run(const Flags& flags, Console& own_console) const override {
+    const std::optional<Cluster> cluster = given_cluster(flags);
+    if (const std::int64_t wanted = flags.integer("--tp").value_or(1); starts_ranks(wanted))
+      return start_ranks("generate", wanted, flags, own_console);
+    RankWorld ranks(rank_watch_options(flags, own_console));
+    Communicator& world = ranks.communicator();
+    SilentConsole silence(own_console);
+    Console& console = world.rank() == Rank{0} ? own_console : silence.console();
+    const GenerationRequest request = resolve(flags, world, console);
+    if (!flags.given("--no-memory-check")) {
+      if (request.options.device == DeviceKind::kCuda)
+        check_gpu_memory(world, predicted_engine_memory(request.config, request.options),
+                         StepKind::kGenerate);
+      else
+        check_memory(world, predicted_memory(request.config, request.options), StepKind::kGenerate);
+    }
+    if (request.options.weights.empty())
+      console.info() << "note: the weights are random, and so is the text\n";
+    Generator generator(request.config, request.options);
+    if (const std::string remark = generator.remark(); !remark.empty())
+      console.info() << "note: " << remark << "\n";
+    const RankClock clock = request.options.record ? measure_rank_clock(world) : RankClock{};
+    for (const std::string& note : generator.weight_notes()) console.info() << "note: " << note << '\n';
+    if (const auto& unused = generator.unused_weights(); !unused.empty())
+      console.info() << format(
+          "note: {} tensors of {} are not part of the model and were not loaded: '{}'{}\n", unused.size(),
+          request.model, unused[0], unused.size() > 1 ? ", ..." : "");
+    const bool json = flags.given("--json");
+    GenerateOutput output(console, {.prompts = request.prompts,
+                                    .tokenizer = request.tokenizer.get(),
+                                    .stop = request.stop,
+                                    .silent = json});
+    const auto tokens_to = [&](GenerateOutput& to) {
+      return [&](std::size_t prompt, TokenId token) {
+        console.check_interrupted();
+        return to.add(prompt, token);
+      };
+    };
+    std::optional<GenerateOutput> unseen;  // of further runs: ends texts, and prints nothing
+    const GenerationResult result = measured_generation(
+        generator, request,
+        {.token = tokens_to(output),
+         .again = [&]() -> TokenCallback {
+           unseen.emplace(console, GenerateOutputOptions{.prompts = request.prompts,
+                                                         .tokenizer = request.tokenizer.get(),
+                                                         .stop = request.stop,
+                                                         .silent = true});
+           return tokens_to(*unseen);
+         },
+         .check_interrupted = [&] { console.check_interrupted(); }});
+    output.finish(result.generations);
+    if (json) console.out << dump_json(generation_json(request, result, output.texts()));
+    console.out.flush();
+    if (!request.trace_prefix.empty()) write_trace(request, generator, clock, console);
+    if (flags.given("--visualize-trace") && world.rank() == Rank{0}) draw_trace(request, world, console);
+    console.info() << generation_speed_text(result);
+    if (cluster) console.info() << predicted_generation_text(*cluster, request, result, world.size());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_generate_command() {
+  return std::make_unique<GenerateCommand>();
+}
+
+}  // namespace nadi

@@ -1,0 +1,324 @@
+// nadi job submit
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <thread>
+
+#include "nadi/base/error.h"
+#include "nadi/base/format.h"
+#include "nadi/base/json.h"
+#include "nadi/base/version.h"
+#include "nadi/cli/commands.h"
+#include "nadi/cli/finished_run.h"
+#include "nadi/cli/job_failure.h"
+#include "nadi/cluster/cluster_file.h"
+#include "nadi/command_line/command.h"
+#include "nadi/command_line/flags.h"
+#include "nadi/process/find_program.h"
+#include "nadi/megatron/megatron_command.h"
+#include "nadi/megatron/plan_flags.h"
+#include "nadi/model/config_file.h"
+#include "nadi/plan/plan_file.h"
+#include "nadi/job_files/job_file.h"
+#include "nadi/job_files/job_placement.h"
+#include "nadi/job_scripts/local_script.h"
+#include "nadi/job_files/old_settings.h"
+#include "nadi/job_scripts/rank_function.h"
+#include "nadi/scheduler/scheduler.h"
+#include "nadi/job_scripts/slurm_script.h"
+#include "nadi/terminal/console.h"
+#include "nadi/terminal/output_stream.h"
+#include "nadi/terminal/wrapping_buffer.h"
+
+namespace nadi {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The steps of --nsys, --ncu and --trace.
+std::optional<ProfilerUse> profiler_of(const Flags& flags, std::string_view flag,
+                                       std::vector<std::int64_t> ranks) {
+  const auto text = flags.text(flag);
+  if (!text) return std::nullopt;
+  ProfilerUse use{.steps = {}, .ranks = std::move(ranks)};
+  if (*text == "all" && flag != "--trace") return use;
+  use.steps = parse_step_range(*text);
+  if (!use.steps)
+    throw usage_error(format("{} takes steps, not '{}'", flag, *text), "10, or 10-12; the first step is 1");
+  return use;
+}
+
+void take_profilers(const Flags& flags, JobFile& job) {
+  if (auto use = profiler_of(flags, "--nsys", {})) job.profile.nsys = std::move(use);
+  if (auto use = profiler_of(flags, "--ncu", {0})) job.profile.ncu = std::move(use);
+  if (auto use = profiler_of(flags, "--trace", {})) job.profile.trace = std::move(use);
+}
+
+// The hint of a library does not name flags.
+OldSettings old_settings(const fs::path& from, const std::vector<fs::path>& scripts) {
+  try {
+    return read_old_settings(from, scripts);
+  } catch (const Error& error) {
+    if (error.hint().find("two scripts") == std::string::npos) throw;
+    throw Error(error.kind(), error.place(), error.message(),
+                error.hint() + ": --script _02_hetero_master_job.sh --script _02_hetero_slave_job.sh");
+  }
+}
+
+JobFile read_job(const Flags& flags, Console& console) {
+  const auto from = flags.text("--from");
+  const std::vector<std::string> scripts = flags.texts("--script");
+  if (!from) {
+    if (!scripts.empty())
+      throw usage_error(
+          format("--script {} needs --from: the settings file that the script reads", scripts[0]),
+          format("--from _00_conf.sh --script {}", scripts[0]));
+    if (!flags.has_positional())
+      throw usage_error("no job", "nadi job submit job.json; 'nadi job init' writes one to begin with");
+    return read_job_file(flags.positional(), {.set = flags.texts("--set")});
+  }
+  if (flags.has_positional())
+    throw usage_error(format("{} and --from {} contradict each other", flags.positional(), *from));
+  const OldSettings old = old_settings(*from, {scripts.begin(), scripts.end()});
+  for (const std::string& note : old.notes) console.info() << "note: " << note << "\n";
+  if (flags.texts("--set").empty()) return old.job;
+  return parse_job_file(job_file_text(old.job), *from, {.set = flags.texts("--set")});
+}
+
+bool names(const JobEnvironment& environment, std::string_view name) {
+  return std::ranges::find(environment.pass, name) != environment.pass.end() ||
+         std::ranges::find(environment.set, name, [](const auto& entry) { return entry.first; }) !=
+             environment.set.end();
+}
+
+// The flags and variables of the plan for Megatron-LM; `nadi train` reads the plan itself.
+void take_megatron_flags(JobFile& job, const PlanFile& plan, const ModelConfig& config, Console& console) {
+  if (job.run.kind != JobRunKind::kMegatron) return;
+  const MegatronPlanFlags planned = megatron_plan_flags(config, plan);
+  job.run.words = with_plan_flags(std::move(job.run.words), planned.flags, job.plan.filename().string());
+  for (const auto& [name, value] : planned.environment)
+    if (!names(job.environment, name)) job.environment.set.emplace_back(name, value);
+  for (const std::string& note : planned.notes) console.info() << "note: " << note << "\n";
+  for (const std::string& problem : planned.problems) console.warnings() << "warning: " << problem << "\n";
+}
+
+// Nodes, ranks and flags by the plan, which fits its model and its cluster.
+void follow_plan(JobFile& job, Console& console) {
+  const PlanFile plan = read_plan_file(job.plan);
+  const ModelConfig config = load_model_config(plan.model);
+  check_plan_file(plan, job.plan, config);
+  take_megatron_flags(job, plan, config, console);
+  if (plan.cluster.empty()) return place_by_plan(job, plan, nullptr);
+  const Cluster cluster = load_cluster(plan.cluster);
+  check_devices(plan, job.plan, cluster);
+  place_by_plan(job, plan, &cluster);
+}
+
+// The name of a model that nobody knows. A path is known to the nodes, and anything to a container.
+void check_model_name(const Flags& train, const JobFile& job) {
+  if (!train.has_positional() || job.container.kind != ContainerKind::kNone) return;
+  const std::string& model = train.positional();
+  if (model.find('/') != std::string::npos || fs::exists(job.run.folder / model)) return;
+  load_model_config(model);
+}
+
+// A mistake in the words of `nadi train` is said now and not on the cluster, hours later.
+void check_train_words(const JobFile& job) {
+  if (job.run.kind != JobRunKind::kTrain) return;
+  for (const std::string& word : job.run.words)
+    if (word.find("${") != std::string::npos) return;
+  Flags flags;
+  const CommandEntry& entry = commands().at(std::vector<std::string>{"train"});
+  entry.make()->add_flags(flags);
+  try {
+    flags.parse(job.run.words);
+    check_model_name(flags, job);
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.place(), format("run.train: {}", error.message()),
+                error.hint().empty() ? "see 'nadi train --help'" : error.hint());
+  }
+  refuse_finished_run(job, flags);
+}
+
+// What a restart of Megatron-LM needs, and nothing adds.
+void warn_of_lost_steps(const JobFile& job, Console& console) {
+  if (job.run.kind != JobRunKind::kMegatron || job.requeue.max_restarts == 0) return;
+  const auto has = [&](const std::string& flag) {
+    return std::ranges::any_of(
+        job.run.words, [&](const std::string& word) { return word == flag || word.starts_with(flag + "="); });
+  };
+  if (job.requeue.before_end.count() > 0 && save_signal(job) == "TERM" && !has("--exit-signal-handler"))
+    console.warnings()
+        << "warning: run.megatron has no --exit-signal-handler: ranks that are told to save end without\n";
+  if (!has("--load"))
+    console.warnings() << "warning: run.megatron has no --load: each restart begins with the first step\n";
+}
+
+JobFile resolve(const Flags& flags, Console& console) {
+  JobFile job = read_job(flags, console);
+  if (const auto plan = flags.text("--plan")) job.plan = fs::absolute(*plan).lexically_normal();
+  if (const auto restarts = flags.integer("--max-restarts", 0)) job.requeue.max_restarts = *restarts;
+  take_profilers(flags, job);
+  if (!job.plan.empty()) follow_plan(job, console);
+  if (job.run.folder.empty()) job.run.folder = fs::current_path();
+  check_train_words(job);
+  if (job.run.kind == JobRunKind::kTrain && job.run.program.empty() &&
+      job.container.kind == ContainerKind::kNone)
+    job.run.program = own_program().string();
+  check_job(job);
+  warn_of_lost_steps(job, console);
+  return job;
+}
+
+std::vector<std::string> scripts_of(const JobFile& job) {
+  std::vector<std::string> texts;
+  switch (job.scheduler) {
+    case SchedulerKind::kLocal:
+      texts.push_back(local_script(job));
+      break;
+    case SchedulerKind::kSlurm:
+      for (SlurmScript& script : slurm_scripts(job)) texts.push_back(std::move(script.text));
+      break;
+  }
+  return texts;
+}
+
+Json head_json(const JobFile& job) {
+  return Json{{"nadi_version", version()}, {"name", job.name},     {"scheduler", to_string(job.scheduler)},
+              {"nodes", job.nodes()},      {"ranks", job.ranks()}, {"runs", job.sweep.runs()}};
+}
+
+void print_dry_run(const JobFile& job, bool json, Console& console) {
+  const std::vector<std::string> scripts = scripts_of(job);
+  if (json) {
+    Json root = head_json(job);
+    root["job"] = Json::parse(job_file_text(job));
+    root["scripts"] = scripts;
+    console.out << dump_json(root);
+    return;
+  }
+  for (std::size_t i = 0; i < scripts.size(); ++i) {
+    if (i > 0)
+      console.out << format("\n# ---- script {} of {}: {} stands for the id of the first job\n", i + 1,
+                            scripts.size(), kMasterJobMark);
+    print_verbatim(console.out, scripts[i]);
+  }
+}
+
+void print_submitted(const JobFile& job, const SubmittedJob& submitted, bool json, Console& console) {
+  if (json) {
+    Json root = head_json(job);
+    root["id"] = submitted.id;
+    root["component_ids"] = submitted.component_ids;
+    root["folder"] = submitted.folder.string();
+    console.out << dump_json(root);
+    return;
+  }
+  console.out << format("job {}\nfolder {}\n", submitted.id, submitted.folder.string());
+}
+
+class JobSubmitCommand : public Command {
+ public:
+  void add_flags(Flags& flags) const override {
+    flags.set_positional(
+        {.name = "FILE", .help = "a job file: see docs/jobs.md", .fallback = "required without --from"});
+    flags.add({.names = {"--dry-run"}, .help = "print the script that would run, and submit nothing"});
+    flags.add({.names = {"--set"},
+               .value = "KEY=VALUE",
+               .help =
+                   "in place of what the job file says: nodes=8, requeue.max_restarts=3, groups.1.nodes=2; "
+                   "run.train.max-steps=8 is a flag of 'nadi train'",
+               .fallback = "none",
+               .repeatable = true});
+    flags.add({.names = {"--plan"},
+               .value = "FILE",
+               .help =
+                   "a plan of 'nadi plan --emit': ranks and nodes follow it, and flags of Megatron-LM; two "
+                   "kinds of nodes are one heterogeneous job",
+               .fallback = "that of the job file"});
+    flags.add({.names = {"--max-restarts"},
+               .value = "N",
+               .help = "queue the job again at most N times",
+               .fallback = "that of the job file"});
+    flags.add(
+        {.names = {"--wait"}, .help = "local jobs: wait until it has ended, and end with its exit code"});
+    flags.add({.names = {"--json"}, .help = "print JSON: see docs/json.md"});
+    flags.add(
+        {.names = {"--from"},
+         .value = "FILE",
+         .help = "in place of a job file: the settings file of the modified Megatron-LM, lines KEY=value",
+         .fallback = "none",
+         .group = "the modified Megatron-LM"});
+    flags.add(
+        {.names = {"--script"},
+         .value = "FILE",
+         .help = "its script for sbatch: lines #SBATCH; twice for master and slaves, two groups of one job",
+         .fallback = "none",
+         .group = "the modified Megatron-LM",
+         .repeatable = true});
+    flags.add({.names = {"--nsys"},
+               .value = "STEPS",
+               .help = "profile steps with Nsight Systems, a file for each rank in nsys/: 10-12, or all",
+               .fallback = "that of the job file",
+               .group = "profilers"});
+    flags.add({.names = {"--ncu"},
+               .value = "STEPS",
+               .help = "profile steps of rank 0 with Nsight Compute, in ncu/: 10, or all",
+               .fallback = "that of the job file",
+               .group = "profilers"});
+    flags.add({.names = {"--trace"},
+               .value = "STEPS",
+               .help = "record steps as traces, in trace/: 10-12",
+               .fallback = "that of the job file",
+               .group = "profilers"});
+    flags.show_first({"--dry-run", "--set", "--plan", "--json"});
+  }
+
+  void run(const Flags& flags, Console& console) const override {
+    const JobFile job = resolve(flags, console);
+    if (flags.given("--wait") && job.scheduler != SchedulerKind::kLocal)
+      throw usage_error("--wait is for local jobs", "nadi job watch JOB");
+    if (flags.given("--dry-run")) return print_dry_run(job, flags.given("--json"), console);
+    const auto scheduler = make_scheduler(job.scheduler, {.outputs = job.outputs});
+    // A job whose id could not be told, or that is not wanted any more, does not begin.
+    const auto tell = [&](const SubmittedJob& written) {
+      console.check_interrupted();
+      if (!written.said.empty()) console.warnings() << written.said << "\n";
+      try {
+        print_submitted(job, written, flags.given("--json"), console);
+        console.out.flush();
+      } catch (const ClosedPipe&) {
+        return;  // nobody wants to know
+      }
+    };
+    const SubmittedJob submitted = scheduler->submit(job, {.written = tell});
+    if (flags.given("--wait")) wait_for_end(*scheduler, submitted, console);
+  }
+
+ private:
+  static void wait_for_end(Scheduler& scheduler, const SubmittedJob& submitted, Console& console) {
+    JobStatus status = scheduler.status(submitted.id);
+    while (!has_ended(status.state)) {
+      if (console.interrupted()) {
+        console.info() << format("note: job {} runs on; 'nadi job cancel {}' ends it\n", submitted.id,
+                                 submitted.id);
+        throw Interrupted{};
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      status = scheduler.status(submitted.id);
+    }
+    if (status.state == JobState::kDone) return;
+    console.err << failure_text(submitted, status);
+    throw SaidFailure{status.exit_code.value_or(1) == 0 ? 1 : status.exit_code.value_or(1)};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_job_submit_command() {
+  return std::make_unique<JobSubmitCommand>();
+}
+
+}  // namespace nadi

@@ -1,0 +1,98 @@
+#include "nadi/report/prediction_report.h"
+
+#include <ostream>
+
+#include "nadi/base/format.h"
+#include "nadi/base/version.h"
+#include "nadi/tables/report_table.h"
+
+namespace nadi {
+namespace {
+
+ReportTable compared_kinds_table(const ComparisonResult& result) {
+  ReportTable table{.name = "kinds",
+                    .title = "Ops",
+                    .note = "per step of a rank; error: of the sum; median: of single ops, without signs",
+                    .columns = {{"kind", "op", CellKind::kText},
+                                {"communicates", "", CellKind::kYesNo, Shown::kToPrograms},
+                                {"count", "count"},
+                                {"measured_ns", "measured", CellKind::kTime},
+                                {"predicted_ns", "predicted", CellKind::kTime},
+                                {"error", "error", CellKind::kChange},
+                                {"median_error", "median", CellKind::kShare}}};
+  for (const ComparedKind& kind : result.kinds)
+    table.rows.push_back({kind.kind, kind.communicates, kind.count, kind.measured.count(),
+                          kind.predicted.count(), kind.error(), kind.median_error});
+  return table;
+}
+
+ReportTable offenders_table(const ComparisonResult& result) {
+  ReportTable table{.name = "offenders",
+                    .title = "Largest differences",
+                    .columns = {{"name", "node", CellKind::kText},
+                                {"kind", "op", CellKind::kText},
+                                {"rank", "rank"},
+                                {"measured_ns", "measured", CellKind::kTime},
+                                {"predicted_ns", "predicted", CellKind::kTime},
+                                {"error", "error", CellKind::kChange}}};
+  for (const ComparedNode& node : result.offenders)
+    table.rows.push_back(
+        {node.name, node.kind, node.rank, node.measured.count(), node.predicted.count(), node.error()});
+  return table;
+}
+
+}  // namespace
+
+Json prediction_json(const PredictionView& view) {
+  const ComparisonResult& result = view.result;
+  return {{"nadi_version", version()},
+          {"cluster", view.cluster},
+          {"ranks", view.ranks},
+          {"measured_iteration_s", to_seconds(result.measured_iteration)},
+          {"predicted_iteration_s", to_seconds(view.predicted_iteration)},
+          {"iteration_error", view.iteration_error()},
+          {"steps", view.steps},
+          {"disturbed_steps", view.disturbed},
+          {"steps_left_out", view.left_out},
+          {"compared_nodes", result.nodes},
+          {"nodes_without_time", result.without_time},
+          {"median_error", result.median_error},
+          {"computed_measured_s", to_seconds(result.computed_measured)},
+          {"computed_predicted_s", to_seconds(result.computed_predicted)},
+          {"times_measured", view.sources.measured},
+          {"times_interpolated", view.sources.interpolated},
+          {"times_modelled", view.sources.model},
+          {"nodes_without_work", result.without_work},
+          {"kinds", table_json(compared_kinds_table(result))},
+          {"offenders", table_json(offenders_table(result))}};
+}
+
+void print_prediction(const PredictionView& view, std::ostream& out, const ReportStyle& style) {
+  const ComparisonResult& result = view.result;
+  out << format("iteration   measured {}, predicted {} on {}: {:+.1f}%\n",
+                to_string(result.measured_iteration), to_string(view.predicted_iteration), view.cluster,
+                100 * view.iteration_error());
+  if (view.disturbed > 0)
+    out << format("disturbed   {} of {} steps{}\n", view.disturbed, view.steps + view.left_out,
+                  view.left_out > 0
+                      ? ", left out: more than 2% of the processor time was stolen or taken by others"
+                      : ": more than 2% of the processor time was stolen or taken by others");
+  out << format("kernels     measured {}, predicted {} per step of a rank\n",
+                to_string(result.computed_measured), to_string(result.computed_predicted));
+  out << format("single ops  median error {:.1f}% of {}\n", 100 * result.median_error,
+                with_thousands(result.nodes));
+  out << format("times       {} measured, {} interpolated, {} modelled",
+                with_thousands(view.sources.measured), with_thousands(view.sources.interpolated),
+                with_thousands(view.sources.model));
+  if (result.without_work > 0)
+    out << format("; {} kernels of unknown work keep their times and are not compared",
+                  with_thousands(result.without_work));
+  out << "\n";
+  for (const ReportTable& table : {compared_kinds_table(result), offenders_table(result)}) {
+    if (table.rows.empty()) continue;
+    out << "\n" << style.heading(table.title) << "\n";
+    out << table_text(table, {.rows = 0, .bold_titles = style.colour, .width = style.table_width});
+  }
+}
+
+}  // namespace nadi

@@ -1,0 +1,59 @@
+// What `nadi job watch` says about a job: one line for a pipe, a page for --once, JSON, and the screen of a
+// terminal.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nadi/base/json.h"
+#include "nadi/job_health/four_rules.h"
+#include "nadi/job_health/job_health.h"
+#include "nadi/tables/report_style.h"
+
+namespace nadi {
+
+// A job as it was at one moment. The log must outlive it.
+struct WatchedState {
+  const JobLog& log;
+  std::string title = {};  // id and name, or the folder
+  std::optional<JobStatus> status = {};
+  std::string status_problem = {};  // why the scheduler says nothing, or what it left out
+  JobProgress progress = {};
+  std::vector<HealthFinding> findings = {};
+  std::vector<JobVerdict> verdicts = {};  // of the four rules; empty while logs are read
+  bool runs = false;
+  std::chrono::sys_seconds now = {};
+};
+
+// "running, iteration 120 of 500 (24 %), 1.40 s each, 9 min left, loss 9.2500, GPUs 97 %, healthy", without a
+// newline.
+std::string watch_line(const WatchedState& state);
+// "problem (n061.err:12): error on n061: RuntimeError: ..."
+std::string finding_line(const HealthFinding& finding);
+
+// "0:00:06 of 1:00:00"; "" for a job that waits.
+std::string used_time_text(const JobStatus& status);
+
+void print_watch(const WatchedState& state, std::ostream& out, const ReportStyle& style);
+Json watch_json(const WatchedState& state);
+
+// "running" by the scheduler, else what the log tells: "running", "done", "ended" (long ago, nobody knows
+// how), "ended or silent".
+std::string state_word(const WatchedState& state);
+
+// The screen: what the user has chosen, and the size.
+struct ScreenView {
+  std::size_t columns = 80, rows = 24;
+  bool colour = true;
+  std::size_t node = 0;         // chosen one
+  bool errors = false;          // the list of errors in place of the nodes
+  std::size_t first_error = 0;  // scrolled to
+};
+// Exactly `rows` lines, none wider than `columns`, with codes of colours.
+std::vector<std::string> watch_screen(const WatchedState& state, const ScreenView& view);
+
+}  // namespace nadi
